@@ -1,4 +1,4 @@
-"""Register how events show API keys, webhook endpoints and limits, which deadlines they announce, and who listens."""
+"""Register the event objects of API keys, webhook endpoints and limits, their deadlines, and the event listeners."""
 
 from datetime import datetime, timedelta
 

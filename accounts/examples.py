@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of API keys and the audit log."""
+"""OpenAPI examples of API keys, webhooks and the audit log."""
 
 from kit.rest.openapi_examples import Operation, page_of
 
@@ -21,7 +21,7 @@ KEY: dict[str, object] = {
     "lastUsedAt": "2026-02-14T16:30:00.000000Z",
     "revokedAt": None,
 }
-# Not a key: its checksum is wrong.
+# Not a valid key: its checksum is wrong.
 CREATED = {**KEY, "lastUsedAt": None, "key": "svc_sk_7Qf2LxEXAMPLEEXAMPLEEXAMPLE0000000"}
 
 BULK: dict[str, object] = {
@@ -88,7 +88,7 @@ ENDPOINT: dict[str, object] = {
     "created": "2026-01-31T09:00:00.000000Z",
     "updated": "2026-01-31T09:00:00.000000Z",
 }
-# The secret of the specification's own example.
+# The secret from the specification's example.
 WITH_SECRET = {**ENDPOINT, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
 EVENT: dict[str, object] = {
     "id": "evt_01kd9x1q4r6t8v0x2z4b6d8f0h",

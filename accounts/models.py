@@ -1,4 +1,4 @@
-"""The models of accounts, for Django and for the other apps; each is defined in the package of its capability."""
+"""The models of accounts, for Django and other apps; each is defined in its own package."""
 
 from accounts.auditing.models import ActorType, AuditEntry
 from accounts.events.models import EndNotice, Event

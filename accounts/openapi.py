@@ -21,7 +21,7 @@ class BearerAuthentication(OpenApiAuthenticationExtension):
 
 
 def example_of(one: EventType) -> dict[str, object]:
-    """An event of the type, as it is sent."""
+    """Return an example event of the type, as sent."""
     example: dict[str, object] = {
         "id": "evt_01kd9x1q4r6t8v0x2z4b6d8f0h",
         "object": "event",
@@ -36,7 +36,7 @@ def example_of(one: EventType) -> dict[str, object]:
 def add_webhooks(
     result: dict[str, Any], generator: SchemaGenerator, request: HttpRequest | None, public: bool
 ) -> dict[str, Any]:
-    """Describes the requests that endpoints get."""
+    """Add the webhook requests to the document."""
     schemas = result["components"]["schemas"]
     event = schemas["Event"]
     schemas["SentEvent"] = {
@@ -54,7 +54,7 @@ def add_webhooks(
                 "operationId": f"on{''.join(map(str.title, re.split('[._]', one.name)))}",
                 "summary": one.description,
                 "tags": ["webhooks"],
-                "security": [],  # whoever sends it signs it
+                "security": [],  # deliveries are signed instead
                 "requestBody": {
                     "required": True,
                     "content": {

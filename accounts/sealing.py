@@ -1,4 +1,4 @@
-"""Encryption of what the database keeps and must not reveal: secrets that are read again, and replies with secrets."""
+"""Encryption of stored secrets that are read again, and of stored replies that contain secrets."""
 
 from base64 import urlsafe_b64encode
 from functools import lru_cache
@@ -15,12 +15,12 @@ NONCE_BYTES = 12
 
 
 def sealer(purpose: str) -> Fernet:
-    """A key of its own for each purpose, so that nothing sealed for one can stand in for another."""
+    """Return the cipher for a purpose. Each purpose has its own key, so that ciphertexts cannot be exchanged."""
     return sealer_under(purpose, settings.API_KEY_PEPPER)
 
 
 def reply_sealer(purpose: str) -> "ReplySealer":
-    """The same for what is sealed with each request."""
+    """Return the faster cipher for a purpose, for data encrypted with every request."""
     return reply_sealer_under(purpose, settings.API_KEY_PEPPER)
 
 
@@ -39,10 +39,10 @@ def key_for(purpose: str, pepper: bytes) -> bytes:
 
 
 class ReplySealer:
-    """AES-256-GCM-SIV (RFC 8452): less than half of a Fernet token's time, and three quarters of its size.
+    """AES-256-GCM-SIV (RFC 8452): less than half of a Fernet token's time, three quarters of its size.
 
-    Should a random nonce come twice, among billions of replies, it shows no more than whether the two are equal. What
-    an older version kept as a Fernet token is opened by `former`.
+    If a random nonce repeats, among billions of replies, it only reveals whether the two are equal. `former` decrypts
+    the Fernet tokens of older versions.
     """
 
     def __init__(self, key: bytes, former: Fernet) -> None:
@@ -53,7 +53,7 @@ class ReplySealer:
         return VERSION + nonce + self.cipher.encrypt(nonce, reply, None)
 
     def decrypt(self, sealed: bytes) -> bytes:
-        """Raises InvalidToken if the server's secret has changed since."""
+        """Decrypt a reply. Raises InvalidToken if the server's secret has changed since."""
         if not sealed.startswith(VERSION):
             return self.former.decrypt(sealed)
         begin, end = len(VERSION), len(VERSION) + NONCE_BYTES

@@ -1,6 +1,6 @@
-"""System checks: errors refuse to start with a configuration that breaks the service's promises.
+"""System checks: errors prevent a start with an unsafe configuration, warnings name weaknesses.
 
-Warnings name its weaknesses; those about a deployment come with `check --deploy`, as Django's own.
+Warnings about a deployment run with `check --deploy`, like Django's own.
 """
 
 from collections.abc import Iterable
@@ -15,10 +15,10 @@ from django.urls import Resolver404, resolve
 from kit.private_files import files_of_database, is_open_to_others
 from kit.values.networks import Network, as_ipv4, joined, lies_within
 
-# What a secret has at least, as Django asks of SECRET_KEY.
+# Minimum for a secret, the same as Django's for SECRET_KEY.
 SECRET_CHARACTERS, DIFFERENT_CHARACTERS = 50, 5
 TOKEN_CHARACTERS = 20
-SHORTEST_PREFIXES = {4: 8, 6: 16}  # of networks of proxies: 10.0.0.0/8, and far more than any provider has
+SHORTEST_PREFIXES = {4: 8, 6: 16}  # widest proxy networks: 10.0.0.0/8, and more IPv6 addresses than any provider has
 UNIQUE_LOCAL = IPv6Network("fc00::/7")
 
 
@@ -73,7 +73,7 @@ def proxies_are_networks(app_configs: object, **kwargs: object) -> list[CheckMes
 
 
 def too_wide(networks: Iterable[Network]) -> list[Network]:
-    """The ranges that are too wide for proxies alone, of all networks joined: two halves of the internet are all."""
+    """Return the merged networks that are too wide to contain only proxies."""
     return [
         network
         for network in joined(networks)
@@ -85,7 +85,7 @@ def too_wide(networks: Iterable[Network]) -> list[Network]:
 def secrets_are_long(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     warnings: list[CheckMessage] = []
     pepper = settings.API_KEY_PEPPER_TEXT
-    if pepper != settings.SECRET_KEY and is_weak(pepper):  # Django looks at SECRET_KEY itself
+    if pepper != settings.SECRET_KEY and is_weak(pepper):  # Django checks SECRET_KEY itself
         warnings.append(
             Weakness(
                 f"API_KEY_PEPPER has fewer than {SECRET_CHARACTERS} characters, or fewer than {DIFFERENT_CHARACTERS} "

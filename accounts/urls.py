@@ -10,7 +10,7 @@ from accounts.webhooks.views import WebhookViewSet
 router = SimpleRouter(trailing_slash=False, use_regex_path=False)
 router.register(
     "api-keys", key_views.ApiKeySearchViewSet, "api-key-search"
-)  # before /api-keys/<id>, which would match find
+)  # before /api-keys/<id>, which would match "find"
 router.register("api-keys", key_views.ApiKeyViewSet)
 router.register("audit", audit_views.AuditViewSet)
 router.register("events", EventViewSet)

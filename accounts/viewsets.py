@@ -1,4 +1,4 @@
-"""The base of every endpoint that asks for a key."""
+"""The base of every endpoint that requires a key."""
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -16,7 +16,7 @@ from kit.rest.views import ApiViewSet, Handler, M
 
 
 class AccountViewSet(ApiViewSet[M]):
-    """Resources of the caller's account; its POSTs can be retried with an Idempotency-Key."""
+    """Resources of the caller's account. POSTs can be retried with an Idempotency-Key."""
 
     @property
     def grant(self) -> Grant:
@@ -28,11 +28,11 @@ class AccountViewSet(ApiViewSet[M]):
 
     @property
     def actor(self) -> Actor:
-        """The request's key, as the audit log names it."""
+        """Return the request's key as the audit log's actor."""
         return Actor(ActorType.KEY, self.grant.key_id, self.grant.key_name, address_of(self.request._request))
 
     def check_address(self) -> None:
-        """Notes the use of the key, too: from here on it counts as used."""
+        """Check the key's allowlist, and record its use."""
         self.grant.check_address(client_address_of(self.request._request))
         now = timezone.now()
         if uses_to_note(self.grant, now):
@@ -44,7 +44,7 @@ class AccountViewSet(ApiViewSet[M]):
         await super().read_body()
 
     def get_queryset(self) -> QuerySet[M]:
-        """The rows of `queryset` that the account owns."""
+        """Return the rows of `queryset` that the account owns."""
         return super().get_queryset().filter(account_id=self.account_id)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
@@ -54,7 +54,7 @@ class AccountViewSet(ApiViewSet[M]):
             return handler(request, *args, **kwargs)
 
         def act_for_account(*_: object, **__: object) -> HttpResponse:
-            if not epochs.keep(self.account_id):  # deleted since the request was authenticated
+            if not epochs.keep(self.account_id):  # deleted since authentication
                 raise unknown_key()
             return act() if key is None else answer_once(request, key, act, self.check_replay)
 
@@ -62,16 +62,16 @@ class AccountViewSet(ApiViewSet[M]):
             return super().write(act_for_account, request)
 
     def check_replay(self, reply: bytes) -> None:
-        """Raises an ApiError if this request's key may not see the kept reply.
+        """Raise an ApiError if this request's key may not see the stored reply.
 
-        For endpoints whose handler asks more of the key than `permissions_required`.
+        For endpoints whose handler requires more of the key than `permissions_required`.
         """
 
 
 class ReadingViewSet(AccountViewSet[M]):
-    """POSTs that only read, however much: they open no transaction and wait for no turn to write.
+    """POSTs that only read: they open no transaction and need no write turn.
 
-    With an Idempotency-Key the reply is kept like any other, once it is made; a retry makes it again to no effect.
+    With an Idempotency-Key the reply is stored afterwards; a retry computes it again and discards it.
     """
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:

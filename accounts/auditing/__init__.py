@@ -1,1 +1,1 @@
-"""Who changed what, and when."""
+"""The audit log."""

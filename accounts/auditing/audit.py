@@ -1,23 +1,27 @@
-"""The audit log: who changed what, and when. Services write it, in the transaction of the change itself, so that an
-entry is neither lost nor left over after a rollback:
+"""The audit log: who changed what, and when.
+
+Services write entries in the transaction of the change, so that an entry is neither lost nor left behind by a
+rollback:
 
     before = item.audited()
     …change and save the item…
     audit.record("content.updated", item, before)
     epochs.bump(item.account_id, {item.pk})
 
-A resource's `audited()` gives the fields that the log keeps: by the API's names, as values of JSON. The actor is the
-one that `kit.actors.acting_as` names: an endpoint its key, the admin its operator, a command itself.
+A resource's `audited()` returns the fields to log, with the API's names and JSON values. The actor is the current one
+(`kit.actors.acting_as`): a key, an operator or a command.
 
-What the log leaves out, always and on purpose:
-- a key's text and its digest, an operator's password and second factor: there is nothing to undo with them;
-- `created`, `updated`, `lastUsedAt`, an operator's last login, `stats`, and what follows from other fields (epochs);
-- access checks, which have decisions instead; clean-ups by age; reads.
-Everything else stands there as it was, also where it holds what people typed.
+Deliberately not logged:
 
-A change that changes nothing (a PATCH with the values that are there, revoking a revoked key) leaves no entry.
+- the text and digest of a key, an operator's password and second factor: they cannot be used to undo a change;
+- `created`, `updated`, `lastUsedAt`, an operator's last login, `stats`, and values derived from other fields (epochs);
+- access checks, which are recorded as decisions; deletions by age; reads.
 
-With the entry goes the event that others hear of (accounts.events), where its action has one.
+All other values are logged as they were, even if they contain personal text.
+
+A change without effect (a PATCH with the same values, revoking a revoked key) writes no entry.
+
+An entry also writes the event for webhooks (accounts.events) if its action has one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,21 +43,21 @@ TITLE_CHARACTERS = 500
 
 
 class Audited(Protocol):
-    """A resource of the audit log: a model whose id in the API is its `pk`, or its `public_id` if it has one."""
+    """A resource in the audit log: a model whose id in the API is `pk`, or `public_id` if it has one."""
 
     @property
     def pk(self) -> object: ...
 
     def audited(self) -> dict[str, object]:
-        """Its fields by the API's names, as values of JSON."""
+        """Return the fields to log, with the API's names and JSON values."""
 
 
 def differs(one: object, other: object) -> bool:
-    return bool(one != other) or isinstance(one, bool) != isinstance(other, bool)  # True is not the 1 of Python
+    return bool(one != other) or isinstance(one, bool) != isinstance(other, bool)  # in Python True equals 1
 
 
 def changes(before: Fields, after: Fields) -> dict[str, list[object]]:
-    """Of each field that differs its value before and after. Of what comes or goes, only what it has counts."""
+    """Return [before, after] of each field that differs. For created and deleted resources, skips empty fields."""
     told = {name: [before.get(name), after.get(name)] for name in {**before, **after}}
     if before and after:
         return {name: pair for name, pair in told.items() if differs(*pair)}
@@ -62,23 +66,23 @@ def changes(before: Fields, after: Fields) -> dict[str, list[object]]:
 
 @dataclass(slots=True)
 class Change:
-    """A change whose entry is not yet written, and the resource that changed."""
+    """A change with its unwritten entry and the resource that changed."""
 
     entry: AuditEntry
     resource: Audited
-    is_update: bool  # of what was there before and still is
+    is_update: bool  # neither a creation nor a deletion
 
     def event(self) -> Event | None:
-        """Its event, if it has one. Call it when the resource is as it will be stored."""
+        """Return the change's event, or None. Call it when the resource has its final state."""
         entry = self.entry
         return event_of(entry.account_id, entry.action, self.resource, entry.changes, is_update=self.is_update)
 
 
 def entry(action: str, resource: Audited, before: Fields, after: Fields | None = None) -> Change | None:
-    """The change with its entry, not yet written; None if nothing changed.
+    """Build the change with its unwritten entry; None if nothing changed.
 
-    `action` is the kind of resource and what was done to it, as in `content.updated`. `before` is {} for what has
-    just been created; `after` is what the resource says now, or {} for what is deleted.
+    `action` names the kind of resource and what happened, as in `content.updated`. `before` is {} for a new resource;
+    `after` defaults to the resource's current fields, and is {} for a deleted one.
     """
     after = resource.audited() if after is None else after
     changed = changes(before, after)
@@ -103,12 +107,12 @@ def entry(action: str, resource: Audited, before: Fields, after: Fields | None =
 
 
 def record(action: str, resource: Audited, before: Fields, after: Fields | None = None) -> None:
-    """Writes the entry of a change, and its event. Call it in the change's transaction, before epochs.bump."""
+    """Write a change's entry and event. Call it in the change's transaction, before epochs.bump."""
     record_all([entry(action, resource, before, after)])
 
 
 def record_all(made: Iterable[Change | None]) -> None:
-    """Writes the entries and the events of many changes at once."""
+    """Write the entries and events of many changes in bulk."""
     if not transaction.get_connection().in_atomic_block:
         raise AssertionError("An audit entry belongs into the transaction of its change.")
     written = [change for change in made if change is not None]
@@ -118,10 +122,11 @@ def record_all(made: Iterable[Change | None]) -> None:
 
 def address_of(request: HttpRequest) -> str | None:
     address = getattr(request, "client_address", None)
-    return str(address).partition("%")[0] if address is not None else None  # without a scope of one machine's making
+    # without a scope id, which is local to one machine
+    return str(address).partition("%")[0] if address is not None else None
 
 
 def operator(request: HttpRequest) -> Actor:
-    """The operator who sent a request to the admin."""
+    """Return the operator who sent an admin request."""
     user = request.user
     return Actor(ActorType.OPERATOR, str(user.pk), user.get_username(), address_of(request))

@@ -1,4 +1,4 @@
-"""What the audit log can be filtered by."""
+"""Filters of the audit log."""
 
 from accounts.auditing.models import ActorType
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, text, timestamp

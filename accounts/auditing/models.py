@@ -1,4 +1,4 @@
-"""The audit log's entries."""
+"""Audit entries."""
 
 from django.db import models
 from django.utils import timezone
@@ -16,24 +16,24 @@ class ActorType(models.TextChoices):
 
 
 class AuditEntry(models.Model):
-    """Who changed what, and when. Database triggers refuse every UPDATE and DELETE.
+    """An entry of the audit log. Database triggers reject every UPDATE and DELETE.
 
-    Its references carry no constraints: the log must not block, or vanish with, the rows it refers to. Entries of an
-    account deleted by SQL stay.
+    Its references have no constraints: the log must neither block nor vanish with the rows it refers to. Entries of an
+    account deleted by SQL remain.
     """
 
     id = IdField("aud", primary_key=True)
-    # None: what belongs to no account, such as an operator's own rights.
+    # None for changes outside any account, such as an operator's own permissions.
     account = models.ForeignKey(
         Account, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True, editable=False
     )
     actor_type = models.CharField(max_length=10, choices=ActorType.choices)
-    actor_id = AnyIdField(null=True)  # a key's id, an operator's number, a command's name
-    actor_name = models.CharField(max_length=300, null=True)  # as it was then
+    actor_id = AnyIdField(null=True)  # a key's id, an operator's number or a command's name
+    actor_name = models.CharField(max_length=300, null=True)  # at the time
     action = models.CharField(max_length=60)
     resource_type = models.CharField(max_length=30)
     resource_id = AnyIdField()
-    resource_title = models.CharField(max_length=500)  # as it was then
+    resource_title = models.CharField(max_length=500)  # at the time
     changes = models.JSONField(decoder=NumbersOfTheApi)  # field → [before, after]
     request_id = models.CharField(max_length=128, null=True)
     address = models.CharField(max_length=45, null=True)
@@ -46,7 +46,7 @@ class AuditEntry(models.Model):
         indexes = [
             models.Index(fields=["account", "-created", "-id"], name="audit_newest_first"),
             models.Index(fields=["resource_id", "-created", "-id"], name="audit_of_resource"),
-            # What was done to the few keys and policies, among the many items of imports.
+            # For changes to the few keys and policies among many imported items.
             models.Index(fields=["resource_type", "account", "-created", "-id"], name="audit_of_kind"),
         ]
 

@@ -1,4 +1,4 @@
-"""Audit entries on the wire."""
+"""Audit entries in the API."""
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -17,11 +17,11 @@ from kit.values.timestamps import render_timestamp
     }
 )
 class ChangesField(serializers.Field):
-    """The changes as they are kept."""
+    """The changes as stored."""
 
 
 class AuditEntrySerializer(serializers.Serializer):
-    """Who changed what, and when. Names and titles are as they were then."""
+    """A change. Names and titles are those at the time."""
 
     id = Id("aud")
     object = Choice(choices=["audit_entry"])

@@ -12,7 +12,7 @@ from accounts.viewsets import AccountViewSet
 
 
 class AuditViewSet(AccountViewSet[AuditEntry]):
-    """Who changed what, and when. Entries are read and nothing else."""
+    """Read-only access to the audit log."""
 
     permissions_required = {"list": "audit:read", "retrieve": "audit:read"}
     exportable = {"list": "audit"}
@@ -22,7 +22,9 @@ class AuditViewSet(AccountViewSet[AuditEntry]):
 
     @extend_schema(summary="List changes", responses=AuditEntrySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """Every change to the account and what it owns, newest first: by keys, operators, commands and the service."""
+        """Every change to the account and its resources, newest first, by keys, operators, commands and the
+        service.
+        """
         return self.page()
 
     @extend_schema(summary="Get a change")

@@ -1,1 +1,1 @@
-"""Events: changes, as the API showed them at that moment, for webhook endpoints and `/v1/events`."""
+"""Events: changes, with the resource as the API showed it, for webhooks and `/v1/events`."""

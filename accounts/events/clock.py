@@ -1,4 +1,4 @@
-"""What writes events because time has passed, and how often whoever delivers webhooks lets it look."""
+"""Registry of periodic work that writes events when time has passed; the webhook worker runs it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True)
 class Look:
-    """`act` may run in several processes at once, and beside them."""
+    """Periodic work. `act` must tolerate running in several processes at once."""
 
     act: Callable[[], object]
     every: timedelta

@@ -1,7 +1,7 @@
-"""Events of time: each end of a resource is announced once, ahead of time or when it has come.
+"""Expiry events: each expiry is announced once, in advance or when it happens.
 
-No change writes these: the worker that delivers webhooks looks for them every few minutes. A row for each
-announcement, whose key names the event and the end, keeps any process from announcing it twice.
+No request writes these; the webhook worker looks for them every few minutes. A row per announcement, unique by event
+and expiry, keeps processes from announcing it twice.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,25 +19,25 @@ from accounts.events.objects import objects
 from kit.storage.sqlite_turns import turn_to_write
 
 EVERY = timedelta(minutes=5)
-CATCH_UP = timedelta(days=3)  # for which an end that has passed unseen, with the service down, is still told
+CATCH_UP = timedelta(days=3)  # how far back expiries are still announced after a downtime
 CHUNK = 500
-LOCK = 7_202_611_043  # any number that nothing else locks
+LOCK = 7_202_611_043  # an arbitrary advisory lock number
 
 
 class Ending(Protocol):
-    """A resource that ends."""
+    """A resource with an expiry."""
 
     pk: str
     account_id: str
     expires_at: datetime
 
 
-Ends = Callable[[datetime, datetime], QuerySet[Any]]  # of rows that are an Ending, whatever their model
+Ends = Callable[[datetime, datetime], QuerySet[Any]]  # querysets of Ending rows of any model
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """An event of `kind`'s resources, `lead` before they end; `until` is the lead of the event that takes over."""
+    """An event sent `lead` before a resource expires; `until` is the lead of the event that replaces it."""
 
     type: str
     kind: str
@@ -50,23 +50,23 @@ ends_of: dict[str, tuple[Ends, str]] = {}
 
 
 def register(kind: str, ends: Ends, made: str, *told: Deadline) -> None:
-    """Registers a kind of resource and its deadlines.
+    """Register a kind of resource and its deadlines.
 
-    `ends` gives the resources that end after the first moment and not after the second; `made` names the field of
-    their creation.
+    `ends(after, until)` returns the resources that expire after the first time and not after the second; `made` names
+    the field with their creation time.
     """
     ends_of[kind] = ends, made
     deadlines.extend(told)
 
 
 def warnings_before(kind: str, *leads: timedelta) -> list[Deadline]:
-    """`<kind>.expiring` so long before the end, each until the next."""
+    """Return `<kind>.expiring` deadlines with these leads, each valid until the next."""
     until = [*leads[1:], timedelta(0)]
     return [Deadline(f"{kind}.expiring", kind, lead, end) for lead, end in zip(leads, until, strict=True)]
 
 
 def tell() -> int:
-    """Writes the events that are due; returns how many."""
+    """Write the events that are due and return their number."""
     return sum(tell_of(deadline) for deadline in deadlines)
 
 
@@ -80,14 +80,14 @@ def tell_of(deadline: Deadline) -> int:
             return 0
         rows = ends(after, until).order_by("pk")
         for chunk in chunks(rows):
-            # What was made with so short a life is no news.
+            # Skip resources whose whole life is shorter than the lead.
             due = [row for row in chunk if getattr(row, made) <= row.expires_at - deadline.lead]
             told += tell_some(deadline, due)
     return told
 
 
 def take_turn() -> bool:
-    """False if another process is at it."""
+    """Take the advisory lock on PostgreSQL. Returns False if another process holds it."""
     if connection.vendor != "postgresql":
         return True
     with connection.cursor() as cursor:
@@ -116,5 +116,5 @@ def tell_some(deadline: Deadline, rows: list[Ending]) -> int:
 
 
 def forget(before: datetime) -> None:
-    """Drops the notes of ends that are long past."""
+    """Delete the notices of expiries before this time."""
     EndNotice.objects.filter(ends_at__lt=min(before, timezone.now() - 2 * CATCH_UP)).delete()

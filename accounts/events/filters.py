@@ -1,4 +1,4 @@
-"""What events can be filtered by."""
+"""Filters of the event list."""
 
 from accounts.events.types import TYPES
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, text, timestamp

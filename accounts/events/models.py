@@ -1,4 +1,4 @@
-"""Events as they are stored and sent."""
+"""Stored events."""
 
 from django.db import models
 from django.utils import timezone
@@ -7,14 +7,17 @@ from kit.values.ids import AnyIdField, IdField
 
 
 class Event(models.Model):
-    """A change, with its object as the API showed it then. Written with the change, never changed, kept for a time."""
+    """A change with its resource as the API showed it.
+
+    Written with the change, never modified, deleted after the retention period.
+    """
 
     id = IdField("evt", primary_key=True)
     account = models.ForeignKey("accounts.Account", on_delete=models.CASCADE, db_index=False, related_name="events")
     type = models.CharField(max_length=60)
     object_id = AnyIdField()
-    data = models.TextField()  # JSON, as it is sent
-    previous = models.TextField(null=True)  # likewise
+    data = models.TextField()  # JSON, as sent
+    previous = models.TextField(null=True)  # JSON, as sent
     created = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -34,10 +37,10 @@ class Event(models.Model):
 
 
 class EndNotice(models.Model):
-    """The announcement of an end, ahead of time or when it came: once for each (see accounts.events.deadlines)."""
+    """The announcement of an expiry, unique per event and expiry (see accounts.events.deadlines)."""
 
-    type = models.CharField(max_length=60)  # of the event
-    days = models.PositiveSmallIntegerField()  # before the end; 0: that it has come
+    type = models.CharField(max_length=60)  # event type
+    days = models.PositiveSmallIntegerField()  # days before the expiry; 0 at the expiry
     object_id = AnyIdField()
     ends_at = models.DateTimeField()
 

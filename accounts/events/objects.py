@@ -1,4 +1,4 @@
-"""How an event shows its object: as the API does. Each app registers its own kinds when it is ready."""
+"""How events show their objects: like the API. Each app registers its own kinds at startup."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ Fields = dict[str, object]
 
 
 class Resource(Protocol):
-    """A model with an id, whose changes have events."""
+    """A model with an id, whose changes write events."""
 
     @property
     def pk(self) -> object: ...
 
 
 def nested(former: Mapping[str, object]) -> Fields:
-    """The audit log's fields as the API's: `metadata.author` becomes `author` in `metadata`."""
+    """Convert field names of the audit log to the API's: `metadata.author` becomes `author` in `metadata`."""
     shown: Fields = {}
     groups: dict[str, Fields] = {}
     for name, value in former.items():
@@ -32,7 +32,9 @@ def nested(former: Mapping[str, object]) -> Fields:
 
 @dataclass(frozen=True)
 class ShownObject:
-    """`show` renders a resource as the API does; `former` turns the audit log's former values into the API's."""
+    """`show` renders a resource like the API; `former` converts previous values from the audit log to the
+    API's shape.
+    """
 
     show: Callable[..., object]
     example: Fields
@@ -48,10 +50,10 @@ def register(
     example: Fields,
     former: Callable[[Mapping[str, object]], Fields] = nested,
 ) -> None:
-    """Registers a kind of resource; `kind` is the first half of its actions in the audit log."""
+    """Register a kind of resource; `kind` is the first half of its audit actions."""
     objects[kind] = ShownObject(serializer.to_representation, example, former)
 
 
 def register_plain(kind: str, example: Fields) -> None:
-    """Registers a kind that is no resource: whoever writes its events makes their `data`."""
+    """Register a kind without a model: the code that writes its events builds `data`."""
     objects[kind] = ShownObject(dict, example)

@@ -1,4 +1,4 @@
-"""Writing events: in the transaction of the change, together with what its listeners write (the webhooks' outbox)."""
+"""Writing events in the transaction of the change, together with what listeners write (the webhook outbox)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -11,13 +11,13 @@ from kit.http.rendering import render_json
 
 BATCH_ROWS = 500
 
-# Called with the events of each write, in its transaction. Packages above this one register theirs when Django starts.
+# Called with the events of each write, in its transaction. Higher-level packages register theirs at startup.
 Listener = Callable[[Sequence[Event]], None]
 listeners: list[Listener] = []
 
 
 def listen(listener: Listener) -> None:
-    """Register a listener; registering it again changes nothing."""
+    """Register a listener once; repeated calls have no effect."""
     if listener not in listeners:
         listeners.append(listener)
 
@@ -25,7 +25,7 @@ def listen(listener: Listener) -> None:
 def event_of(
     account_id: str | None, action: str, resource: Resource, changes: Changes, *, is_update: bool
 ) -> Event | None:
-    """The event of an audited change, not yet written; None for a change that has no event."""
+    """Build the event of an audited change; None if its action has no event."""
     name = type_of(action, changes)
     if name is None or account_id is None:
         return None
@@ -37,7 +37,7 @@ def event_of(
 def make(
     account_id: str, name: str, object_id: str, data: object, previous: Mapping[str, object] | None = None
 ) -> Event:
-    """An event, not yet written."""
+    """Build an unwritten event."""
     return Event(
         account_id=account_id,
         type=name,

@@ -1,4 +1,4 @@
-"""How long events are kept."""
+"""Retention of events."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -10,20 +10,20 @@ from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 
 CHUNK = 1_000
-forgetting: list[Callable[[datetime], None]] = []  # drop what is noted about the time before a moment
+forgetting: list[Callable[[datetime], None]] = []  # callbacks that delete notices before a given time
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def first_id_of(moment: datetime) -> str:
-    """Ids made before that moment sort before it: they begin with their milliseconds (UUIDv7)."""
+    """Return the smallest event id of that millisecond. Ids are UUIDv7, so those created earlier sort before it."""
     milliseconds = (moment - EPOCH) // timedelta(milliseconds=1)
     return ids.encode("evt", milliseconds.to_bytes(6) + bytes(10))
 
 
 def purge(before: datetime) -> int:
-    """Deletes the events from before that moment, with their deliveries and attempts; returns how many.
+    """Delete events created before a time, with their deliveries and attempts; return the number of events.
 
-    In chunks, each a transaction: whatever ends it leaves the rest for the next time.
+    Works in chunks, each in its own transaction, so an interrupted purge continues next time.
     """
     deleted = 0
     while True:

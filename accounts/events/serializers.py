@@ -1,4 +1,4 @@
-"""Events on the wire: in lists, and as they are sent to endpoints."""
+"""Events in the API and in webhook deliveries."""
 
 import orjson
 from drf_spectacular.utils import extend_schema_field
@@ -15,11 +15,11 @@ OBJECT = {"type": "object", "additionalProperties": True}
 
 @extend_schema_field(OBJECT)
 class ObjectField(serializers.Field):
-    """An object of the API, as it is kept."""
+    """A JSON object, stored as the API showed it."""
 
 
 class EventSerializer(serializers.Serializer):
-    """What happened to one of the account's resources."""
+    """Something that happened to one of the account's resources."""
 
     id = Id("evt")
     object = Choice(choices=["event"])
@@ -29,7 +29,7 @@ class EventSerializer(serializers.Serializer):
     sometimes = frozenset({"previous"})
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """`data` cannot be declared above: every serializer has an attribute of that name."""
+        """Add `data`, which cannot be declared above: serializers have an attribute of that name."""
         data = ObjectField(help_text="The resource as the API showed it at that moment.")
         previous = ObjectField(help_text="On updates: the fields that changed, with their former values.")
         return {**super().get_fields(), "data": data, "previous": previous}
@@ -48,6 +48,6 @@ class EventSerializer(serializers.Serializer):
 
 
 def as_sent(event: Event) -> dict[str, object]:
-    """The body of a delivery: the event, and `timestamp` as Standard Webhooks has it."""
+    """Return the body of a delivery: the event, plus `timestamp` as Standard Webhooks requires."""
     shown = EventSerializer().to_representation(event)
     return {**shown, "timestamp": shown["created"]}

@@ -1,4 +1,4 @@
-"""The table of event types. The guide's catalogue, the OpenAPI document and the admin are made from it."""
+"""The table of event types, from which the guide's catalogue, the OpenAPI document and the admin are generated."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -6,24 +6,24 @@ from dataclasses import dataclass, field
 from kit.values.json_values import JsonValue
 
 LATER = "2026-02-14T16:45:00.000000Z"  # in examples
-Changes = Mapping[str, list[object]]  # of each field its value before and after, as in the audit log
+Changes = Mapping[str, list[object]]  # [before, after] of each field, as in the audit log
 PING = "ping"
 LIMIT_REACHED = "limit.reached"
 
 
 @dataclass(frozen=True)
 class EventType:
-    """`object` is the kind of resource in `data`.
+    """An event type; `object` is the kind of resource in `data`.
 
-    A change writes the first type of the table whose `action` it is and whose condition `when`, if there is one, its
-    changes meet. `previous` is an example of the fields that changed, None where there are none; `now` of what they
-    are since. An endpoint hears of what `must_be_named` if it names it, and not by `*`.
+    A change writes the first type whose `action` matches and whose `when`, if any, accepts the changed fields. In
+    examples, `previous` holds former values (None if the type has none) and `now` the current ones. `must_be_named`
+    excludes a type from `*`; endpoints have to name it.
     """
 
     name: str
     object: str
     description: str
-    action: str = ""  # of the audit log
+    action: str = ""  # in the audit log
     previous: Mapping[str, JsonValue] | None = None
     now: Mapping[str, JsonValue] = field(default_factory=dict)
     when: Callable[[Changes], bool] | None = None
@@ -134,13 +134,13 @@ TYPES = [
 ]
 BY_NAME = {one.name: one for one in TYPES}
 SUBSCRIBED = [one.name for one in TYPES if one.name != PING]
-# What an endpoint can name: everything, a group, a type.
+# What an endpoint may subscribe to: everything, a group, a type.
 PATTERNS = ["*", *sorted({f"{name.partition('.')[0]}.*" for name in SUBSCRIBED}), *SUBSCRIBED]
 TO_BE_NAMED = [one.name for one in TYPES if one.must_be_named]
 
 
 def type_of(action: str, changes: Changes) -> str | None:
-    """The type of event that a change writes, if any."""
+    """Return the event type of a change, or None."""
     for one in TYPES:
         if one.action == action and (one.when is None or one.when(changes)):
             return one.name
@@ -148,13 +148,13 @@ def type_of(action: str, changes: Changes) -> str | None:
 
 
 def covers(pattern: str, name: str) -> bool:
-    """Whether `*`, a group such as `content.*`, or a type's name stands for the type."""
+    """Whether a pattern (`*`, a group such as `content.*`, or a type) includes the type."""
     if pattern == "*":
         return name not in TO_BE_NAMED
     return pattern == name or (pattern.endswith(".*") and name.startswith(pattern[:-1]))
 
 
 def covered_by(patterns: Iterable[str]) -> list[str]:
-    """The types that an endpoint with these patterns hears of."""
+    """Return the types that an endpoint with these patterns receives."""
     asked = list(patterns)
     return [name for name in SUBSCRIBED if any(covers(pattern, name) for pattern in asked)]

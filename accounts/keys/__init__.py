@@ -1,1 +1,1 @@
-"""What an API key may be given, and what becomes of it."""
+"""API keys: bounds, permissions, authentication and life cycle."""

@@ -1,4 +1,4 @@
-"""From the Authorization header to what its key may do."""
+"""Authentication: from the Authorization header to the key's grant."""
 
 import json
 from dataclasses import dataclass, replace
@@ -32,30 +32,30 @@ Networks = tuple[Network, ...]
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What an authenticated request may do, and on whose account."""
+    """An authenticated key: its account, permissions and limits."""
 
     key_id: str
-    key_name: str  # with the prefix, for people
+    key_name: str  # with the prefix, for display
     account_id: str
-    account_key: str  # its UUID in hex
-    epoch: int  # of the account, when this was read
+    account_key: str  # the account's UUID in hex
+    epoch: int  # the account's epoch when the key was read
     permissions: frozenset[str]
     networks: Networks
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
     limits: tuple[int, int]  # requests per minute and per day, shared by all keys of the account
-    is_suspended: bool = False  # the account
-    hosts: frozenset[str] = frozenset()  # that it may ask about at the edge; none: any
+    is_suspended: bool = False  # whether the account is suspended
+    hosts: frozenset[str] = frozenset()  # hosts that the key may ask about at the edge; empty means any
 
     @property
     def weight(self) -> int:
-        """Approximate size in memory, in kibibytes."""
+        """Return the approximate size in memory, in kibibytes."""
         return 1 + len(self.networks) // 2 + len(self.hosts) // 4
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """By names of accounts.plans.epochs."""
+        """Return the names in accounts.plans.epochs whose change invalidates this grant."""
         return (self.key_id,)
 
     @classmethod
@@ -77,9 +77,11 @@ class Grant:
         )
 
     def check(self, now: datetime | None = None) -> None:
-        """Raises InvalidApiKey for a key that has been revoked or has expired, or whose account is suspended; without
-        `now`, at this moment."""
-        if self.revoked_at is not None:  # whatever the clock: that of the process that revoked it may be ahead
+        """Raise InvalidApiKey if the key was revoked or has expired, or its account is suspended.
+
+        `now` defaults to the current time.
+        """
+        if self.revoked_at is not None:  # regardless of the time, because the revoking process's clock may be ahead
             raise InvalidApiKey("This API key has been revoked.", headers=CHALLENGE)
         if self.expires_at is not None and self.expires_at <= (now or timezone.now()):
             raise InvalidApiKey("This API key has expired.", headers=CHALLENGE)
@@ -87,26 +89,26 @@ class Grant:
             raise InvalidApiKey("The account of this API key is suspended.", headers=CHALLENGE)
 
     def check_address(self, address: Address | None) -> None:
-        """Raises IpNotAllowed for an address outside the key's list."""
+        """Raise IpNotAllowed if the key's allowlist excludes the address."""
         if not is_within(address, self.networks):
             raise IpNotAllowed(f"The address {address or 'of this request'} is not in this key's allowlist.")
 
     def check_host(self, host: str) -> None:
-        """Raise HostNotAllowed for a host, in its normal form, outside the key's list."""
+        """Raise HostNotAllowed if the key's list excludes the host, which is in normal form."""
         if self.hosts and host not in self.hosts:
             raise HostNotAllowed(f"The host {host} is not in this key's `allowedHosts`.")
 
 
 def grant_of(request: Request) -> Grant:
-    """The grant of an authenticated request."""
-    grant: Any = request.auth  # DRF's stubs expect a token of its own
+    """Return the grant of an authenticated request."""
+    grant: Any = request.auth  # DRF's stubs expect their own token type
     return grant
 
 
 class GrantSteps(Steps):
     """The admission steps that need only a key's grant, for operations with one permission."""
 
-    grant: Grant  # once authenticated
+    grant: Grant  # set by `authenticate`
     address: Address | None
     permission: str
 
@@ -126,17 +128,17 @@ class Caller:
     permission: str
 
     def check_at(self, epoch: int, now: datetime) -> None:
-        """Admits the caller again, by the key as it is now, if the account is at another epoch than the grant.
+        """Check the caller again with the current state of the key, if the account's epoch has changed since.
 
-        Call it inside the transaction, after reading `epoch`: then nothing is decided at an epoch for a key that had
-        ended by then. Raises InvalidApiKey, IpNotAllowed or InsufficientPermissions.
+        Call it inside the transaction, after reading `epoch`, so that no decision is recorded for a key that had ended
+        by then. Raises InvalidApiKey, IpNotAllowed or InsufficientPermissions.
         """
         if epoch != self.grant.epoch:
             run_blocking(admit(Readmission(self, now)))
 
 
 class Readmission(GrantSteps):
-    """Admits a request again, without counting it, by its key as it is now."""
+    """Repeats the admission of a request with the current state of its key, without counting it."""
 
     def __init__(self, caller: Caller, now: datetime) -> None:
         self.caller, self.now = caller, now
@@ -148,12 +150,12 @@ class Readmission(GrantSteps):
 
 
 def is_within(address: Address | None, networks: Networks) -> bool:
-    """Whether an allowlist lets the address in; an empty one lets in all."""
+    """Whether an allowlist admits the address; an empty list admits all."""
     return not networks or (address is not None and any(address in network for network in networks))
 
 
 def bearer_token(header: str) -> str:
-    """Raises MissingApiKey where the header carries no bearer token."""
+    """Return the bearer token. Raises MissingApiKey if the header has none."""
     scheme, _, token = header.strip().partition(" ")
     token = token.strip()
     if scheme.lower() != "bearer" or not token:
@@ -162,26 +164,26 @@ def bearer_token(header: str) -> str:
 
 
 def license_token(authorization: str) -> str | None:
-    """The licence token of an Authorization header; None for one of another scheme."""
+    """Return the licence token of an Authorization header, or None for another scheme."""
     if authorization[:8].lower() != "license ":
         return None
     return authorization[8:].strip()
 
 
 def key_header(authorization: str, licensing_key: str) -> str:
-    """The header with the key: beside a licence token it comes in X-Licensing-Key."""
+    """Return the header with the API key; beside a licence token, the key is in X-Licensing-Key."""
     if license_token(authorization) is None:
         return authorization
     return f"Bearer {licensing_key.strip()}"
 
 
 def check_well_formed(text: str) -> None:
-    """Raises InvalidApiKey for malformed text, which never reaches the database."""
+    """Raise InvalidApiKey for malformed text, which then never reaches the database."""
     if not keytext.is_well_formed(text):
         raise unknown_key()
 
 
-# A key with its account as one JSON array, which stands for the same grant however often it is read.
+# A key with its account as one JSON array, the cache key for parsed grants.
 FIND = """SELECT account.epoch, {array}
   FROM accounts_apikey api_key JOIN accounts_account account ON account.id = api_key.account_id
   WHERE api_key."""
@@ -199,14 +201,14 @@ SQLITE = FIND.format(
 
 
 def find_grant(text: str) -> Grant:
-    """The grant of a key's text. Raises InvalidApiKey."""
+    """Return the grant of a key's text. Raises InvalidApiKey."""
     check_well_formed(text)
-    # The digest is keyed, so comparing it by index tells nothing about other keys' texts.
+    # The digest is keyed, so an index lookup reveals nothing about other keys.
     return read_grant("digest", keytext.digest(text))
 
 
 def reload_grant(grant: Grant) -> Grant:
-    """The grant of the same key as it is now. Raises InvalidApiKey if the key is no longer there."""
+    """Return the key's current grant. Raises InvalidApiKey if the key was deleted."""
     return read_grant("id", ApiKey._meta.pk.get_db_prep_value(grant.key_id, connection))
 
 
@@ -227,7 +229,9 @@ def unknown_key() -> InvalidApiKey:
 
 @lru_cache(maxsize=1_000)
 def granted(told: str) -> Grant:
-    """The grant of a key that the array of FIND tells of, but for the epoch: each write of the account raises it."""
+    """Build the grant from the JSON array of FIND, without the epoch, which changes with every write of the
+    account.
+    """
     key_id, name, prefix, permissions, allowed_ips, *others = json.loads(told)
     expires, revoked, used, account_id, plan, minute, day, suspended, allowed_hosts = others
     key = ApiKey(
@@ -252,7 +256,7 @@ def granted(told: str) -> Grant:
 
 
 def moment(text: str | None) -> datetime | None:
-    """Of a database's text, which on SQLite says no offset: there all are UTC."""
+    """Parse a database timestamp; SQLite stores UTC without an offset."""
     if text is None:
         return None
     read = datetime.fromisoformat(text)
@@ -264,15 +268,15 @@ MAX_NOTED = 10_000
 
 
 def uses_to_note(grant: Grant, now: datetime) -> bool:
-    """Whether a minute has passed since the use of this key was last written, by this process or seen by it."""
+    """Whether `lastUsedAt` is more than a minute old, as far as this process knows."""
     last = noted.get(grant.key_id) or grant.last_used_at
     return last is None or now - last >= LAST_USED_PRECISION
 
 
 def note_use(grant: Grant, now: datetime) -> None:
-    """Writes `lastUsedAt`, unless it was written less than a minute ago."""
+    """Write `lastUsedAt`, unless it was written less than a minute ago."""
     if len(noted) >= MAX_NOTED:
-        noted.clear()  # the condition below keeps to the minute by itself
+        noted.clear()  # safe, because the condition below enforces the minute too
     noted[grant.key_id] = now
     stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
     ApiKey.objects.filter(stale, pk=grant.key_id).update(last_used_at=now)

@@ -1,4 +1,4 @@
-"""What a key may give to another one, or to itself: no more than it has, for no longer, and from nowhere else."""
+"""Limits on what a key may give to another key or itself: no more permissions, no longer life, no other addresses."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,8 +13,11 @@ from kit.values.timestamps import render_timestamp
 
 
 class Bounds(TypedDict, total=False):
-    """Where and for how long a key works: networks in CIDR notation ([]: anywhere), the hosts that it may ask about at
-    the edge ([]: any), and its end (None: never)."""
+    """Where and until when a key works:
+
+    CIDR networks ([] means anywhere), hosts that it may ask about at the edge ([] means any), and its expiry (None
+    means never).
+    """
 
     allowed_ips: list[str]
     allowed_hosts: list[str]
@@ -26,7 +29,9 @@ def bounds_of(key: ApiKey) -> Bounds:
 
 
 def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Bounds) -> None:
-    """Raises InsufficientPermissions for a key that could do more, for longer or from elsewhere than its creator."""
+    """Raise InsufficientPermissions if a key would have more permissions, life, addresses or hosts than its
+    creator.
+    """
     for permission in permissions:
         if not allows(frozenset(creator.permissions), permission):
             raise InsufficientPermissions(f"A key cannot grant {permission}, which it lacks itself.")
@@ -47,7 +52,7 @@ def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Boun
 
 
 def lie_within(allowed: list[str], own: list[str]) -> bool:
-    """Whether every address of one allowlist is in the other; an empty list means all addresses."""
+    """Whether one allowlist lies within the other; an empty list means all addresses."""
     if not own:
         return True
     networks = joined(ip_network(text) for text in own)
@@ -55,7 +60,7 @@ def lie_within(allowed: list[str], own: list[str]) -> bool:
 
 
 def are_within(allowed: list[str], own: list[str]) -> bool:
-    """Whether every host of one list is in the other; an empty list means all hosts."""
+    """Whether one list of hosts lies within the other; an empty list means all hosts."""
     return not own or (bool(allowed) and set(allowed) <= set(own))
 
 
@@ -69,7 +74,7 @@ def check_permissions_of_type(key_type: str, permissions: list[str]) -> None:
 
 
 def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
-    """Raise InsufficientPermissions where a change of bounds gives the key what the changing key cannot give."""
+    """Raise InsufficientPermissions if a change gives the key more than the changing key may give."""
     was, own = bounds_of(key), bounds_of(changer)
     if is_wider(now, was):
         check_no_more_than(changer, key.permissions, now)
@@ -86,7 +91,7 @@ def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
 
 
 def is_wider(now: Bounds, before: Bounds) -> bool:
-    """Whether a key works for longer, from further addresses or for further hosts than before."""
+    """Whether the key would work longer, from more addresses or for more hosts than before."""
     end, old = now["expires_at"], before["expires_at"]
     lasts_longer = old is not None and (end is None or end > old)
     return (

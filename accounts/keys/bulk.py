@@ -1,4 +1,4 @@
-"""Many API keys created and changed at once (POST /v1/api-keys/bulk): each row by the rules of its POST or PATCH."""
+"""Create and change many API keys at once (POST /v1/api-keys/bulk), each row by the rules of its POST or PATCH."""
 
 from collections.abc import Sequence
 
@@ -18,17 +18,20 @@ def read_rows(bodies: Sequence[object]) -> list[Row]:
 
 
 class KeyBulk(Bulk[ApiKey]):
-    """Call it in a transaction. `texts` has those of the created keys, by their ids; they exist nowhere else."""
+    """One bulk request, run in a transaction.
+
+    `texts` maps new keys' ids to their texts, which are stored nowhere else.
+    """
 
     kind = KIND
 
     def __init__(self, account_id: str, rows: Sequence[Row], granted_by: Grant) -> None:
-        """Raises InvalidApiKey if the requesting key has ended since it was authenticated."""
+        """Lock the keys involved. Raises InvalidApiKey if the requesting key has ended since authentication."""
         super().__init__(rows)
         self.account_id = account_id
         named = ApiKey.objects.filter(account_id=account_id, pk__in={row.id for row in rows} - {None})
         self.keys = services.lock_keys(granted_by.key_id, *named.values_list("pk", flat=True))
-        # A row that changes the requesting key binds those after it.
+        # A row that changes the requesting key restricts the rows after it.
         self.creator = self.keys[granted_by.key_id]
         Grant.of(self.creator).check()
         self.texts: dict[str, str] = {}

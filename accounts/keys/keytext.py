@@ -1,8 +1,7 @@
-"""The text of API keys and of secrets like them: type prefix, 28 random base62 characters (166 bits), and 6 of
-checksum.
+"""The format of API keys and similar secrets: type prefix, 28 random base62 characters (166 bits), 6 of checksum.
 
-The checksum lets a mistyped or made-up key be refused without a query, and lets scanners recognise a leaked one. The
-service keeps an HMAC-SHA-256 of the text under a pepper that is not in the database.
+The checksum rejects mistyped and invented keys without a query, and lets secret scanners recognise leaked ones. The
+database stores an HMAC-SHA-256 of the text, with a pepper that is not in the database.
 """
 
 import hmac
@@ -16,7 +15,7 @@ from django.conf import settings
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 TYPE_PREFIXES = {"secret": "svc_sk_", "public": "svc_pk_"}
-CLIENT_PREFIX = "svc_cs_"  # of the secrets of clients, which are no API keys
+CLIENT_PREFIX = "svc_cs_"  # secrets of OAuth clients, which are not API keys
 RANDOM_CHARACTERS = 28
 CHECKSUM_CHARACTERS = 6
 PREFIX_CHARACTERS = len("svc_sk_") + 6
@@ -26,7 +25,7 @@ MORE_THAN_A_PREFIX = re.compile(r"svc_(?:sk|pk|cs)_[0-9A-Za-z]{7,}")
 
 
 def checksum(text: str) -> str:
-    """The CRC-32 of the text in base62, which needs six characters."""
+    """Return the CRC-32 of the text in base62, six characters long."""
     value, characters = crc32(text.encode()), ""
     for _ in range(CHECKSUM_CHARACTERS):
         value, digit = divmod(value, 62)
@@ -35,11 +34,11 @@ def checksum(text: str) -> str:
 
 
 def generate(key_type: str, seed: str | None = None) -> str:
-    """A new key. The same secret seed makes the same key again, for those who have the pepper too."""
+    """Generate a key. The same secret seed and pepper reproduce the same key."""
     if seed is None:
         number = secrets.randbelow(62**RANDOM_CHARACTERS)
     else:
-        # 256 bits: 90 more than the key has, so that no key is likelier than another.
+        # 256 bits, 90 more than the key has, so that all keys are equally likely.
         number = int.from_bytes(hmac.digest(settings.API_KEY_PEPPER, f"key text:{seed}".encode(), "sha256"))
     characters = ""
     for _ in range(RANDOM_CHARACTERS):
@@ -50,7 +49,7 @@ def generate(key_type: str, seed: str | None = None) -> str:
 
 
 def is_well_formed(text: str, prefixes: tuple[str, ...] = tuple(TYPE_PREFIXES.values())) -> bool:
-    """Whether the text may be an API key, or a secret with one of these prefixes."""
+    """Whether the text has the form of an API key, or of a secret with one of these prefixes."""
     return (
         len(text) == LENGTH
         and text.isascii()
@@ -60,12 +59,12 @@ def is_well_formed(text: str, prefixes: tuple[str, ...] = tuple(TYPE_PREFIXES.va
 
 
 def key_within(text: str) -> str | None:
-    """Return the first API key in a text, such as a line of a log."""
+    """Return the first API key in a text, such as a log line."""
     return next(filter(is_well_formed, API_KEYS.findall(text)), None)
 
 
 def shows_secret(text: str) -> bool:
-    """Return whether the text contains a key or a client's secret, or more of one than its prefix."""
+    """Whether the text contains a key or client secret, or more of one than its prefix."""
     return MORE_THAN_A_PREFIX.search(text) is not None
 
 
@@ -77,5 +76,5 @@ OF_THIS_PROCESS = secrets.token_bytes(32)
 
 
 def name_in_cache(text: str) -> bytes:
-    """What this process calls the text in its memory: as good as `digest`, and a third of its work."""
+    """Return the cache key for a secret: as unique as `digest` within this process, at a third of its cost."""
     return blake2b(text.encode(), key=OF_THIS_PROCESS, digest_size=32).digest()

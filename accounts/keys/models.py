@@ -14,7 +14,7 @@ class KeyType(models.TextChoices):
 
 
 class ApiKey(models.Model):
-    """A key that authenticates requests. Of its text only a keyed digest and the prefix are kept."""
+    """An API key. Only a keyed digest and the prefix of its text are stored."""
 
     id = IdField("key", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="api_keys")
@@ -24,7 +24,8 @@ class ApiKey(models.Model):
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
     permissions = models.JSONField(default=list)
     allowed_ips = models.JSONField(default=list, blank=True)
-    # Hosts that it may ask about at the edge; none: any. In the database too, for processes of the version before.
+    # Hosts that it may ask about at the edge; empty means any. Has a database default for processes of the previous
+    # version.
     allowed_hosts = models.JSONField(default=list, db_default=[], blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)

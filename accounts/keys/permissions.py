@@ -1,4 +1,4 @@
-"""What a key may do (docs/reference/api.md, Keys)."""
+"""Permissions of keys (docs/reference/api.md, Keys)."""
 
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -32,7 +32,7 @@ PERMISSIONS = {
 }
 DEFAULTS = {"secret": [ALL], "public": ["content:read", "policies:read"]}
 
-# Not for the pages of a website, where public keys are: the log names operators, addresses and what keys may do.
+# Not for public keys, which are on web pages: the log contains operators, addresses and the permissions of keys.
 NEVER_PUBLIC = frozenset({"audit:read"})
 
 
@@ -41,20 +41,20 @@ def allows(granted: frozenset[str], permission: str) -> bool:
 
 
 class Permitted(Protocol):
-    """The grant of a key (accounts.keys.authentication.Grant)."""
+    """A key's grant (accounts.keys.authentication.Grant)."""
 
     @property
     def permissions(self) -> frozenset[str]: ...
 
 
 def require(grant: Permitted, permission: str) -> None:
-    """Raises InsufficientPermissions, which names the permission that the key lacks."""
+    """Raise InsufficientPermissions, naming the permission, if the key lacks it."""
     if not allows(grant.permissions, permission):
         raise InsufficientPermissions(f"This key lacks the permission {permission}.")
 
 
 class KeyHasPermission(BasePermission):
-    """The key has every permission that the view names for the action."""
+    """Requires every permission that the view names for the action."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         guarded = cast("ApiViewSet[Model]", view)

@@ -1,4 +1,4 @@
-"""API keys and accounts on the wire."""
+"""API keys in the API."""
 
 from datetime import datetime
 from ipaddress import ip_network
@@ -32,8 +32,8 @@ MAX_ALLOWED_HOSTS = 100
 
 
 def parse_network(text: str) -> str:
-    """An address or CIDR range in its normal form; an IPv4-mapped IPv6 one becomes IPv4. Raises ValueError."""
-    if "%" in text:  # a scope is of one machine's making
+    """Return an address or CIDR range in normal form, IPv4-mapped ones as IPv4. Raises ValueError."""
+    if "%" in text:  # scope ids are local to one machine
         raise ValueError("Must be an IP address or a range such as 203.0.113.0/24.")
     try:
         network = ip_network(text, strict=False)
@@ -59,7 +59,7 @@ def check_is_to_come(expires_at: datetime) -> None:
 
 
 class ApiKeySerializer(StrictSerializer):
-    """An API key. `key`, its full text, exists in the reply that created it and nowhere else."""
+    """An API key. Its full text, `key`, is only in the reply that creates it."""
 
     id = Id("key", read_only=True, source="pk")
     object = Choice(choices=["api_key"], read_only=True, default="api_key")
@@ -109,7 +109,7 @@ class ApiKeySerializer(StrictSerializer):
 
 
 class ApiKeyChangeSerializer(ApiKeySerializer):
-    """The fields of a key that can be changed. Its type and permissions stay as they are."""
+    """The fields of a key that can be changed; type and permissions cannot."""
 
     expiresAt = Timestamp(
         required=False,
@@ -128,7 +128,7 @@ class CreatedApiKeySerializer(ApiKeySerializer):
 
 
 class ApiKeyBulkRowSerializer(ApiKeySerializer):
-    """A key to create, or what changes of the one that `id` names."""
+    """A key to create, or changes to the key with this `id`."""
 
     id = Id("key", required=False, allow_null=True, help_text="The key to change, as by PATCH.")
     name = Text(max_length=255, required=False, help_text="A label for people. Required of a new key.")
@@ -138,19 +138,19 @@ class ApiKeyBulkRowSerializer(ApiKeySerializer):
 
 
 class ApiKeyBulkSerializer(StrictSerializer):
-    """Many keys at once."""
+    """Keys to create or change."""
 
     items = RowsField(child=ApiKeyBulkRowSerializer())
 
 
 class OutcomeKeySerializer(CreatedApiKeySerializer):
-    """A key that was created, with its full text, or changed."""
+    """A created key with its full text, or a changed key."""
 
     sometimes = frozenset({"key"})
 
 
 class ApiKeyBulkOutcomeSerializer(IndexedSerializer):
-    """What became of a row."""
+    """The result of a row."""
 
     status = serializers.ChoiceField(
         choices=[200, 201, 403, 409, 422],
@@ -168,7 +168,7 @@ class KeyTextSerializer(StrictSerializer):
 
 
 class RotationSerializer(StrictSerializer):
-    """How the old key ends."""
+    """How long the old key stays valid."""
 
     overlapSeconds = Integer(
         min_value=0,

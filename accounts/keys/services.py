@@ -1,4 +1,4 @@
-"""Operations on accounts and keys, for endpoints, commands and the admin."""
+"""Operations on API keys, for endpoints, commands and the admin."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -19,12 +19,11 @@ from accounts.plans import epochs
 from kit.http.errors import Revoked, ValidationFailed
 
 MAX_OVERLAP_SECONDS = 604_800
-CHANGED = ["name", "allowed_ips", "allowed_hosts", "expires_at"]  # what a change of a key writes
+CHANGED = ["name", "allowed_ips", "allowed_hosts", "expires_at"]  # fields that a change may write
 
 
 class NewKey(Bounds):
-    """What a new key is given. `seed` is a secret of the caller from which its text can be made again
-    (keytext.generate)."""
+    """The fields of a new key. The secret `seed` reproduces its text (keytext.generate)."""
 
     name: str
     type: str
@@ -37,15 +36,15 @@ class Expiry(TypedDict, total=False):
 
 
 def lock_keys(*key_ids: str) -> dict[str, ApiKey]:
-    """Lock the keys until the transaction ends, in the order of their ids, and return them by id."""
+    """Lock the keys in order of their ids until the transaction ends; return them by id."""
     keys = ApiKey.objects.select_related("account").select_for_update(of=("self",))
     return {key.pk: key for key in keys.filter(pk__in=key_ids).order_by("pk")}
 
 
 def current_key(grant: Grant) -> ApiKey:
-    """Lock and return the requesting key. Raises InvalidApiKey if it has ended since it was authenticated.
+    """Lock and return the requesting key. Raises InvalidApiKey if it has ended since authentication.
 
-    Otherwise a request that is under way while its key is revoked could create a key that outlives it.
+    Without this, a request in progress during the revocation of its key could create a key that outlives it.
     """
     key = lock_keys(grant.key_id)[grant.key_id]
     Grant.of(key).check()
@@ -56,10 +55,10 @@ def current_key(grant: Grant) -> ApiKey:
 def create_api_key(
     account_id: str, *, granted_by: Grant | None = None, key_id: str | None = None, **fields: Unpack[NewKey]
 ) -> tuple[ApiKey, str]:
-    """A new key and its text, which exists nowhere else. `key_id` is an id for it that no key has yet.
+    """Create a key and return it with its text, which is stored nowhere else. `key_id` is an unused id for it.
 
-    A key that creates another (`granted_by`) passes its own bounds on where none are given, and can grant no more than
-    it has itself. Operators and commands (None) are not bound.
+    If another key creates it (`granted_by`), omitted bounds are inherited, and the new key may not exceed its creator.
+    Operators and commands (None) are not restricted. Raises ValidationFailed and InsufficientPermissions.
     """
     creator = current_key(granted_by) if granted_by is not None else None
     key, text = new_key(account_id, creator, **fields)
@@ -71,15 +70,18 @@ def create_api_key(
 
 
 def find_key(keys: QuerySet[ApiKey], text: str) -> ApiKey | None:
-    """Return the one of these keys with the full text, whatever its state.
+    """Return the key with this full text, in any state, or None.
 
-    Only the keyed digest reaches the database. Comparing it by index reveals nothing about other keys' texts.
+    Only the keyed digest reaches the database; an index lookup reveals nothing about other keys.
     """
     return keys.filter(digest=keytext.digest(text)).first() if keytext.is_well_formed(text) else None
 
 
 def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -> tuple[ApiKey, str]:
-    """A key that `creator` creates, not yet stored, and its text. Raises ValidationFailed, InsufficientPermissions."""
+    """Build an unsaved key and its text.
+
+    Raises ValidationFailed, or InsufficientPermissions if it exceeds `creator`.
+    """
     type_, named = fields["type"], fields.get("permissions")
     granted = list(dict.fromkeys(DEFAULTS[type_] if named is None else named))
     check_permissions_of_type(type_, granted)
@@ -107,7 +109,7 @@ def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -
 
 
 class ToldKey(NamedTuple):
-    """A key that a reply with its text tells of, as it was created."""
+    """A key in a stored reply that contains its text, with its state at creation."""
 
     id: str
     permissions: list[str]
@@ -115,10 +117,10 @@ class ToldKey(NamedTuple):
 
 
 def check_may_be_told(grant: Grant, keys: Iterable[ToldKey]) -> None:
-    """Raise an ApiError unless the asking key may be shown the texts of these keys, which were created earlier.
+    """Raise an ApiError if the requesting key may not see the texts of these earlier created keys.
 
-    The one that created a key may be told again though a rotation has set its end in the meantime; another one only of
-    a key that it could create itself.
+    The key that created them always may, even if a rotation has since set its expiry; any other key needs everything
+    required to create them itself.
     """
     asking = current_key(grant)
     made = AuditEntry.objects.filter(action="api_key.created", actor_type=ActorType.KEY, actor_id=asking.pk)
@@ -130,10 +132,11 @@ def check_may_be_told(grant: Grant, keys: Iterable[ToldKey]) -> None:
 
 @transaction.atomic
 def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant | None = None) -> ApiKey:
-    """Change the name, the addresses, the hosts or the expiry of a key, which hold from the next request on.
+    """Change a key's name, addresses, hosts or expiry, effective with the next request.
 
-    A key that changes one (`changed_by`) sets no bound beyond its own, and widens only a key that it could create
-    itself. Operators and commands (None) are not bound. Raises Revoked, ValidationFailed and InsufficientPermissions.
+    If a key makes the change (`changed_by`), it may not set bounds beyond its own or widen a key that it could not
+    create. Operators and commands (None) are not restricted. Raises Revoked, ValidationFailed and
+    InsufficientPermissions.
     """
     keys = lock_keys(key.pk, *([changed_by.key_id] if changed_by else []))
     changer = None
@@ -149,9 +152,9 @@ def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant 
 
 
 def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -> audit.Change | None:
-    """Change the key in memory, as update_api_key says, and return what changes; None if nothing does.
+    """Change the key in memory by the rules of update_api_key; return the change, or None if nothing changed.
 
-    A refusal leaves the key as it is.
+    An error leaves the key unchanged.
     """
     if key.revoked_at is not None:
         raise Revoked("This key is revoked, which is final. Create a new one.")
@@ -176,7 +179,7 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
 
 @transaction.atomic
 def revoke_api_key(key: ApiKey) -> ApiKey:
-    """Revoke a key at once; a key already revoked keeps its time."""
+    """Revoke a key at once. A revoked key keeps its original time."""
     locked = ApiKey.objects.select_for_update().get(pk=key.pk)
     if locked.revoked_at is None:
         before = locked.audited()
@@ -197,11 +200,12 @@ def rotate_api_key(
     seed: str | None = None,
     **given: Unpack[Expiry],
 ) -> tuple[ApiKey, str]:
-    """A new key with the same grants; the old one ends after the overlap, or before if it would have anyway.
+    """Replace a key by a new one with the same permissions and bounds; return the new key and its text.
 
-    The new one expires when the old one would have, unless another expiry is given.
+    The old key ends after the overlap, or at its own expiry if that is earlier. The new key expires when the old one
+    would have, unless another expiry is given.
     """
-    # Both at once: two keys that rotate each other at the same moment must not wait for each other.
+    # Lock both at once, so that two keys that rotate each other do not deadlock.
     old = lock_keys(key.pk, *([granted_by.key_id] if granted_by else []))[key.pk]
     now = timezone.now()
     if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):

@@ -1,4 +1,4 @@
-"""The state of an API key at a moment: whether it works, what it may do, and what needs attention."""
+"""The state of an API key: whether it works, what it may do, and warnings."""
 
 from datetime import datetime, timedelta
 
@@ -25,7 +25,7 @@ def state_of(key: ApiKey, now: datetime) -> State:
 
 
 def is_in(state: str, now: datetime) -> Q:
-    """The keys in a state."""
+    """Return the condition for keys in a state."""
     expired = Q(expires_at__isnull=False, expires_at__lte=now)
     if state == State.REVOKED:
         return Q(revoked_at__isnull=False)
@@ -33,18 +33,18 @@ def is_in(state: str, now: datetime) -> Q:
 
 
 def unused(now: datetime) -> Q:
-    """Active keys that have not been used for a long time."""
+    """Return the condition for active keys unused for UNUSED_FOR."""
     then = now - UNUSED_FOR
     return is_in(State.ACTIVE, now) & (Q(last_used_at__lt=then) | Q(last_used_at=None, created_at__lt=then))
 
 
 def expiring(now: datetime) -> Q:
-    """Keys that will stop working within days."""
+    """Return the condition for active keys that expire within EXPIRES_SOON."""
     return is_in(State.ACTIVE, now) & Q(expires_at__isnull=False, expires_at__lte=now + EXPIRES_SOON)
 
 
 def warnings_of(key: ApiKey, now: datetime) -> list[str]:
-    """Warnings about the key, a few words each."""
+    """Return short warnings about the key."""
     if state_of(key, now) != State.ACTIVE:
         return []
     warnings = []
@@ -57,7 +57,7 @@ def warnings_of(key: ApiKey, now: datetime) -> list[str]:
 
 
 def abilities(key: ApiKey) -> list[str]:
-    """What the key may do, in words."""
+    """Describe the key's permissions in words."""
     if ALL in key.permissions:
         return ["Everything"]
     return [PERMISSIONS.get(permission, permission) for permission in key.permissions] or ["Nothing"]

@@ -1,4 +1,4 @@
-"""/v1/api-keys and /v1/audit."""
+"""/v1/api-keys."""
 
 from typing import NotRequired, TypedDict
 
@@ -42,14 +42,14 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         ("list", "retrieve", "create", "partial_update", "destroy", "rotate", "bulk"), "api_keys:manage"
     )
     tagged = AccountViewSet.tagged | {"destroy", "rotate"}
-    cache_control = "no-store"  # the text of a key may be in the reply, be it the first or a replay
+    cache_control = "no-store"  # first replies and replays may contain a key's text
     may_be_compressed = False
     serializer_class = ApiKeySerializer
     pagination_class = NewestKeysFirst
     queryset = ApiKey.objects.all()
 
     def lock_first(self) -> None:
-        """Both keys in the order of their ids: two that change each other must not wait for each other."""
+        """Lock both keys in order of their ids, so that two keys that change each other do not deadlock."""
         if ids.decode("key", self.kwargs["id"]) is not None:
             services.lock_keys(self.kwargs["id"], self.grant.key_id)
 
@@ -64,17 +64,17 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
 
     @extend_schema(summary="List API keys", responses=ApiKeySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """Every key of the account, revoked and expired ones too. Never their text."""
+        """Every key of the account, including revoked and expired ones, without their text."""
         return self.page()
 
     @extend_schema(summary="Create an API key", responses={201: CreatedApiKeySerializer})
     def create(self, request: Request) -> HttpResponse:
-        """The reply holds the full key in `key`: keep it, for it cannot be shown again.
+        """The reply holds the full key in `key`. Keep it: it cannot be shown again.
 
         A secret key has every permission by default. A public key reads content and policies by default: whoever has
-        it, such as every visitor of a web page, reads every item with its figures, and every policy with the ids and
-        addresses of customers in its rules. Give it `["content:read"]` where pages need no more. No key can grant a
-        permission that it lacks itself, outlive itself, or open addresses or hosts outside its own lists; without
+        it, such as every visitor of a web page, can read every item with its figures, and every policy with the ids
+        and addresses of customers in its rules. Give it `["content:read"]` if pages need no more. A key cannot grant a
+        permission that it lacks, outlive itself, or allow addresses or hosts outside its own lists. Without
         `expiresAt`, `allowedIps` or `allowedHosts` the new key has those of the key that creates it.
         """
         return self.created(services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant))
@@ -86,12 +86,12 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
     )
     @action(detail=False, methods=["post"])
     def bulk(self, request: Request) -> Response:
-        """1 to 1,000 rows, each by itself: what is wrong with one hinders no other.
+        """Creates or changes 1 to 1,000 keys. Each row succeeds or fails on its own.
 
-        A row with `id` changes that key as PATCH does; any other creates one, whose full text is in `key` of its
-        outcome: keep it, for it cannot be shown again. Send an `Idempotency-Key`: the same rows again without one
-        create further keys. The bounds of creation and change hold for each row. The outcomes are in the order of the
-        rows. All of them are one transaction and one request for the plan limit.
+        A row with `id` changes that key, as PATCH does. Any other row creates a key, whose full text is in `key` of
+        its outcome. Keep it: it cannot be shown again. Send an `Idempotency-Key`, because repeating the rows without
+        one creates more keys. The limits of creation and change apply to each row. Outcomes are in the order of the
+        rows. All rows are one transaction and count as one request.
         """
         bulk = KeyBulk(self.account_id, read_rows(self.validated(ApiKeyBulkSerializer)["items"]), self.grant)
         outcomes, shown = bulk.run(), ApiKeySerializer()
@@ -108,10 +108,10 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
 
     @extend_schema(summary="Change an API key", request=ApiKeyChangeSerializer)
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """Its name, addresses, hosts and expiry, which hold from the next request on.
+        """Changes name, addresses, hosts and expiry, effective with the next request.
 
-        The bounds of creation hold: no key sets an end, addresses or hosts beyond its own, or widens a key that it
-        could not create itself. A revoked key stays as it is: that is a 409.
+        As on creation, a key cannot set an expiry, addresses or hosts beyond its own, or widen a key that it could not
+        create. A revoked key cannot be changed (409).
         """
         key = self.get_object_to_change()
         fields = self.validated(ApiKeyChangeSerializer, partial=True)
@@ -119,20 +119,22 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
 
     @extend_schema(summary="Revoke an API key", responses=ApiKeySerializer)
     def destroy(self, request: Request, id: str) -> HttpResponse:
-        """From the moment of the reply the key is refused everywhere. Revoking it again changes nothing."""
+        """The key is refused everywhere from the moment of the reply. Revoking it again changes nothing."""
         return self.answer(services.revoke_api_key(self.get_object_to_change()))
 
     @extend_schema(summary="Rotate an API key", request=RotationSerializer, responses={201: CreatedApiKeySerializer})
     @action(detail=True, methods=["post"])
     def rotate(self, request: Request, id: str) -> HttpResponse:
-        """A new key with the same name, permissions, addresses, hosts and expiry; the old one ends after
-        `overlapSeconds`."""
+        """Creates a key with the same name, permissions, addresses, hosts and expiry.
+
+        The old key ends after `overlapSeconds`.
+        """
         old = self.get_object()
         return self.created(services.rotate_api_key(old, **self.validated(RotationSerializer), granted_by=self.grant))
 
 
 class ApiKeySearchViewSet(ReadingViewSet[ApiKey]):
-    """Beside ApiKeyViewSet: a POST that only reads, so that the text is in no address."""
+    """A POST that only reads, so that the key's text is not in the URL."""
 
     permissions_required = {"find_by_text": "api_keys:manage"}
     tagged = frozenset({"find_by_text"})
@@ -143,7 +145,7 @@ class ApiKeySearchViewSet(ReadingViewSet[ApiKey]):
     @extend_schema(summary="Find an API key by its full text", request=KeyTextSerializer, responses=ApiKeySerializer)
     @action(detail=False, methods=["post"], url_path="find")
     def find_by_text(self, request: Request) -> HttpResponse:
-        """Which key of the account leaked, whether it still works or was revoked or has expired.
+        """Identifies a leaked key, and whether it still works, was revoked or has expired.
 
         404 if no key of the account has this text. The text is neither stored nor logged.
         """
@@ -154,12 +156,12 @@ class ApiKeySearchViewSet(ReadingViewSet[ApiKey]):
 
 
 class KeptKey(TypedDict):
-    """What is read of a key that a kept reply shows."""
+    """The fields of a key in a stored reply."""
 
     id: str
     permissions: list[str]
     allowedIps: list[str]
-    allowedHosts: NotRequired[list[str]]  # absent where an older version kept the reply
+    allowedHosts: NotRequired[list[str]]  # absent in replies stored by older versions
     expiresAt: str | None
 
 

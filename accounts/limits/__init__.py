@@ -1,1 +1,1 @@
-"""The plan's limits: counters, the throttle of DRF, the headers, what is used up."""
+"""Plan limits: counters, DRF's throttle, headers, and events for limits that are used up."""

@@ -1,4 +1,4 @@
-"""Events of limits that are used up, or nearly so: what requests have noted (accounts.limits.reached), told once."""
+"""Events for limits that are (nearly) used up: writes those queued by accounts.limits.reached, each once."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ CHUNK = 500
 
 
 def tell() -> int:
-    """Writes the events of what this process has noted; returns how many. What fails waits for the next time."""
+    """Write the queued events and return their number. On an error they stay queued."""
     told = 0
     while noted := [waiting.popleft() for _ in range(min(len(waiting), CHUNK))]:
         try:
@@ -35,7 +35,7 @@ def tell_of(noted: list[Reached]) -> int:
 
 
 def keep(one: Reached) -> bool:
-    """Notes that it is announced; False if some process has announced it already."""
+    """Record the announcement. Returns False if another process already made it."""
     ends = connection.ops.adapt_datetimefield_value(datetime.fromtimestamp(one.ends, UTC))
     with connection.cursor() as cursor:
         cursor.execute(
@@ -45,5 +45,5 @@ def keep(one: Reached) -> bool:
 
 
 def forget(before: datetime) -> None:
-    """Drops the notices of windows that are over."""
+    """Delete the notices of windows that ended before this time."""
     LimitNotice.objects.filter(ends_at__lt=before).delete()

@@ -1,4 +1,7 @@
-"""Limits around every request: `X-RateLimit-*` under /v1, errors of every kind included; a bound on other pages."""
+"""Rate limits around every request:
+
+`X-RateLimit-*` headers under /v1, including errors, and a limit for other pages.
+"""
 
 from collections.abc import Callable
 from hashlib import blake2b
@@ -13,7 +16,7 @@ from kit.http.error_pages import page_of
 from kit.http.errors import RateLimitExceeded, error_response
 from kit.http.middleware import client_address_of
 
-FOR_OPERATORS = 10  # times what a stranger may
+FOR_OPERATORS = 10  # multiple of the anonymous limit
 MOST_SESSIONS = 1_000
 FREE = frozenset({"/livez", "/readyz", "/metrics"})
 
@@ -32,7 +35,7 @@ class RateLimitHeadersMiddleware:
         response = self.get_response(request)
         if is_of_api(request):
             state: LimitState | None = getattr(request, "limit_state", None)
-            if state is None and not 400 <= response.status_code < 500:  # a failure of ours, or a browser's preflight
+            if state is None and not 400 <= response.status_code < 500:  # a server error, or a browser's preflight
                 state = limiter.consume(consume_of(None, client_address_of(request), cost=0))
             elif state is None:
                 state = limit_of_uncounted(request)
@@ -46,10 +49,10 @@ class RateLimitHeadersMiddleware:
 
 
 class PageLimitMiddleware:
-    """Bounds what an address may ask for outside /v1: the front page, the reference, the admin with its login.
+    """Limits requests per address outside /v1: the front page, the reference, the admin with its login.
 
-    Files are served before this, and probes are free. Who is signed in has a count of his own, and ten times as much;
-    this process knows his session once it has served a page to it.
+    Static files are served earlier, and probes are exempt. A signed-in operator has a separate limit, ten times as
+    large; this process recognises the session after its first page.
     """
 
     def __init__(self, get_response: Handler) -> None:
@@ -65,13 +68,13 @@ class PageLimitMiddleware:
         except RateLimitExceeded as error:
             return HttpResponse(page_of(error), status=429, headers=error.headers)
         response = self.get_response(request)
-        if response.status_code < 500:  # or the session cannot be read
+        if response.status_code < 500:  # otherwise the session may be unreadable
             self.learn(request, session)
         return response
 
     @staticmethod
     def session_of(request: HttpRequest) -> str:
-        """What stands for the session here; empty for none."""
+        """Return a digest of the session cookie; empty without one."""
         cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
         return blake2b(cookie.encode(), digest_size=16).hexdigest() if cookie else ""
 
@@ -82,11 +85,11 @@ class PageLimitMiddleware:
         return Consume(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
 
     def learn(self, request: HttpRequest, session: str) -> None:
-        """Notes the session of an operator, and forgets one that has ended."""
+        """Remember an operator's session, or forget one that has ended."""
         user = getattr(request, "user", None) if session else None
         if user is not None and user.is_authenticated:
             if len(self.sessions) >= MOST_SESSIONS:
-                self.sessions.clear()  # each is learnt again by its next page
+                self.sessions.clear()  # the next page of each restores it
             self.sessions[session] = None
         else:
             self.sessions.pop(session, None)

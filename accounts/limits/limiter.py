@@ -1,7 +1,7 @@
-"""Plan limits: fixed windows, counted atomically over all processes in Redis, or in this process without one.
+"""Plan limits: fixed windows counted atomically, in Redis across all processes or otherwise in this process.
 
-A caller has a bucket, a bucket has windows (the UTC minute and the UTC day), and a request passes if every window has
-room; then each counts it. A refused request consumes nothing.
+A caller has a bucket, and a bucket has windows (the UTC minute and day). A request passes if every window has room,
+and then counts in all. A rejected request costs nothing.
 """
 
 import logging
@@ -26,36 +26,36 @@ RETRY_REDIS_AFTER = 1.0  # seconds
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
 
-ACCOUNT = "account:"  # how the buckets of plans begin; the id follows
+ACCOUNT = "account:"  # prefix of plan buckets; the account id follows
 
 
 def note(consume: Consume, used: Sequence[int], now: int) -> None:
-    """Notes a plan that is nearly used up, for its event. Requests without a key have no plan."""
+    """Queue an event if a plan is nearly used up. Requests without a key have no plan."""
     if consume.bucket.startswith(ACCOUNT):
         for window, count in zip(consume.windows, used, strict=True):
             if count * 5 >= window.limit * 4:
                 note_plan(consume.bucket.removeprefix(ACCOUNT), window.seconds, window.limit, count, now)
 
 
-# How many requests were granted, and what each window had counted before.
+# The number of granted requests, and each window's count before.
 Consumed = tuple[int, list[int]]
 
 
 class Counters(Protocol):
     def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
-        """Grants each as much of its cost as all its windows have room for, and counts that in all of them."""
+        """Grant each consumer as much of its cost as all its windows allow, and count it in all of them."""
 
     def forget_all(self) -> None: ...
 
 
 class ProcessCounters:
-    """Counts in this process: exact over its threads."""
+    """Counts in this process, shared by its threads."""
 
-    MAX_BUCKETS = 100_000  # before those that are over are dropped, and ten times as many before all of strangers are
+    MAX_BUCKETS = 100_000  # beyond this, expired buckets are dropped; beyond ten times this, all anonymous ones
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.tidied_in = 0  # which minute: to look at so many buckets takes too long for every request
+        self.tidied_in = 0  # the minute of the last cleanup, which is too slow for every request
         self.buckets: dict[tuple[str, int], tuple[int, int]] = {}  # (bucket, seconds) → (window number, count)
 
     def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
@@ -89,7 +89,7 @@ class ProcessCounters:
             self.buckets = {}
 
 
-# One hash per bucket. A window only ever moves forward, so that a process whose clock lags cannot open an old one.
+# One hash per bucket. Windows only move forward, so that a process with a late clock cannot reopen an old one.
 CONSUME = """
 local cost, now, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), 0
 local numbers, reply, granted = {}, {}, cost
@@ -119,7 +119,7 @@ return reply
 
 
 class RedisCounters:
-    """Counts in Redis, all that a call wants in one round trip; while Redis is away, in this process."""
+    """Counts in Redis, in one round trip per call; falls back to this process while Redis is down."""
 
     def __init__(self, client: redis.Redis) -> None:
         self.client = client
@@ -143,7 +143,9 @@ class RedisCounters:
         return self.fallback.consume(wanted, now)
 
     def worth_asking(self) -> bool:
-        """False for a second after a failure, so that not every request waits for a server that is away."""
+        """Whether to try Redis: not within RETRY_REDIS_AFTER of a failure, so that requests do not wait for a dead
+        server.
+        """
         return time.monotonic() >= self.retry_at
 
     def note_failure(self, error: Exception) -> None:
@@ -160,15 +162,16 @@ class RedisCounters:
 
     @traced("EVAL limits", system="redis")
     def ask(self, wanted: Sequence[Consume], now: int) -> list[list[int]]:
-        """On a connection of redis-py's pool: its client takes four times as long, and may ask again after a failure,
-        which would count twice."""
+        """Run the script on a pooled connection. redis-py's client takes four times as long and may retry after a
+        failure, which would count twice.
+        """
         connection = self.client.connection_pool.get_connection()
         try:
             packed = [pack_command(command(one, now)) for one in wanted]
             connection.send_packed_command([b"".join(packed)])
             return [connection.read_response() for _ in wanted]
         except BaseException:
-            connection.disconnect()  # what it was asked last is nobody's answer
+            connection.disconnect()  # drop the pending reply
             raise
         finally:
             self.client.connection_pool.release(connection)
@@ -189,7 +192,7 @@ def command(consume: Consume, now: int) -> tuple[Any, ...]:
 
 
 class Limiter:
-    """The limiter of this process; its counters are made at the first use, after any fork."""
+    """This process's limiter. It creates its counters on first use, after any fork."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -211,25 +214,25 @@ class Limiter:
         return RedisCounters(get_redis_connection("default"))
 
     def consume(self, consume: Consume) -> LimitState:
-        """Counts a request."""
+        """Count one request and return the state of its limit."""
         [state] = self.consume_many([consume])
         return state
 
     def known_here(self, consume: Consume) -> LimitState:
-        """The limit as far as this process knows, without counting. It asks nobody, so it never waits."""
+        """Return the limit as this process knows it, without counting and without waiting for Redis."""
         counters = self.counters.fallback if isinstance(self.counters, RedisCounters) else self.counters
         uncounted, now = [replace(consume, cost=0)], int(time.time())
         [state] = self.states(uncounted, uncounted, counters.consume(uncounted, now), now)
         return state
 
     def consume_many(self, wanted: Sequence[Consume]) -> list[LimitState]:
-        """Counts requests of the same moment; those from one bucket pass in the order given."""
+        """Count simultaneous requests; those of one bucket pass in the given order."""
         now = int(time.time())
         together = self.together(wanted)
         return self.states(wanted, together, self.counters.consume(together, now), now)
 
     def look(self, wanted: Sequence[Consume]) -> list[list[int]]:
-        """The counts of each one's windows so far, without counting."""
+        """Return the current counts of each consumer's windows, without counting."""
         return [
             used
             for _, used in self.counters.consume([replace(consume, cost=0) for consume in wanted], int(time.time()))
@@ -237,7 +240,7 @@ class Limiter:
 
     @staticmethod
     def together(wanted: Sequence[Consume]) -> list[Consume]:
-        """One for each bucket, of the summed cost."""
+        """Merge the consumers of each bucket and add up their costs."""
         if len(wanted) == 1:
             return list(wanted)
         costs: dict[str, int] = {}
@@ -251,7 +254,7 @@ class Limiter:
     def states(
         wanted: Sequence[Consume], together: Sequence[Consume], consumed: Sequence[Consumed], now: int
     ) -> list[LimitState]:
-        """The state for each of `wanted`, by what was counted for all of its bucket."""
+        """Return the state for each of `wanted`, given the counts of its whole bucket."""
         of = {consume.bucket: one for consume, one in zip(together, consumed, strict=True)}
         served = dict.fromkeys(of, 0)
         states = []
@@ -271,13 +274,13 @@ class Limiter:
         return states
 
     def state(self) -> str:
-        """Where requests are counted at the moment."""
+        """Describe where requests are currently counted, for the admin and /readyz."""
         if isinstance(self.counters, RedisCounters):
             return "redis" if self.counters.away_since is None else "per process: Redis does not answer"
         return "this process"
 
     def forget_all(self) -> None:
-        """Begins all counts at zero, for tests."""
+        """Reset all counts, for tests."""
         self.counters.forget_all()
 
 

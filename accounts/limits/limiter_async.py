@@ -1,4 +1,4 @@
-"""Plan limits on the event loop: the same script, on a connection that no thread has to be woken for."""
+"""Plan limits on the event loop: the same Redis script, without threads."""
 
 import asyncio
 import time
@@ -19,10 +19,12 @@ Reply = list[int] | hiredis.ReplyError
 
 
 class Pipeline(asyncio.Protocol):
-    """A connection that redis-py has opened, without its streams: four times the work of the rest of a round trip."""
+    """A connection opened by redis-py but driven without its streams, which take four times the work of a
+    round trip.
+    """
 
     def __init__(self, connection: AbstractConnection) -> None:
-        self.connection = connection  # it closes with the last reference to it
+        self.connection = connection  # the connection closes with its last reference
         writer = connection._writer
         if writer is None:
             raise redis.ConnectionError("the connection is closed")
@@ -34,7 +36,7 @@ class Pipeline(asyncio.Protocol):
         self.transport.set_protocol(self)
 
     async def ask(self, commands: Sequence[Any]) -> list[Reply]:
-        """The replies. Raises RedisError and TimeoutError, after which nobody may ask again."""
+        """Send the commands and return the replies. After RedisError or TimeoutError the connection is unusable."""
         if self.transport.is_closing():
             raise redis.ConnectionError("the connection is closed")
         loop = asyncio.get_running_loop()
@@ -62,7 +64,7 @@ class Pipeline(asyncio.Protocol):
 
 
 class AsyncLimiter:
-    """Counts in Redis; while Redis is away, in this process, together with the requests that threads serve."""
+    """Counts in Redis, or in this process while Redis is down, sharing the counters that threads use."""
 
     def __init__(self, limiter: Limiter, url: str) -> None:
         self.limiter = limiter
@@ -70,7 +72,7 @@ class AsyncLimiter:
         self.pipeline: Pipeline | None = None
 
     async def consume_many(self, wanted: Sequence[Consume]) -> list[LimitState]:
-        """As Limiter.consume_many."""
+        """Count simultaneous requests like Limiter.consume_many."""
         now = int(time.time())
         together = self.limiter.together(wanted)
         counters = self.limiter.counters
@@ -89,7 +91,7 @@ class AsyncLimiter:
     async def ask(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
         commands = [command(consume, now) for consume in wanted]
         if self.pipeline is not None:
-            # One that a restarted Redis has closed shows it only now; then it has counted nothing.
+            # A connection closed by a restarted Redis fails only now, before anything was counted.
             with suppress(redis.ConnectionError):
                 return consumed(await self.pipeline.ask(commands))
             self.drop()

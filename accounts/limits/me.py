@@ -1,4 +1,4 @@
-"""/v1/accounts/me: the account of the key that asks, what its plan has left, and the key itself."""
+"""/v1/accounts/me: the requesting key, its account, and what is left of the plan."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from kit.values.timestamps import render_timestamp
 
 
 class WindowSerializer(serializers.Serializer):
-    """One of the two windows of the plan: the UTC minute or the UTC day."""
+    """A window of the plan: the UTC minute or day."""
 
     limit = Integer(help_text="Requests that it has.")
     used = Integer(help_text="Requests that all keys of the account have made in it, this one among them.")
@@ -30,14 +30,14 @@ class WindowSerializer(serializers.Serializer):
 
 
 class LimitsSerializer(serializers.Serializer):
-    """What the plan has, and what is used of it."""
+    """The plan's limits and their use."""
 
     minute = WindowSerializer()
     day = WindowSerializer()
 
 
 class OwnKeySerializer(serializers.Serializer):
-    """The key that asks."""
+    """The requesting key."""
 
     id = Id("key")
     name = serializers.CharField()
@@ -53,7 +53,7 @@ UNKNOWN_HOST = (
 
 
 class AccountChangeSerializer(StrictSerializer):
-    """The fields of an account that its keys can change."""
+    """The account fields that its keys can change."""
 
     unknownHost = Choice(
         choices=Unknown.choices, required=False, allow_null=True, source="unknown_host", help_text=UNKNOWN_HOST
@@ -63,7 +63,7 @@ class AccountChangeSerializer(StrictSerializer):
 
 
 class OwnAccountSerializer(serializers.Serializer):
-    """The account of the key that asks."""
+    """The account of the requesting key."""
 
     id = Id("acc")
     object = Choice(choices=["account"])
@@ -106,17 +106,20 @@ def told(account: Account, key: ApiKey) -> dict[str, Any]:
 
 class OwnAccountViewSet(AccountViewSet[ApiKey]):
     permissions_required = {"retrieve": (), "partial_update": "content:write"}
-    tagged = conditional = frozenset()  # what is used of the plan changes with each request
+    tagged = conditional = frozenset()  # usage changes with every request
     serializer_class = OwnAccountSerializer
     queryset = ApiKey.objects.select_related("account")
 
     def get_object(self) -> ApiKey:
-        """The key that asks, with its account."""
+        """Return the requesting key with its account."""
         return self.get_queryset().get(pk=self.grant.key_id)
 
     @extend_schema(summary="Get the account of the key")
     def retrieve(self, request: Request) -> HttpResponse:
-        """Plan, limits and what is used of them, and what the key itself may do. Any key may ask."""
+        """Returns the plan with its limits and usage, and the permissions of the requesting key.
+
+        Needs no permission.
+        """
         key = self.get_object()
         fields = wanted_fields(request.query_params, self.serializer_class)
         return Response(picked(told(key.account, key), fields))
@@ -125,7 +128,7 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
         summary="Change the account of the key", request=AccountChangeSerializer, responses=OwnAccountSerializer
     )
     def partial_update(self, request: Request) -> HttpResponse:
-        """`unknownHost` holds from the next request on. Name and plan are the operator's to change."""
+        """Changes `unknownHost`, effective with the next request. Only operators can change name and plan."""
         key = self.get_object()
         key.account = update_account(key.account, self.validated(AccountChangeSerializer, partial=True))
         return Response(told(key.account, key))

@@ -1,4 +1,4 @@
-"""How much of their plans accounts have used. Reading it counts nothing."""
+"""How much of their plans accounts have used, without counting a request."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -13,7 +13,7 @@ NEAR = Fraction(4, 5)
 
 
 class Used(Struct, frozen=True):
-    """The requests used in a window of a plan, and its limit."""
+    """The requests used in a plan's window, and its limit."""
 
     count: int
     limit: int
@@ -29,7 +29,7 @@ class PlanUse(Struct, frozen=True):
 
     @property
     def share(self) -> Fraction:
-        """The share that is used of the fuller window."""
+        """Return the used share of the fuller window."""
         return max(self.minute.share, self.day.share)
 
     @property
@@ -38,7 +38,7 @@ class PlanUse(Struct, frozen=True):
 
 
 def plan_use(accounts: Sequence[Account]) -> dict[str, PlanUse]:
-    """The use by account, in one round trip to Redis; without Redis, as this process has counted."""
+    """Return each account's use, in one round trip to Redis; without Redis, as counted by this process."""
     if not accounts:
         return {}
     counts = limiter.look([plan_consume(account.pk, *account.limits) for account in accounts])

@@ -1,7 +1,7 @@
-"""Limits that are used up, or nearly so, queued to become events (accounts.limits.events).
+"""A queue of limits that are (nearly) used up, later written as events (accounts.limits.events).
 
-Noting one neither waits nor asks, so requests may do it. Each process notes a window's share once, as long as it
-remembers; the database keeps it from being announced twice.
+Queueing never waits, so requests may do it. Each process queues a share of a window once, as far as it remembers; the
+database prevents duplicate events.
 """
 
 from collections import deque
@@ -14,7 +14,10 @@ MOST_REMEMBERED = 100_000
 
 
 class Reached(Struct, frozen=True):
-    """`key` names limit, window and share; `object_id` is that of the account or policy; `ends` in Unix seconds."""
+    """A used-up limit.
+
+    `key` names limit, window and share; `object_id` is the account's or policy's; `ends` is in Unix seconds.
+    """
 
     key: str
     account_id: str
@@ -28,7 +31,7 @@ waiting: deque[Reached] = deque(maxlen=MOST_WAITING)
 
 
 def is_new(*key: object) -> bool:
-    """Whether that share of that window is new to this process, which notes it."""
+    """Whether this process sees the key for the first time; remembers it."""
     if key in noted:
         return False
     if len(noted) >= MOST_REMEMBERED:
@@ -38,7 +41,7 @@ def is_new(*key: object) -> bool:
 
 
 def note_plan(account_id: str, seconds: int, limit: int, used: int, now: int) -> None:
-    """Call it when at least four fifths of a plan's limit are used."""
+    """Queue an event for a plan's limit. Call it when at least four fifths are used."""
     percent = 100 if used >= limit else 80
     window = now // seconds
     if is_new(account_id, seconds, window, percent):
@@ -55,8 +58,10 @@ def note_rule(
     ends: int,
     requester: dict[str, str | None],
 ) -> None:
-    """To be called once `is_new`, where a requester has nothing left of a rule's limit, as in (100, "hour"). `rule` is
-    its fingerprint and its index."""
+    """Queue an event for a requester that has used up a rule's limit, such as (100, "hour"). Call it if `is_new`.
+
+    `rule` is the rule's fingerprint and index.
+    """
     fingerprint, index = rule
     who = blake2b(str(requester["id"]).encode(), digest_size=16).hexdigest()
     requests, period = limit
@@ -66,7 +71,7 @@ def note_rule(
 
 
 def limit_data(scope: str, percent: int, limit: int, used: int, period: str, ends: int) -> dict[str, object]:
-    """The event's object."""
+    """Build the event's object."""
     return {
         "object": "limit",
         "scope": scope,

@@ -1,4 +1,4 @@
-"""The limit that a request counts against, and its headers (docs/reference/api.md, Limits)."""
+"""Which limit a request counts against, and its headers (docs/reference/api.md, Limits)."""
 
 from collections import OrderedDict
 from functools import lru_cache
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # DRF's views import this module
     from rest_framework.views import APIView
 
 ANONYMOUS = (Window(60, MINUTE),)
-NAMES = {MINUTE: '"minute"', DAY: '"day"'}  # of the windows, as Structured Fields spell strings
+NAMES = {MINUTE: '"minute"', DAY: '"day"'}  # window names as structured field strings
 
 
 class CountedRequest(HttpRequest):
@@ -41,7 +41,7 @@ def plan_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
 
 
 def consume_of(grant: Grant | None, address: Address | None, cost: int = 1) -> Consume:
-    """What a request consumes: of its account's plan, or without a key of its address's."""
+    """Return what a request consumes: of its account's plan or, without a key, of its address's limit."""
     if grant is None:
         return Consume(bucket_of_address(address), ANONYMOUS, cost)
     consume = plan_consume(grant.account_id, *grant.limits)
@@ -49,7 +49,7 @@ def consume_of(grant: Grant | None, address: Address | None, cost: int = 1) -> C
 
 
 def refuse_beyond(state: LimitState) -> None:
-    """Raises RateLimitExceeded for a request that found no room."""
+    """Raise RateLimitExceeded if the request was not granted."""
     if not state.allowed:
         raise RateLimitExceeded(
             f"The limit of {state.limit} requests is used up. Try again in {state.retry_after} seconds.",
@@ -69,12 +69,12 @@ def headers_of(state: LimitState) -> dict[str, str]:
 
 @lru_cache(maxsize=1_000)
 def policy_of(windows: tuple[Window, ...]) -> str:
-    """The windows as `RateLimit-Policy` names them (draft-ietf-httpapi-ratelimit-headers)."""
+    """Return the value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers)."""
     return ", ".join(f"{NAMES[window.seconds]};q={window.limit};w={window.seconds}" for window in windows)
 
 
 def state_for_stranger(address: Address | None) -> LimitState:
-    """The state for a reply on the event loop that is made before the sender is known."""
+    """Return the state for an event-loop reply made before the sender is known."""
     return limiter.known_here(consume_of(None, address))
 
 
@@ -83,10 +83,10 @@ def headers_for_stranger(address: Address | None) -> dict[str, str]:
 
 
 class KnownKeys:
-    """What keys count against, as of the last request that this process authenticated.
+    """The limits of recently authenticated keys, as this process knows them.
 
-    For code that must know whose request it is before the request costs anything. A key never changes its account; its
-    limits may be a moment old.
+    For code that needs the caller before the request may cost anything. A key never changes its account; its limits
+    may be slightly outdated.
     """
 
     MOST = 10_000
@@ -107,7 +107,7 @@ class KnownKeys:
                 self.known.popitem(last=False)
 
     def find(self, header: str, address: Address | None) -> Consume | None:
-        """By the Authorization header. None from an address that the key is not for."""
+        """Look up an Authorization header. Returns None if the key is unknown or excludes the address."""
         try:
             text = bearer_token(header)
             check_well_formed(text)
@@ -117,7 +117,7 @@ class KnownKeys:
         return consume if is_within(address, networks) else None
 
     def forget(self, header: str) -> None:
-        """Forgets a key that has ended."""
+        """Forget a key that has ended."""
         try:
             digest = keytext.digest(bearer_token(header))
         except MissingApiKey:
@@ -130,21 +130,21 @@ known_keys = KnownKeys()
 
 
 def caller_of(header: str, address: Address | None) -> str:
-    """The bucket that a request counts in, as far as is known without a query: its account's, or its address's."""
+    """Return the bucket of a request, without a query: its account's if known, otherwise its address's."""
     consume = known_keys.find(header, address)
     return bucket_of_address(address) if consume is None else consume.bucket
 
 
 def known_limit(header: str, address: Address | None) -> LimitState:
-    """The state of the limit that the request would count against, as far as this process knows; nobody is asked."""
+    """Return the state of the request's limit as this process knows it, without waiting."""
     return limiter.known_here(known_keys.find(header, address) or consume_of(None, address))
 
 
 def limit_of_uncounted(request: HttpRequest) -> LimitState:
-    """The state for a reply that was made before the request was counted; it costs no query.
+    """Return the state for a reply made before the request was counted, without a query.
 
-    For a key that this process knows, what is left of its account's plan. Every other request counts against its
-    address and is refused beyond that limit: a made-up key must not buy more than none.
+    For a known key: what is left of its account's plan. All other requests count against their address and are
+    rejected beyond its limit, so that an invented key gains nothing.
     """
     address = client_address_of(request)
     consume = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
@@ -154,7 +154,7 @@ def limit_of_uncounted(request: HttpRequest) -> LimitState:
 
 
 class PlanThrottle(BaseThrottle):
-    """Counts a request with a key against its account's plan, any other against its client's address."""
+    """Counts requests against the account's plan or, without a key, against the client's address."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
         header, address = request.META.get("HTTP_AUTHORIZATION", ""), client_address_of(request._request)
@@ -163,7 +163,7 @@ class PlanThrottle(BaseThrottle):
         if grant is not None:
             known_keys.note(header, consume, grant.networks)
         elif view.authentication_classes and known_keys.find(header, address) is not None:
-            known_keys.forget(header)  # it has ended
+            known_keys.forget(header)  # the key has ended
         state = done_before(request).get("limit_state") or limiter.consume(consume)
         cast(CountedRequest, request._request).limit_state = state
         refuse_beyond(state)

@@ -1,4 +1,4 @@
-"""Windows of limits, and what is left of them."""
+"""Windows of limits and their state."""
 
 from msgspec import Struct
 
@@ -6,22 +6,22 @@ MINUTE, DAY = 60, 86_400
 
 
 class Window(Struct, frozen=True, gc=False):
-    """`limit` requests in each span of `seconds`, aligned to the Unix epoch (so a day is a UTC day)."""
+    """`limit` requests per `seconds`, aligned to the Unix epoch (so a day is a UTC day)."""
 
     limit: int
     seconds: int
 
 
 class LimitState(Struct, frozen=True, gc=False):
-    """What the rate-limit headers say: of the window that has the least left."""
+    """The content of the rate-limit headers, for the window with the least left."""
 
     allowed: bool
     limit: int
     remaining: int
     reset: int  # Unix seconds
-    retry_after: int | None  # seconds, if refused
+    retry_after: int | None  # seconds, if rejected
     windows: tuple[Window, ...]
-    seconds: int  # of the window that it is about
+    seconds: int  # length of that window
     seconds_left: int
     is_near: bool  # at least four fifths of a window are used
 
@@ -31,7 +31,7 @@ class LimitState(Struct, frozen=True, gc=False):
         for one, count in zip(windows, used, strict=True):
             left = max(one.limit - count, 0)
             is_near |= left * 5 <= one.limit
-            # Of two that are used up, the longer one says when to come back; it stands last.
+            # If two are used up, the longer one determines the retry; it comes last.
             if remaining < 0 or left < remaining or left == 0:
                 remaining, window = left, one
         reset = (now // window.seconds + 1) * window.seconds
@@ -41,7 +41,7 @@ class LimitState(Struct, frozen=True, gc=False):
 
 
 class Consume(Struct, frozen=True, gc=False):
-    """An order to count `cost` requests in a bucket; 0 only checks that the count is within the limits."""
+    """A request to count `cost` in a bucket; 0 only checks the limits."""
 
     bucket: str
     windows: tuple[Window, ...]

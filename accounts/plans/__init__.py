@@ -1,1 +1,1 @@
-"""Accounts and what their plans allow."""
+"""Accounts and their plans."""

@@ -1,13 +1,13 @@
-"""An account's epoch: a number that every change of what a check depends on raises, in the change's own transaction.
+"""An account's epoch: its cache generation, a number that every change relevant to checks increments in its own
+transaction.
 
-What a process has cached of an account holds up to one epoch. A decision made on cached facts is recorded only if they
-still hold at the account's epoch (analytics.recording.recorder), so a check that begins after a write's reply sees the
-write: in every process, with Redis or without, whoever wrote it.
+A process's cache of an account is valid up to one epoch. A decision based on cached facts is recorded only if they
+still hold at the account's epoch (analytics.recording.recorder). So a check that starts after a write was answered
+sees that write, in every process, with or without Redis.
 
-Beside the epoch stands what changed at it, by name: an item and a policy by the UUID in hex, a key by its id, a
-requester by its number, and what is found at a URL by the key of that (licensing.content.url_key) in hex. So a process
-that has missed some epochs forgets what changed at them, and keeps the rest; and a decision is recorded all the same
-if nothing that it depends on is among them. Where one of them has no row, anything may have changed.
+Each epoch records what changed, by name: an item or policy by UUID in hex, a key by id, a requester by number, a URL
+by its key in hex (licensing.content.url_key). A process that has missed some epochs drops only those entries, and a
+decision that depends on none of them is recorded anyway. An epoch without a row means that anything may have changed.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,25 +24,25 @@ from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 
-# Held by a write, until its end, and shared by statements that record decisions and requesters: these, which carry the
-# decisions of other accounts too, only try it.
+# Held by a write until its end. Statements that record decisions and requesters share it but only try to take it,
+# because they also carry decisions of other accounts.
 HELD = "hashtextextended({account}, 1)"
 HOLD = f"SELECT pg_advisory_xact_lock({HELD.format(account='%s')})"
 FIND = "SELECT 1 FROM accounts_account WHERE id = %s"
-KEEP = {"postgresql": f"{FIND} FOR KEY SHARE", "sqlite": FIND}  # on SQLite one transaction writes at a time
-EVERYTHING = None  # in the place of names
-MAX_MISSED = 1_000  # epochs, of which the changes are read; to forget everything costs less than to read more
-LIFETIME = timedelta(minutes=10)  # of what is known of a change
+KEEP = {"postgresql": f"{FIND} FOR KEY SHARE", "sqlite": FIND}  # SQLite runs one writing transaction at a time
+EVERYTHING = None  # passed instead of names
+MAX_MISSED = 1_000  # epochs whose changes are read; beyond that, dropping the whole cache is cheaper
+LIFETIME = timedelta(minutes=10)  # of a recorded change
 
 RAISE = "UPDATE accounts_account SET epoch = epoch + 1 WHERE id = %s"
-# An epoch that was there before, because somebody has set it back, changed who knows what.
+# An existing row for the same epoch means that somebody reset the epoch, so anything may have changed.
 NOTE = """
 INSERT INTO accounts_epochchange (account_id, epoch, names, created) SELECT {row}
 ON CONFLICT (account_id, epoch) DO UPDATE SET names = NULL, created = excluded.created"""
 POSTGRESQL = f"WITH raised AS ({RAISE} RETURNING id, epoch){NOTE.format(row='id, epoch, %s::jsonb, %s FROM raised')}"
 SQLITE = NOTE.format(row="id, epoch, %s, %s FROM accounts_account WHERE id = %s")
 
-# In one statement, and so of one moment. A row for each change since an epoch, and one without where there is none.
+# One statement, so one snapshot: a row for each change since an epoch, and a single one if there are none.
 SINCE = f"""
 SELECT account.epoch, change.names, change.epoch FROM accounts_account account
 LEFT JOIN accounts_epochchange change ON change.account_id = account.id AND change.epoch > %s
@@ -53,8 +53,8 @@ WHERE account.id = %s"""  # noqa: S608 - made of constants
 def hold(account_id: str) -> int:
     """Lock the account's epoch until the transaction ends, and return it.
 
-    Writes that lock the same rows as checks do (requesters, revenue totals) call it first, so that all of them lock in
-    the same order. Decisions of requesters that are new, or have a new name, wait for them.
+    Writes that lock the same rows as checks (requesters, revenue totals) call it first, so that all lock in the same
+    order. Decisions about new or renamed requesters wait for them.
     """
     epoch = Account.objects.select_for_update(no_key=True).values_list("epoch", flat=True).get(pk=account_id)
     if connection.vendor == "postgresql":
@@ -64,10 +64,10 @@ def hold(account_id: str) -> int:
 
 
 def keep(account_id: str) -> bool:
-    """Keep the account from being deleted until the transaction ends. Return whether it still exists.
+    """Keep the account from being deleted until the transaction ends; return whether it exists.
 
-    A request that writes calls it before it locks anything else, as the deletion locks the account first. Requests of
-    one account do not wait for each other here.
+    Writing requests call it before taking other locks, because deletion locks the account first. Requests of one
+    account do not block each other here.
     """
     with prepared_cursor() as cursor:
         cursor.execute(KEEP[connection.vendor], [account_key(account_id)])
@@ -75,10 +75,10 @@ def keep(account_id: str) -> bool:
 
 
 def bump(account_id: str, names: Collection[str] | None) -> None:
-    """End what processes have cached of these things of the account, as of the commit; EVERYTHING ends all of it.
+    """Invalidate cached entries of the account by name, effective at the commit; EVERYTHING invalidates all.
 
-    No names, no end: nobody has cached what did not exist. Call it last in the transaction: it locks the account's
-    row, which serializes the writes of an account.
+    Without names it does nothing, because nothing cached a resource that did not exist. Call it last in the
+    transaction: it locks the account's row, which serialises the account's writes.
     """
     if names is not EVERYTHING and not names:
         return
@@ -100,14 +100,14 @@ def account_key(account_id: str) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What has changed of an account up to `epoch`: names, with the epoch of the last change; None for everything."""
+    """Changes of an account up to `epoch`: names with the epoch of their last change, or None for everything."""
 
     epoch: int
     names: Mapping[str, int] | None
 
     @classmethod
     def of(cls, known: int, rows: Iterable[Sequence[str | bytes | None]]) -> "Changes | None":
-        """Of the rows of SINCE; None where the account is no more."""
+        """Build from the rows of SINCE. Returns None if the account was deleted."""
         found: dict[int, str | bytes | None] = {}
         epoch: int | None = None
         for newest, names, changed_at in rows:
@@ -122,13 +122,13 @@ class Changes:
 
 
 def changes_since(account_id: str, known: int) -> Changes | None:
-    """What has changed since an epoch; None where the account is no more."""
+    """Return the changes since an epoch, or None if the account was deleted."""
     with prepared_cursor() as cursor:
         cursor.execute(SINCE, [known, account_key(account_id)])
         return Changes.of(known, cursor.fetchall())
 
 
 def forget_changes() -> None:
-    """Deletes what no process is likely to ask for any more."""
+    """Delete changes older than LIFETIME, which no process should still need."""
     with turn_to_write():
         EpochChange.objects.filter(created__lt=timezone.now() - LIFETIME).delete()

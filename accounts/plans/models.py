@@ -15,13 +15,13 @@ class Plan(models.TextChoices):
 
 
 class Unknown(models.TextChoices):
-    """The decision about a page or host that nothing is known of."""
+    """The decision for an unknown page or host."""
 
     ALLOW = "allow"
     DENY = "deny"
 
 
-# Requests per minute and per day (docs/reference/api.md, Limits). An enterprise account carries its own.
+# Requests per minute and per day (docs/reference/api.md, Limits). Enterprise accounts have custom limits.
 PLAN_LIMITS: dict[str, tuple[int, int]] = {
     Plan.STARTER: (60, 10_000),
     Plan.PROFESSIONAL: (300, 100_000),
@@ -29,28 +29,29 @@ PLAN_LIMITS: dict[str, tuple[int, int]] = {
 
 
 class Account(models.Model):
-    """A publisher: the owner of everything below it. Nothing crosses accounts."""
+    """A publisher. Every resource belongs to one account, and nothing crosses accounts."""
 
     id = IdField("acc", primary_key=True)
     name = models.CharField(max_length=255)
     plan = models.CharField(max_length=20, choices=Plan.choices, default=Plan.STARTER)
     requests_per_minute = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
     requests_per_day = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
-    # Decides about hosts without a site; null: deny once a site of the account enforces, else allow.
+    # The decision for hosts without a site. Null means deny once a site of the account enforces, otherwise allow.
     unknown_host = models.CharField(
         "hosts without a site", max_length=5, choices=Unknown.choices, null=True, blank=True
     )
     created = models.DateTimeField(default=timezone.now, editable=False)
     epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.plans.epochs
-    suspended_at = models.DateTimeField(null=True, blank=True, editable=False)  # from then on its keys are refused
-    is_demo = models.BooleanField(null=True, blank=True, editable=False)  # it can be removed with its ledger
+    suspended_at = models.DateTimeField(null=True, blank=True, editable=False)  # its keys are refused from then on
+    # demo accounts can be deleted with their ledger
+    is_demo = models.BooleanField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ["name", "id"]
         constraints = [
             models.CheckConstraint(
                 name="enterprise_has_its_own_limits",
-                # NULL >= 1 is unknown, which a CHECK lets pass: hence the other half.
+                # A CHECK accepts unknown results such as NULL >= 1, so null is excluded separately.
                 condition=Q(plan=Plan.ENTERPRISE, requests_per_minute__gte=1, requests_per_day__gte=1)
                 & Q(requests_per_minute__isnull=False, requests_per_day__isnull=False)
                 | (~Q(plan=Plan.ENTERPRISE) & Q(requests_per_minute=None, requests_per_day=None)),
@@ -63,7 +64,7 @@ class Account(models.Model):
 
     @property
     def limits(self) -> tuple[int, int]:
-        """Requests per minute and per day."""
+        """Return the requests allowed per minute and per day."""
         if self.plan == Plan.ENTERPRISE:
             return self.requests_per_minute or 0, self.requests_per_day or 0
         return PLAN_LIMITS[self.plan]
@@ -80,12 +81,12 @@ class Account(models.Model):
 
 
 class EpochChange(models.Model):
-    """What changed at an epoch of an account (see accounts.plans.epochs). Rows of the last minutes are enough."""
+    """What changed at an epoch of an account (see accounts.plans.epochs). Rows older than some minutes are deleted."""
 
     pk = models.CompositePrimaryKey("account_id", "epoch")
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False, related_name="+")
     epoch = models.BigIntegerField()
-    names = models.JSONField(null=True)  # null: of everything
+    names = models.JSONField(null=True)  # null means everything
     created = models.DateTimeField()
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Accounts on the wire."""
+"""Accounts in the API and in command output."""
 
 from rest_framework import serializers
 

@@ -20,9 +20,9 @@ def create_account(
     account_id: str | None = None,
     is_demo: bool | None = None,
 ) -> Account:
-    """A new account. `account_id` is an id for it that none has yet; a demo can be removed.
+    """Create an account. `account_id` is an unused id for it; `is_demo` allows its deletion.
 
-    Raises Django's ValidationError by the field.
+    Raises Django's ValidationError by field.
     """
     account = Account(
         **({} if account_id is None else {"pk": account_id}),
@@ -40,7 +40,7 @@ def create_account(
 
 @transaction.atomic
 def update_account(account: Account, fields: Mapping[str, object]) -> Account:
-    """Change the account, which holds from the next request on. Raises Django's ValidationError."""
+    """Change the account, effective with the next request. Raises Django's ValidationError."""
     locked = Account.objects.select_for_update().get(pk=account.pk)
     before = locked.audited()
     for name, value in fields.items():
@@ -56,7 +56,7 @@ def update_account(account: Account, fields: Mapping[str, object]) -> Account:
 
 @transaction.atomic
 def suspend_account(account: Account, *, suspended: bool = True) -> Account:
-    """Refuses all keys of the account from now on, or no longer; nothing else of it changes."""
+    """Refuse all keys of the account, or accept them again; nothing else changes."""
     locked = Account.objects.select_for_update().get(pk=account.pk)
     if (locked.suspended_at is not None) != suspended:
         before = locked.audited()

@@ -1,8 +1,8 @@
-"""`Idempotency-Key`: a retried POST is answered with its first reply and writes nothing again (docs/reference/api.md).
+"""`Idempotency-Key`: a retried POST gets the first reply and writes nothing (docs/reference/api.md).
 
-The record is inserted first and filled in last, in the transaction of the work itself. So a crash leaves both or
-neither, and the database makes a second request with the same key wait for the first: PostgreSQL on the unique index,
-SQLite on its one write lock.
+The record is inserted first and completed last, in the transaction of the work. A crash leaves both or neither, and
+the database makes a concurrent request with the same key wait: PostgreSQL on the unique index, SQLite on its write
+lock.
 """
 
 import re
@@ -30,53 +30,53 @@ from kit.http.rendering import render_json
 from kit.values import ids
 
 HEADER = "Idempotency-Key"
-PURPOSE = "idempotent-reply"  # of what is sealed
+PURPOSE = "idempotent-reply"  # of the encryption key
 IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
 KEPT_HEADERS = ("ETag", "Location")
 REPLAYED = {"Idempotent-Replayed": "true"}
 WAIT_SECONDS = 5
-# Bytes of a reply that is kept: more than all items that a body of 1 MiB can create.
+# Largest reply in bytes that is stored; larger than the reply to any body of 1 MiB that creates items.
 MAX_REPLY = 2 * 1024 * 1024
 
 replays = Counter("licensing_idempotent_replays", "Retries answered with the reply to the first request.")
 
 
 def check_key(key: str | None) -> str | None:
-    """The header's value, if there is one. Raises InvalidRequest for what is no key."""
+    """Return the header's value, or None. Raises InvalidRequest if it is not a valid key."""
     if key is not None and not IS_KEY(key):
         raise InvalidRequest("Idempotency-Key takes 1 to 255 visible ASCII characters.", param=HEADER)
     return key
 
 
 def fingerprint(method: str, path: str, fields: object, token: str | None = None) -> bytes:
-    """What makes two requests the same: method, path, the body's meaning (not its spacing or order of keys), and the
-    licence token beside the key, if there is one.
+    """Return a digest of what makes requests the same: method, path, parsed body and licence token.
 
-    Numbers among `fields` have to be exact, for two amounts may be one float.
+    Spacing and order of keys in the body do not matter. Numbers in `fields` must be exact, because different amounts
+    may be equal as floats.
     """
     body = orjson.dumps(fields, default=number, option=orjson.OPT_SORT_KEYS)
     told = f"{method} {path}\n"
-    if token is not None:  # which says who the requester is
+    if token is not None:  # the token determines the requester
         told += f"{token}\n"
     return blake2b(told.encode() + body, digest_size=32).digest()
 
 
 def fingerprint_of(request: Request) -> bytes:
-    is_empty = not request._request.body  # where the address says all
+    is_empty = not request._request.body  # requests without a body
     fields = {} if is_empty else read_object(request._request, exact=True)
     token = license_token(request.META.get("HTTP_AUTHORIZATION", ""))
     return fingerprint(str(request.method), request.path, fields, token)
 
 
 def number(value: object) -> orjson.Fragment:
-    """A Decimal without its trailing zeros. Raises TypeError for what JSON cannot hold."""
+    """Render a Decimal without trailing zeros. Raises TypeError for other types that JSON lacks."""
     if not isinstance(value, Decimal):
         raise TypeError(f"A body has no {type(value).__name__}.")
     return orjson.Fragment(str(value.normalize(Context(prec=len(value.as_tuple().digits)))))
 
 
 def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, bool]:
-    """This key's record, locked until the transaction ends, and whether it is this request's to fill."""
+    """Return the key's record, locked until the transaction ends, and whether this request must fill it."""
     now = timezone.now()
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -91,7 +91,7 @@ def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, 
                     fresh.save(force_insert=True)
                     record, mine = fresh, True
             except IntegrityError:
-                # None if the clean-up has just taken it away.
+                # None if the purge has just deleted it.
                 record = IdempotencyRecord.objects.select_for_update().filter(account_id=account_id, key=key).first()
                 mine = record is not None and record.has_expired(now)
     except OperationalError as error:
@@ -107,7 +107,7 @@ def claim(account_id: str, key: str, digest: bytes) -> tuple[IdempotencyRecord, 
 
 
 def lock_key(account_id: str, key: str) -> None:
-    """Until the transaction ends. The event loop passes over a key that is locked, where it would wait for its row."""
+    """Lock the key until the transaction ends. The event loop skips locked keys instead of waiting for the row."""
     if connection.vendor == "postgresql":
         name = str(UUID(ids.hex_of("acc", account_id))) + key
         with connection.cursor() as cursor:
@@ -119,7 +119,7 @@ def still_running() -> IdempotencyConflict:
 
 
 def seal_reply(reply: bytes) -> bytes:
-    """The reply as it is kept. Raises ValidationFailed for one that is too large, before anything is committed."""
+    """Encrypt a reply for storage. Raises ValidationFailed if it is too large, before anything is committed."""
     if len(reply) > MAX_REPLY:
         raise ValidationFailed(
             f"The reply is larger than the {MAX_REPLY >> 20} MiB that are kept for a retry, so nothing was done. "
@@ -130,9 +130,9 @@ def seal_reply(reply: bytes) -> bytes:
 
 
 def open_reply(fingerprint: bytes, reply: bytes, headers: bytes | None, digest: bytes) -> tuple[bytes, dict[str, str]]:
-    """The body and the headers that are kept, for a retry whose fingerprint is `digest`.
+    """Return the stored body and headers for a retry whose fingerprint is `digest`.
 
-    Raises IdempotencyMismatch and IdempotencyConflict.
+    Raises IdempotencyMismatch for another request, IdempotencyConflict if the reply cannot be decrypted.
     """
     if fingerprint != digest:
         raise IdempotencyMismatch("This Idempotency-Key was used for another request.")
@@ -140,7 +140,7 @@ def open_reply(fingerprint: bytes, reply: bytes, headers: bytes | None, digest: 
         body = reply_sealer(PURPOSE).decrypt(reply)
         told: dict[str, str] = orjson.loads(reply_sealer(PURPOSE).decrypt(headers)) if headers else {}
     except InvalidToken:
-        # To run it again could write twice what was written once.
+        # Running it again could write twice.
         raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
     return body, {**told, **REPLAYED}
 
@@ -148,9 +148,9 @@ def open_reply(fingerprint: bytes, reply: bytes, headers: bytes | None, digest: 
 def answer_once(
     request: Request, key: str, act: Callable[[], HttpResponse], check_replay: Callable[[bytes], None]
 ) -> HttpResponse:
-    """The reply of `act`, or of the request that used this key before. Call it inside a transaction.
+    """Return the reply of `act`, or of the earlier request with this key. Call it inside a transaction.
 
-    `check_replay` gets the body of a kept reply before anybody sees it, and raises for what this request may not have.
+    `check_replay` receives a stored body first and raises an ApiError if this request may not see it.
     """
     digest = fingerprint_of(request)
     record, mine = claim(grant_of(request).account_id, key, digest)
@@ -172,6 +172,6 @@ def answer_once(
 
 
 def purge(now: datetime | None = None) -> int:
-    """Deletes the records whose 24 hours are over; returns how many."""
+    """Delete the records older than 24 hours; return their number."""
     oldest = (now or timezone.now()) - IdempotencyRecord.LIFETIME
     return IdempotencyRecord.objects.filter(created__lte=oldest).delete()[0]

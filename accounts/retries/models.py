@@ -1,4 +1,4 @@
-"""Replies kept for retries with an Idempotency-Key."""
+"""Stored replies for retries with an Idempotency-Key."""
 
 from datetime import datetime, timedelta
 
@@ -8,20 +8,20 @@ from accounts.plans.models import Account
 
 
 class IdempotencyRecord(models.Model):
-    """The reply to a POST with an Idempotency-Key, committed with what the request wrote."""
+    """The reply to a POST with an Idempotency-Key, committed together with the request's writes."""
 
     LIFETIME = timedelta(hours=24)
 
-    # Found by account and key alone. With an index of the account as well, PostgreSQL took that one while it had no
-    # statistics, and read all records of the account for each key. Nor is the account looked up for each: what is left
-    # of a deleted one goes with the others.
+    # Looked up by account and key only. With a separate index on the account, PostgreSQL without statistics chose that
+    # one and read all records of the account. The missing constraint saves a lookup per request; records of a deleted
+    # account are purged with the others.
     pk = models.CompositePrimaryKey("account_id", "key")
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     key = models.CharField(max_length=255)
     fingerprint = models.BinaryField(max_length=32)
     status = models.PositiveSmallIntegerField(default=0)
-    reply = models.BinaryField(default=bytes)  # sealed: useless without the server's secret
-    headers = models.BinaryField(null=True)  # of the reply, sealed too; null where an older version kept it
+    reply = models.BinaryField(default=bytes)  # encrypted with the server's secret
+    headers = models.BinaryField(null=True)  # of the reply, encrypted; null if stored by an older version
     created = models.DateTimeField(db_index=True)
 
     def __str__(self) -> str:

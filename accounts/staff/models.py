@@ -1,4 +1,4 @@
-"""What the admin keeps of each member of staff: account access, saved filters and the second factor."""
+"""Data of each member of staff: account access, saved filters and second factor."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from accounts.plans.models import Account
 
 
 class StaffScope(models.Model):
-    """Which accounts a member of staff sees in the admin; without one, none. Superusers see all."""
+    """The accounts that a member of staff sees in the admin: none without a row, all for superusers."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="scope")
     all_accounts = models.BooleanField(default=False, help_text="Also those that are yet to come.")
@@ -23,10 +23,10 @@ class StaffScope(models.Model):
 
 
 class SavedFilter(models.Model):
-    """A list of the admin as an operator filtered it: what follows the `?` of its address, under a name of theirs."""
+    """A saved filter of an admin list: its query string under a name."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_filters")
-    listed = models.CharField(max_length=100)  # the model, such as "licensing.license"
+    listed = models.CharField(max_length=100)  # model label, such as "licensing.license"
     name = models.CharField(max_length=60)
     query = models.TextField()
 
@@ -39,11 +39,11 @@ class SavedFilter(models.Model):
 
 
 class Authenticator(models.Model):
-    """The app whose codes a member of staff signs in with."""
+    """A member of staff's authenticator app (TOTP)."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="authenticator")
-    secret = models.BinaryField()  # sealed: useless without the server's secret
-    last_step = models.BigIntegerField()  # of the last code, which works once
+    secret = models.BinaryField()  # encrypted with the server's secret
+    last_step = models.BigIntegerField()  # time step of the last code used; a code works once
     created = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

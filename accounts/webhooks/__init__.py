@@ -1,1 +1,1 @@
-"""Webhooks: endpoints that others name, and the delivery of events to them."""
+"""Webhooks: endpoints chosen by callers, and the delivery of events to them."""

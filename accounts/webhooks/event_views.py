@@ -26,7 +26,7 @@ class EventViewSet(AccountViewSet[Event]):
 
     @extend_schema(summary="List events", responses=EventSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """What happened to the account's resources, newest first, for the last 30 days."""
+        """What happened to the account's resources in the last 30 days, newest first."""
         return self.page()
 
     @extend_schema(summary="Get an event")
@@ -36,7 +36,9 @@ class EventViewSet(AccountViewSet[Event]):
     @extend_schema(summary="Deliver an event once more", request=RedeliverySerializer, responses=EventSerializer)
     @action(detail=True, methods=["post"])
     def redeliver(self, request: Request, id: str) -> HttpResponse:
-        """One attempt at once, under the same id, whether or not the endpoint had it, hears of it or is enabled."""
+        """Makes one attempt at once with the same event id, even if the endpoint already received the event, does not
+        subscribe to it or is disabled.
+        """
         event = self.get_object()
         webhook_id = self.validated(RedeliverySerializer)["webhookId"]
         owned = WebhookEndpoint.objects.filter(account_id=self.account_id)

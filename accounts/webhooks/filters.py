@@ -1,4 +1,4 @@
-"""What deliveries can be filtered by."""
+"""Filters of the delivery list."""
 
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, boolean, identifier, timestamp
 

@@ -1,4 +1,4 @@
-"""Endpoints, the deliveries to them, and each attempt."""
+"""Webhook endpoints, deliveries and attempts."""
 
 from django.db import models
 from django.db.models import Q
@@ -15,17 +15,19 @@ class EndpointStatus(models.TextChoices):
 
 
 class WebhookEndpoint(models.Model):
-    """A URL that hears of an account's events. Its secrets and its receiver's headers are sealed."""
+    """A URL that receives an account's events. Its signing secrets and custom headers are stored encrypted."""
 
     id = IdField("we", primary_key=True)
     account = models.ForeignKey(
         "accounts.Account", on_delete=models.CASCADE, db_index=False, related_name="webhook_endpoints"
     )
     url = models.TextField()
-    events = models.JSONField(default=list)  # patterns, see accounts.events.types
+    events = models.JSONField(default=list)  # subscription patterns, see accounts.events.types
     description = models.TextField(null=True, blank=True)
-    access_filter = models.JSONField(null=True, editable=False)  # which decisions it hears of, by the API's names
-    access_told_until = models.DateTimeField(null=True, editable=False)  # None: it hears of none
+    # which decisions it receives, with the API's field names
+    access_filter = models.JSONField(null=True, editable=False)
+    # up to when decisions were reported; None if it receives none
+    access_told_until = models.DateTimeField(null=True, editable=False)
     status = models.CharField(max_length=10, choices=EndpointStatus.choices, default=EndpointStatus.ENABLED)
     disabled_reason = models.CharField(max_length=200, null=True, editable=False)
     secrets = models.BinaryField(editable=False)  # see accounts.webhooks.secrets
@@ -71,18 +73,19 @@ class DeliveryState(models.TextChoices):
 
 
 class WebhookDelivery(models.Model):
-    """The outbox: an event on its way to an endpoint.
+    """The outbox: an event to be delivered to an endpoint.
 
-    `due_at` is when the next attempt may begin. A worker sets it to the end of its lease, so that another takes over
-    if it is killed. It only grows, and so identifies the lease.
+    `due_at` is when the next attempt may start. A worker sets it to the end of its lease, so that another takes over
+    if it dies. It only increases, so it also identifies the lease.
     """
 
     event = models.ForeignKey(Event, on_delete=models.CASCADE, db_index=False, related_name="deliveries")
     endpoint = models.ForeignKey(WebhookEndpoint, on_delete=models.CASCADE, db_index=False, related_name="deliveries")
     state = models.CharField(max_length=10, choices=DeliveryState.choices, default=DeliveryState.WAITING)
-    attempts = models.PositiveIntegerField(default=0)  # of the schedule
-    is_single = models.BooleanField(default=False)  # one attempt, whose failure says nothing about the endpoint
-    due_at = models.DateTimeField(null=True)  # None: nothing is due any more
+    attempts = models.PositiveIntegerField(default=0)  # on the schedule
+    # a single attempt whose failure does not count against the endpoint
+    is_single = models.BooleanField(default=False)
+    due_at = models.DateTimeField(null=True)  # None if nothing is due
     delivered_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -99,16 +102,16 @@ class WebhookDelivery(models.Model):
 
 
 class WebhookAttempt(models.Model):
-    """One request to an endpoint, and what came of it."""
+    """One request to an endpoint, and its result."""
 
     id = IdField("del", primary_key=True)
     endpoint = models.ForeignKey(WebhookEndpoint, on_delete=models.CASCADE, db_index=False, related_name="attempts")
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveIntegerField()
     succeeded = models.BooleanField()
-    status = models.PositiveIntegerField(null=True)  # of the reply; None if there was none
+    status = models.PositiveIntegerField(null=True)  # HTTP status of the reply; None without a reply
     error = models.TextField(null=True)
-    reply = models.TextField()  # how it begins
+    reply = models.TextField()  # beginning of the reply's body
     duration_ms = models.PositiveIntegerField()
     next_attempt_at = models.DateTimeField(null=True)
     created = models.DateTimeField(default=timezone.now)

@@ -1,4 +1,4 @@
-"""The outbox: deliveries, written with their events."""
+"""The webhook outbox: deliveries are written with their events."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,13 +12,13 @@ from kit.storage.columns import Columns
 from kit.storage.prepared import prepared_cursor
 
 BATCH_ROWS = 500
-# Neither secrets nor headers need to be read for each change.
+# Every change reads these, so they exclude secrets and headers.
 COLUMNS = Columns(WebhookEndpoint, "endpoint", "id", "account", "events")
 ENABLED = f"SELECT {COLUMNS.sql} FROM accounts_webhookendpoint endpoint WHERE account_id = %s AND status = %s"  # noqa: S608
 
 
 def enabled(account_id: str) -> list[WebhookEndpoint]:
-    """The account's endpoints that are delivered to, with their id, account and events."""
+    """Return the account's enabled endpoints, with id, account and events only."""
     owner: Any = WebhookEndpoint._meta.get_field("account").target_field
     with prepared_cursor() as cursor:
         cursor.execute(ENABLED, [owner.get_db_prep_value(account_id, connection), EndpointStatus.ENABLED.value])
@@ -26,7 +26,7 @@ def enabled(account_id: str) -> list[WebhookEndpoint]:
 
 
 def enqueue(events: Sequence[Event]) -> None:
-    """Queues the events for every enabled endpoint of their accounts that subscribes to them."""
+    """Queue the events for every enabled endpoint of their accounts that subscribes to them."""
     listening = [one for account_id in {event.account_id for event in events} for one in enabled(account_id)]
     queue(
         WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created)
@@ -37,7 +37,7 @@ def enqueue(events: Sequence[Event]) -> None:
 
 
 def enqueue_for(endpoint: WebhookEndpoint, events: Sequence[Event]) -> None:
-    """Queues the events for one endpoint only."""
+    """Queue the events for one endpoint only."""
     queue(WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created) for event in events)
 
 

@@ -1,10 +1,9 @@
-"""The outbox as a queue: what is due is claimed with a lease, and what came of it is written back.
+"""The outbox as a queue: workers claim due deliveries with a lease and record the results.
 
-Several processes may do so at a time. A claim moves `due_at` to the end of a lease; until then nobody else takes the
-delivery, and whoever claims it later moves `due_at` on. So a result counts while `due_at` is what the claim made it.
+Several processes may work at once. A claim moves `due_at` to the end of the lease, and no one else takes the delivery
+before. A later claim moves `due_at` again, so a result counts only while `due_at` equals the lease.
 
-Neither claims nor results wait for the disk: one that a crash of the database undoes is made again, and with it the
-attempt.
+Claims and results do not wait for the disk. If a database crash undoes one, it is made again, including the attempt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,19 +28,19 @@ from accounts.webhooks.models import (
 from kit.outbound.client import SECONDS
 from kit.storage.unsynced import unsynced
 
-LEASE = timedelta(seconds=2 * SECONDS)  # an attempt ends long before
-JITTER = 0.1  # of a delay, on top of it
-MOST_DELAY = timedelta(days=1)  # that a receiver can ask for
-SLOW_DOWN = timedelta(seconds=30)  # for which an endpoint rests that says it is overloaded, but not for how long
+LEASE = timedelta(seconds=2 * SECONDS)  # far longer than an attempt
+JITTER = 0.1  # fraction added to a delay at random
+MOST_DELAY = timedelta(days=1)  # longest delay that a receiver can ask for
+SLOW_DOWN = timedelta(seconds=30)  # pause for an overloaded endpoint that names no delay
 OVERLOADED = frozenset({429, 502, 503, 504})
 GONE = 410
-FAILING_FOR = timedelta(days=5)  # of nothing but failures, after which an endpoint is disabled
-SILENCE = timedelta(days=2)  # without attempts, after which failures before it no longer count
+FAILING_FOR = timedelta(days=5)  # an endpoint is disabled after failing this long
+SILENCE = timedelta(days=2)  # after so long without attempts, earlier failures no longer count
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A delivery that is ours to attempt until `lease`. It was due at `due`."""
+    """A delivery leased to this worker until `lease`. It was due at `due`."""
 
     pk: int
     endpoint: WebhookEndpoint
@@ -52,12 +51,12 @@ class Claimed:
     due: datetime
 
     def ends_within(self, seconds: float) -> bool:
-        """Whether the lease ends within so long."""
+        """Whether the lease ends within this time."""
         return timezone.now() + timedelta(seconds=seconds) >= self.lease
 
 
 class Outcome(TypedDict, total=False):
-    """What a reply, or its absence, adds to a Result."""
+    """The fields that a reply, or its absence, adds to a Result."""
 
     status: int
     error: str
@@ -67,7 +66,7 @@ class Outcome(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of an attempt. `status` None: there was no reply, and `error` says why."""
+    """The outcome of an attempt. If there was no reply, `status` is None and `error` says why."""
 
     claimed: Claimed
     began: datetime
@@ -83,14 +82,14 @@ class Result:
 
 
 def due_endpoints(now: datetime) -> list[WebhookEndpoint]:
-    """The endpoints with due deliveries that have not asked for a pause."""
+    """Return the endpoints that have due deliveries and are not paused."""
     due = WebhookDelivery.objects.filter(endpoint=OuterRef("pk"), due_at__lte=now)
     rested = Q(paused_until=None) | Q(paused_until__lte=now)
     return list(WebhookEndpoint.objects.filter(rested, Exists(due)))
 
 
 def claim(room: Mapping[str, int], default_room: int, most: int) -> list[Claimed]:
-    """Up to `most` deliveries that are due: of an endpoint as many as `room` says, or `default_room`."""
+    """Claim up to `most` due deliveries; `room` limits them per endpoint, `default_room` for endpoints it lacks."""
     now = timezone.now()
     endpoints = [one for one in due_endpoints(now) if room.get(one.pk, default_room) > 0]
     if not endpoints or most <= 0:
@@ -108,7 +107,7 @@ def claim(room: Mapping[str, int], default_room: int, most: int) -> list[Claimed
 def claim_of(endpoint: WebhookEndpoint, count: int, now: datetime, lease: datetime) -> list[Claimed]:
     due = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__lte=now).order_by("due_at", "id")
     rows = list(due.select_for_update(skip_locked=True, of=("self",)).select_related("event")[:count])
-    if endpoint.status == EndpointStatus.DISABLED:  # queued by a change that did not know yet
+    if endpoint.status == EndpointStatus.DISABLED:  # queued by a change that did not see the endpoint disabled
         dropped = [row.pk for row in rows if not row.is_single]
         WebhookDelivery.objects.filter(pk__in=dropped).update(state=DeliveryState.FAILED, due_at=None)
         rows = [row for row in rows if row.is_single]
@@ -120,7 +119,7 @@ def claim_of(endpoint: WebhookEndpoint, count: int, now: datetime, lease: dateti
 
 
 def give_back(claimed: Sequence[Claimed]) -> None:
-    """Let others have what was claimed and not attempted, unless its endpoint is locked: then the lease ends first."""
+    """Release deliveries that were claimed but not attempted. Those of locked endpoints wait for the lease to end."""
     with unsynced():
         endpoints = lock_endpoints({one.endpoint.pk for one in claimed})
         for one in sorted(claimed, key=lambda one: one.pk):
@@ -129,10 +128,10 @@ def give_back(claimed: Sequence[Claimed]) -> None:
 
 
 def settle(results: Sequence[Result]) -> list[Result]:
-    """Record the results of attempts, and when the next ones are due; return those whose endpoint is locked by others.
+    """Record the results of attempts and schedule the next ones; return results whose endpoint is locked by others.
 
-    Settle these later. Waiting for them here would hold up the results of all other endpoints, for instance while a
-    large account is deleted. Results of deleted endpoints are dropped.
+    Settle the returned ones later: waiting for them, for instance while a large account is deleted, would delay all
+    other endpoints. Results of deleted endpoints are dropped.
     """
     with unsynced():
         wanted = {result.claimed.endpoint.pk for result in results}
@@ -150,13 +149,13 @@ def settle(results: Sequence[Result]) -> list[Result]:
 
 
 def lock_endpoints(endpoint_ids: set[str]) -> dict[str, WebhookEndpoint]:
-    """Lock the endpoints that nobody else has locked, and return them by their ids."""
+    """Lock the endpoints that nobody else holds, and return them by id."""
     free = WebhookEndpoint.objects.select_for_update(no_key=True, skip_locked=True)
     return {endpoint.pk: endpoint for endpoint in free.filter(pk__in=endpoint_ids).order_by("pk")}
 
 
 def settle_one(result: Result, endpoint: WebhookEndpoint) -> WebhookAttempt | None:
-    """The attempt to be stored; None if another worker has taken over meanwhile, or the event is gone."""
+    """Update the delivery and build the attempt; None if another worker took over or the event was deleted."""
     claimed, now = result.claimed, timezone.now()
     ours = WebhookDelivery.objects.filter(pk=claimed.pk, due_at=claimed.lease)
     number = F("attempts") + 1
@@ -189,7 +188,7 @@ def settle_one(result: Result, endpoint: WebhookEndpoint) -> WebhookAttempt | No
 
 
 def next_attempt(made: int, now: datetime, retry_after: timedelta | None) -> datetime | None:
-    """When to try again after so many attempts; None if the schedule has come to its end."""
+    """Return when to retry after `made` attempts, or None at the end of the schedule."""
     schedule = settings.WEBHOOK_RETRY_SCHEDULE
     if made >= len(schedule):
         return None
@@ -198,7 +197,7 @@ def next_attempt(made: int, now: datetime, retry_after: timedelta | None) -> dat
 
 
 def note_health(result: Result, endpoint: WebhookEndpoint, now: datetime) -> None:
-    """Keeps what is known of the endpoint, lets it rest if it asks for it, and disables one that is gone."""
+    """Update the endpoint's health: pause it if it is overloaded, disable it if it is gone or keeps failing."""
     if result.succeeded:
         if endpoint.failing_since is not None:
             endpoint.failing_since = endpoint.last_failure_at = endpoint.paused_until = None

@@ -1,4 +1,4 @@
-"""Sends an endpoint again what it did not get: its failed deliveries or, from a chosen time, every event it missed."""
+"""Recovery: send an endpoint its failed deliveries again or, from a chosen time, every event it missed."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +15,7 @@ from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDeliv
 from accounts.webhooks.services import lock
 from kit.http.errors import InUse
 
-# A WAITING delivery keeps its place in the schedule, and one that ever succeeded stays delivered.
+# WAITING deliveries keep their place in the schedule; delivered ones stay delivered.
 QUEUE = """INSERT INTO accounts_webhookdelivery (event_id, endpoint_id, state, attempts, is_single, due_at)
     SELECT missed.id, %s, '{waiting}', 0, %s, %s FROM ({missed}) missed WHERE TRUE
     ON CONFLICT (event_id, endpoint_id) DO UPDATE
@@ -25,7 +25,7 @@ QUEUE = """INSERT INTO accounts_webhookdelivery (event_id, endpoint_id, state, a
 
 @dataclass(frozen=True)
 class Recovery:
-    """The number of events to send again, and the first and the last of them."""
+    """The number of events to send again, with the first and last."""
 
     endpoint: WebhookEndpoint
     since: datetime | None
@@ -36,23 +36,23 @@ class Recovery:
 
 
 def missed_events(endpoint: WebhookEndpoint, since: datetime | None) -> QuerySet[Event]:
-    """The events that the endpoint subscribes to and did not get.
+    """Return the subscribed events that the endpoint did not receive.
 
-    Without `since`: those whose delivery was queued and failed. With it: every event from then on that was not
-    delivered and does not wait, also if it was never queued for the endpoint.
+    Without `since`: events whose delivery failed. With it: every event since then that is neither delivered nor
+    waiting, even if it was never queued for the endpoint.
     """
     owned = Event.objects.filter(account_id=endpoint.account_id, type__in=covered_by(endpoint.events))
     deliveries = WebhookDelivery.objects.filter(event=OuterRef("pk"), endpoint=endpoint)
     failed = Q(state=DeliveryState.FAILED, delivered_at=None)
     if since is None:
         return owned.filter(Exists(deliveries.filter(failed)))
-    # A summary of decisions is written for one endpoint, which is its object.
+    # A summary of decisions is written for one endpoint, whose id is its object id.
     meant_for_it = ~Q(type__in=TO_BE_NAMED) | Q(object_id=endpoint.pk)
     return owned.filter(meant_for_it, ~Exists(deliveries.exclude(failed)), created__gte=since)
 
 
 def preview(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
-    """What `recover` would send. Raises InUse for a disabled endpoint."""
+    """Return what `recover` would send. Raises InUse if the endpoint is disabled."""
     if endpoint.status == EndpointStatus.DISABLED:
         raise InUse("This endpoint is disabled. Enable it first.")
     missed = missed_events(endpoint, since).only("id", "type", "created")
@@ -62,7 +62,7 @@ def preview(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
 
 @transaction.atomic
 def recover(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
-    """Queues what `missed_events` returns. Raises InUse for a disabled endpoint."""
+    """Queue the events of `missed_events`. Raises InUse if the endpoint is disabled."""
     locked = lock(endpoint)
     previewed = preview(locked, since)
     queued = replace(previewed, is_preview=False, events=queue(locked, since) if previewed.events else 0)
@@ -73,7 +73,7 @@ def recover(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
 
 
 def queue(endpoint: WebhookEndpoint, since: datetime | None) -> int:
-    """Queues every missed event in one statement and returns their number."""
+    """Queue every missed event in one statement; return their number."""
     missed, parameters = missed_events(endpoint, since).values("id").query.sql_with_params()
     endpoint_id = WebhookEndpoint._meta.pk.get_db_prep_value(endpoint.pk, connection)
     now = connection.ops.adapt_datetimefield_value(timezone.now())

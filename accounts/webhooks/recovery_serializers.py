@@ -1,4 +1,4 @@
-"""Requests to send an endpoint again what it did not get, and the replies to them."""
+"""Serializers of webhook recovery."""
 
 from rest_framework import serializers
 

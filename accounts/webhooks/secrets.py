@@ -1,4 +1,4 @@
-"""An endpoint's signing secrets and the headers that its receiver asks for, both sealed in the database."""
+"""An endpoint's signing secrets and custom headers, both stored encrypted."""
 
 import secrets
 from base64 import b64encode
@@ -12,14 +12,14 @@ from kit.values.timestamps import parse_timestamp, render_timestamp
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
-OVERLAP = timedelta(hours=24)  # for which a former secret still signs
-MOST_SECRETS = 5  # that sign at a time, however often they are rotated
+OVERLAP = timedelta(hours=24)  # how long a rotated secret continues to sign
+MOST_SECRETS = 5  # limit of secrets that sign at the same time
 PURPOSE = "webhook"
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """`until` is None for the current one."""
+    """A signing secret. `until` is None for the current one."""
 
     text: str
     until: datetime | None
@@ -37,18 +37,18 @@ def seal(value: object) -> bytes:
 
 
 def unsealed(sealed: bytes | memoryview) -> bytes:
-    """Raises InvalidToken if the server's secret has changed since."""
+    """Decrypt a value. Raises InvalidToken if the server's secret has changed since."""
     return sealer(PURPOSE).decrypt(bytes(sealed))
 
 
 def new_secrets() -> tuple[bytes, str]:
-    """The sealed secrets of a new endpoint, and the text of the one that there is."""
+    """Generate a new endpoint's secret; return the encrypted list and the secret's text."""
     text = generate()
     return seal_secrets([Secret(text, None)]), text
 
 
 def rotated(sealed: bytes | memoryview, now: datetime) -> tuple[bytes, str]:
-    """The secrets with a new one; the former ones still sign for OVERLAP."""
+    """Add a new secret; return the encrypted list and its text. The former secrets sign for OVERLAP."""
     text = generate()
     former = [Secret(one.text, one.until or now + OVERLAP) for one in open_secrets(sealed, now)]
     return seal_secrets([Secret(text, None), *former][:MOST_SECRETS]), text
@@ -59,7 +59,7 @@ def seal_secrets(valid: list[Secret]) -> bytes:
 
 
 def open_secrets(sealed: bytes | memoryview, now: datetime) -> list[Secret]:
-    """The secrets that sign now, the current one first."""
+    """Return the secrets that currently sign, newest first."""
     kept: list[tuple[str, str | None]] = orjson.loads(unsealed(sealed))
     known = [Secret(text, parse_timestamp(until) if until else None) for text, until in kept]
     return [one for one in known if one.until is None or one.until > now]

@@ -1,4 +1,4 @@
-"""One attempt: the request as Standard Webhooks has it, signed, and what came back."""
+"""One delivery attempt: a signed request as Standard Webhooks defines it, and its reply."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -18,13 +18,13 @@ from kit.http.rendering import render_json
 from kit.outbound.client import Client, Unreachable
 from kit.outbound.destinations import Refused
 
-REPLY_BYTES = 1024  # of a reply's body that are kept
-LEAST_SECRET = 8  # characters; what is shorter is no secret, and may be part of any text
+REPLY_BYTES = 1024  # stored part of a reply's body
+LEAST_SECRET = 8  # characters; shorter values are not secret and occur in any text
 USER_AGENT = "Content-Access-Licensing-Webhooks/1.0"
 
 
 def request_of(event: Event, valid: list[secrets.Secret], now: datetime) -> tuple[dict[str, str], bytes]:
-    """Headers and body of a delivery at this moment, signed by every secret that is valid."""
+    """Build headers and body of a delivery, signed with every valid secret."""
     body = render_json(as_sent(event)).decode()
     signatures = [Webhook(one.text).sign(event.pk, now.astimezone(UTC), body) for one in valid]
     headers = {
@@ -38,7 +38,7 @@ def request_of(event: Event, valid: list[secrets.Secret], now: datetime) -> tupl
 
 
 async def attempt(claimed: Claimed, client: Client) -> Result:
-    """Sends the event and waits for the reply, 15 seconds at the most."""
+    """Send the event and wait up to 15 seconds for the reply."""
     began, clock = timezone.now(), perf_counter()
 
     def result(**outcome: Unpack[Outcome]) -> Result:
@@ -62,16 +62,16 @@ async def attempt(claimed: Claimed, client: Client) -> Result:
 
 
 def hidden(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """A reply without the headers' values, for some receivers repeat what they were sent."""
+    """Remove the values of our headers from a reply, because some receivers echo them."""
     for value in headers.values():
-        for part in (value, *value.split()):  # the scheme of an Authorization and what follows may come apart
+        for part in (value, *value.split()):  # an Authorization header's scheme and credentials may be split
             if len(part) >= LEAST_SECRET:
                 body = body.replace(part.encode("latin-1"), b"[hidden]")
     return body
 
 
 def retry_after(text: str | None, now: datetime) -> timedelta | None:
-    """Return how long a reply asks to wait, in seconds or until an HTTP date; None for anything else and the past."""
+    """Return the delay that a reply asks for (seconds or an HTTP date); None if it is invalid or past."""
     if text is None:
         return None
     text = text.strip()

@@ -1,4 +1,4 @@
-"""Webhook endpoints and their deliveries on the wire."""
+"""Webhook endpoints and deliveries in the API."""
 
 import re
 from typing import Unpack
@@ -31,7 +31,7 @@ HEADER_NAME = r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}"
 HEADER_VALUE = r"[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?"
 IS_HEADER_NAME = re.compile(HEADER_NAME).fullmatch
 IS_HEADER_VALUE = re.compile(HEADER_VALUE).fullmatch
-# The service sets these, or they would change how the request is read.
+# Set by the service, or able to change how the request is parsed.
 OWN_HEADERS = frozenset(
     {
         "accept-encoding",
@@ -54,7 +54,7 @@ OWN_HEADERS = frozenset(
 
 
 def parse_pattern(text: str) -> str:
-    """A type of event, a group such as `content.*`, or `*`. Raises ValueError for what stands for no type."""
+    """Return a valid subscription: an event type, a group such as `content.*`, or `*`. Raises ValueError."""
     if text not in PATTERNS:
         raise ValueError("Must be *, a group such as content.*, or a type of event such as content.created.")
     return text
@@ -75,7 +75,7 @@ class Pattern(Parsed[str]):
     }
 )
 class HeadersField(serializers.Field):
-    """Names and values of HTTP headers."""
+    """HTTP headers by name."""
 
     def to_internal_value(self, data: object) -> dict[str, str]:
         if not isinstance(data, dict):
@@ -104,19 +104,19 @@ class PolicyId(Parsed[str]):
         super().__init__(parse_policy_id, **options)
 
 
-# The reasons an endpoint can filter by, with their words. The app that decides registers them.
+# The denial reasons to filter by, with their descriptions. The licensing app registers them.
 reasons_for_denials: dict[str, str] = {}
 
 
 class DenialReason(Choice):
-    """Made anew with each serializer: reasons are registered after this module is imported."""
+    """A denial reason. Its choices are read on creation, because reasons are registered after this import."""
 
     def __init__(self) -> None:
         super().__init__(choices=list(reasons_for_denials.items()))
 
 
 class AccessFilterSerializer(StrictSerializer):
-    """Which decisions it hears of; each list that is given has to have the decision's own."""
+    """Which decisions the endpoint receives; each given list must contain the decision's own value."""
 
     sometimes = frozenset({"policyIds", "requesterIds", "reasons"})
 
@@ -144,7 +144,7 @@ class AccessFilterSerializer(StrictSerializer):
 
 
 class WebhookEndpointSerializer(StrictSerializer):
-    """A URL that hears of the account's events."""
+    """A URL that receives the account's events."""
 
     id = Id("we", read_only=True)
     object = Choice(choices=["webhook_endpoint"], read_only=True)
@@ -217,11 +217,11 @@ class DeletedEndpointSerializer(serializers.Serializer):
 
 
 class EmptySerializer(StrictSerializer):
-    """Nothing: the address says all."""
+    """An empty body."""
 
 
 class RedeliverySerializer(StrictSerializer):
-    """Where to."""
+    """The endpoint that gets the event."""
 
     webhookId = Id("we", max_length=100, help_text="The endpoint that gets the event once more.")
 

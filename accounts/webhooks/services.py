@@ -19,11 +19,11 @@ from kit.http.errors import ValidationFailed
 from kit.outbound.destinations import Refused, check_url
 from kit.rest.resources import find
 
-MAX_ENDPOINTS = 50  # of an account
+MAX_ENDPOINTS = 50  # per account
 
 
 def apply(endpoint: WebhookEndpoint, fields: Mapping[str, Any]) -> None:
-    """Sets the fields that are given. Raises ValidationFailed for a URL that no webhook may go to."""
+    """Set the given fields. Raises ValidationFailed if the URL is not an allowed destination."""
     if "url" in fields:
         try:
             check_url(fields["url"], allow_private=settings.WEBHOOKS_ALLOW_PRIVATE)
@@ -43,9 +43,9 @@ def apply(endpoint: WebhookEndpoint, fields: Mapping[str, Any]) -> None:
 
 
 def lock(endpoint: WebhookEndpoint) -> WebhookEndpoint:
-    """The endpoint as it is now, locked until the transaction ends. Raises NotFound if it has gone."""
+    """Return the current endpoint, locked until the transaction ends. Raises NotFound if it was deleted."""
     owned = WebhookEndpoint.objects.filter(account_id=endpoint.account_id)
-    # Changes that queue something for it go on meanwhile.
+    # no_key: inserting deliveries for it does not have to wait.
     return find(owned.select_for_update(no_key=True), endpoint.pk)
 
 
@@ -53,8 +53,12 @@ def lock(endpoint: WebhookEndpoint) -> WebhookEndpoint:
 def create_endpoint(
     account_id: str, fields: Mapping[str, object], *, endpoint_id: str | None = None
 ) -> tuple[WebhookEndpoint, str]:
-    """A new endpoint, and its secret. `endpoint_id` is an id for it that none has yet. Raises ValidationFailed."""
-    Account.objects.select_for_update(no_key=True).get(pk=account_id)  # so that two at once do not both see room
+    """Create an endpoint and return it with its secret.
+
+    `endpoint_id` is an unused id for it. Raises ValidationFailed.
+    """
+    # serialises concurrent requests, so that the limit holds
+    Account.objects.select_for_update(no_key=True).get(pk=account_id)
     if WebhookEndpoint.objects.filter(account_id=account_id).count() >= MAX_ENDPOINTS:
         raise ValidationFailed(f"An account has at most {MAX_ENDPOINTS} webhook endpoints.", param="url")
     sealed, text = secrets.new_secrets()
@@ -69,7 +73,7 @@ def create_endpoint(
 
 @transaction.atomic
 def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> WebhookEndpoint:
-    """Changes the endpoint; disabling it gives up its queued deliveries. Raises ValidationFailed."""
+    """Change the endpoint; disabling it drops its queued deliveries. Raises ValidationFailed."""
     locked = lock(endpoint)
     before, headers = locked.audited(), secrets.open_headers(locked.headers)
     apply(locked, fields)
@@ -77,7 +81,7 @@ def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> 
         locked.disabled_reason = locked.failing_since = locked.last_failure_at = locked.paused_until = None
     after = locked.audited()
     if secrets.open_headers(locked.headers) != headers:
-        after["headers"] = "changed"  # the values are secrets; that they changed is told
+        after["headers"] = "changed"  # the log records that they changed, but not the values, which are secret
     change = audit.entry("webhook_endpoint.updated", locked, before, after)
     if change is None:
         return lock(endpoint)
@@ -91,7 +95,7 @@ def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> 
 
 @transaction.atomic
 def delete_endpoint(endpoint: WebhookEndpoint) -> None:
-    """Deletes the endpoint with its deliveries and their attempts."""
+    """Delete the endpoint with its deliveries and attempts."""
     locked = lock(endpoint)
     audit.record("webhook_endpoint.deleted", locked, locked.audited(), {})
     locked.delete()
@@ -99,7 +103,7 @@ def delete_endpoint(endpoint: WebhookEndpoint) -> None:
 
 @transaction.atomic
 def rotate_secret(endpoint: WebhookEndpoint) -> tuple[WebhookEndpoint, str]:
-    """A new secret, told once; the former one signs beside it for 24 hours."""
+    """Add a new secret and return its text, shown only once; the former secret signs too for 24 hours."""
     locked = lock(endpoint)
     now = timezone.now()
     locked.secrets, text = secrets.rotated(locked.secrets, now)
@@ -111,7 +115,7 @@ def rotate_secret(endpoint: WebhookEndpoint) -> tuple[WebhookEndpoint, str]:
 
 @transaction.atomic
 def ping(endpoint: WebhookEndpoint) -> Event:
-    """Sends this endpoint alone an event of type `ping`: one attempt, even if it is disabled."""
+    """Send a `ping` event to this endpoint only: a single attempt, even if it is disabled."""
     locked = lock(endpoint)
     shown = objects["webhook_endpoint"].show(locked)
     event = recording.make(locked.account_id, PING, locked.pk, shown)
@@ -123,13 +127,13 @@ def ping(endpoint: WebhookEndpoint) -> Event:
 
 @transaction.atomic
 def redeliver(event: Event, endpoint: WebhookEndpoint) -> None:
-    """Makes one more attempt at once, whatever the endpoint subscribes to, even if it is disabled."""
+    """Make a single attempt at once, regardless of subscriptions, even if the endpoint is disabled."""
     send_once(event, lock(endpoint))
     audit.record("event.redelivered", event, {}, {"webhookId": endpoint.pk})
 
 
 def send_once(event: Event, endpoint: WebhookEndpoint) -> None:
-    """Queues an attempt at once. A delivery that is still waiting keeps its place in the schedule."""
+    """Queue an attempt for now. A delivery that is still waiting keeps its schedule."""
     wakeup.after_commit()
     delivery, is_new = WebhookDelivery.objects.get_or_create(
         event=event, endpoint=endpoint, defaults={"is_single": True, "due_at": timezone.now()}
@@ -143,7 +147,7 @@ def send_once(event: Event, endpoint: WebhookEndpoint) -> None:
 
 
 def disable(endpoint: WebhookEndpoint, reason: str) -> None:
-    """Disables an endpoint by the service itself, with an event. Call it in a transaction, with the row locked."""
+    """Disable an endpoint on the service's own account, with an event. Call it in a transaction that locks the row."""
     before = endpoint.audited()
     endpoint.status, endpoint.disabled_reason, endpoint.updated = EndpointStatus.DISABLED, reason, timezone.now()
     endpoint.access_told_until = None
@@ -153,6 +157,6 @@ def disable(endpoint: WebhookEndpoint, reason: str) -> None:
 
 
 def give_up(endpoint: WebhookEndpoint) -> None:
-    """Gives up the endpoint's queued deliveries; `recover` and `redeliver` can bring them back."""
+    """Drop the endpoint's queued deliveries; `recover` and `redeliver` can restore them."""
     waiting = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__isnull=False, is_single=False)
     waiting.update(state=DeliveryState.FAILED, due_at=None)

@@ -30,7 +30,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     listing = frozenset({"list", "deliveries"})
     serializer_class = WebhookEndpointSerializer
     queryset = WebhookEndpoint.objects.all()
-    cache_control = "no-store"  # a secret may be in the reply, be it the first or a replay
+    cache_control = "no-store"  # first replies and replays may contain a secret
 
     def with_secret(self, made: tuple[WebhookEndpoint, str], status: int) -> HttpResponse:
         endpoint, secret = made
@@ -38,12 +38,12 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
 
     @extend_schema(summary="List webhook endpoints", responses=WebhookEndpointSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """Newest first. Never their secrets."""
+        """Newest first, without their secrets."""
         return self.page()
 
     @extend_schema(summary="Create a webhook endpoint", responses={201: SecretSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """The reply holds the `secret` that signs the deliveries: keep it, for it cannot be shown again."""
+        """The reply holds the `secret` that signs the deliveries. Keep it: it cannot be shown again."""
         fields = {"events": ["*"], **self.validated()}
         return self.with_secret(services.create_endpoint(self.account_id, fields), 201)
 
@@ -53,16 +53,16 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
 
     @extend_schema(summary="Update a webhook endpoint")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """`events` and `headers`, where given, replace the whole.
+        """`events` and `headers`, if given, are replaced as a whole.
 
-        What waits for an endpoint that gets disabled is given up; `recover` can bring it back.
+        Disabling an endpoint drops its queued deliveries; `recover` can restore them.
         """
         endpoint = self.get_object_to_change()
         return self.answer(services.update_endpoint(endpoint, self.validated(partial=True)))
 
     @extend_schema(summary="Delete a webhook endpoint", responses=DeletedEndpointSerializer)
     def destroy(self, request: Request, id: str) -> Response:
-        """With what waits for it. The events stay."""
+        """Also deletes its deliveries. The events remain."""
         endpoint = self.get_object_to_change()
         services.delete_endpoint(endpoint)
         return Response({"id": endpoint.pk, "object": "webhook_endpoint", "deleted": True})
@@ -70,7 +70,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     @extend_schema(summary="Rotate a webhook endpoint's secret", request=None, responses=SecretSerializer)
     @action(detail=True, methods=["post"])
     def rotate(self, request: Request, id: str) -> HttpResponse:
-        """The reply holds the new `secret`. For 24 hours deliveries carry a signature by the former one, too."""
+        """The reply holds the new `secret`. For 24 hours deliveries are signed with the former one, too."""
         endpoint = self.get_object()
         self.check_empty()
         return self.with_secret(services.rotate_secret(endpoint), 200)
@@ -78,7 +78,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     @extend_schema(summary="Ping a webhook endpoint", request=None, responses=EventSerializer)
     @action(detail=True, methods=["post"])
     def ping(self, request: Request, id: str) -> Response:
-        """Delivers an event of type `ping`: one attempt, also where the endpoint is disabled."""
+        """Delivers an event of type `ping`: one attempt, even if the endpoint is disabled."""
         endpoint = self.get_object()
         self.check_empty()
         return Response(EventSerializer(services.ping(endpoint)).data)
@@ -86,7 +86,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     @extend_schema(summary="List a webhook endpoint's deliveries", responses=WebhookAttemptSerializer(many=True))
     @action(detail=True, serializer_class=WebhookAttemptSerializer, filterset_class=AttemptFilters)
     def deliveries(self, request: Request, id: str) -> HttpResponseBase:
-        """Each attempt, newest first, with what was answered and when the next one is."""
+        """Each attempt, newest first, with its reply and the time of the next one."""
         attempts = WebhookAttempt.objects.filter(endpoint=self.get_object()).select_related("event")
         return self.page(attempts.defer("event__data", "event__previous"))
 
@@ -95,10 +95,10 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     )
     @action(detail=True, methods=["post"])
     def recover(self, request: Request, id: str) -> Response:
-        """Sends failed deliveries again, by the whole schedule.
+        """Sends failed deliveries again, with the whole retry schedule.
 
-        With `since`, sends every event from that time on that the endpoint did not get, also what was never queued for
-        it, for instance while it was disabled.
+        With `since`, sends every event since then that the endpoint did not receive, including events that were never
+        queued for it, for instance while it was disabled.
         """
         endpoint = self.get_object()
         fields = self.validated(RecoverySerializer)

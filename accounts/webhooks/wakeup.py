@@ -1,10 +1,10 @@
-"""Waking the workers of this process when something is queued. Those of other processes find it when they look."""
+"""Wakes this process's webhook workers when something is queued. Other processes poll the outbox."""
 
 from collections.abc import Callable
 
 from django.db import transaction
 
-workers: set[Callable[[], object]] = set()  # each may be called from any thread
+workers: set[Callable[[], object]] = set()  # each is thread-safe
 
 
 def wake_workers() -> None:

@@ -1,8 +1,8 @@
-"""The worker that delivers webhooks: an event loop of its own in a thread of its own, away from access checks.
+"""The worker that delivers webhooks, with its own event loop in its own thread, separate from access checks.
 
-Each endpoint has places of its own, and one that fails has a single one, so that a slow or dead receiver delays nobody
-else. Of one that answers some more is claimed than there are places, so that the next attempt begins without a
-transaction; that too is bounded, so memory does not depend on how much waits.
+Each endpoint has its own slots, and only one while it fails, so that a slow or dead receiver delays no one else. For
+endpoints that answer, more deliveries are claimed than there are slots, so that the next attempt starts without a
+transaction. That number is limited too, so memory does not depend on the length of the queue.
 """
 
 import asyncio
@@ -29,36 +29,36 @@ from kit.outbound.client import SECONDS, Client
 
 logger = logging.getLogger(__name__)
 
-LEAST_PAUSE = 0.05  # seconds between looks at the outbox: what comes meanwhile shares the transactions
-MOST_PAUSE = 0.8  # to which pauses grow while nothing is due; what this process queues ends one
-LOOK_SECONDS = 1  # between looks at what is told because time has passed
-REST_SECONDS = 2  # after the database has failed
-PLACES = 16  # attempts at a time to an endpoint
-PLACES_FAILING = 1  # whose last attempt failed
+LEAST_PAUSE = 0.05  # seconds between polls of the outbox; deliveries queued meanwhile share transactions
+MOST_PAUSE = 0.8  # longest pause while nothing is due; a wakeup in this process ends it
+LOOK_SECONDS = 1  # seconds between runs of periodic work
+REST_SECONDS = 2  # pause after a database error
+PLACES = 16  # concurrent attempts per endpoint
+PLACES_FAILING = 1  # if the last attempt failed
 PLACES_IN_ALL = 512
-AHEAD = 64  # claimed of an endpoint whose last attempt succeeded
+AHEAD = 64  # claimed deliveries per endpoint whose last attempt succeeded
 CLAIMED_IN_ALL = 2_048
-STOP_SECONDS = 5  # that attempts under way get when the service ends; others are made again when their lease is over
+STOP_SECONDS = 5  # grace period for running attempts at shutdown; others are repeated after their lease ends
 T = TypeVar("T")
 
 DELIVERED, FAILED = "delivered", "failed"
 outcomes = CountedOutcomes("licensing_webhook_attempts", "Attempts to deliver a webhook, by outcome.", ["outcome"])
-for outcome in (DELIVERED, FAILED):  # shown from the beginning, as 0
+for outcome in (DELIVERED, FAILED):  # creates both series with the value 0
     outcomes.labels(outcome)
 
 
 class Worker:
-    """Delivers what is due until `stop`. `until_idle`: ends as soon as nothing is due and nothing under way."""
+    """Delivers what is due until `stop`; with `until_idle`, until nothing is due or in progress."""
 
     def __init__(self, *, until_idle: bool = False) -> None:
         self.until_idle = until_idle
         self.stopping = False
-        self.active: Counter[str] = Counter()  # what is claimed, by endpoint
-        self.places: dict[str, asyncio.Semaphore] = {}  # of the endpoints in `active`
+        self.active: Counter[str] = Counter()  # claimed deliveries per endpoint
+        self.places: dict[str, asyncio.Semaphore] = {}  # for the endpoints in `active`
         self.places_in_all = asyncio.Semaphore(PLACES_IN_ALL)
         self.answering: set[str] = set()  # endpoints whose last attempt succeeded
         self.failing: set[str] = set()
-        self.made = 0  # attempts
+        self.made = 0  # number of attempts
         self.patience = LEAST_PAUSE
         self.wake: Callable[[], object] = lambda: None
         self.next_looks: dict[Look, float] = {}
@@ -66,16 +66,17 @@ class Worker:
         self.unused: list[Claimed] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.database = ThreadPoolExecutor(1, thread_name_prefix="webhook-database")
-        self.clock_database = ThreadPoolExecutor(1, thread_name_prefix="webhook-clock")  # some looks take seconds
+        # some periodic work takes seconds
+        self.clock_database = ThreadPoolExecutor(1, thread_name_prefix="webhook-clock")
 
     def stop(self) -> None:
-        """May be called from any thread."""
+        """Stop the worker. Thread-safe."""
         self.stopping = True
         self.wake()
 
     async def run(self) -> None:
         self.client = Client(allow_private=settings.WEBHOOKS_ALLOW_PRIVATE)
-        self.news = asyncio.Event()  # an attempt has ended, something was queued, or it is to stop
+        self.news = asyncio.Event()  # set when an attempt ends, something is queued, or the worker must stop
         loop = asyncio.get_running_loop()
         self.wake = wake = lambda: loop.call_soon_threadsafe(self.news.set)
         wakeup.workers.add(wake)
@@ -100,7 +101,7 @@ class Worker:
             await self.finish()
 
     async def step(self) -> int:
-        """Writes down what has come back and begins what there are places for; returns how many it began."""
+        """Record finished attempts, start as many new ones as there are slots, and return the number started."""
         await self.settle()
         room, most = self.room(), CLAIMED_IN_ALL - self.active.total()
         claimed = await self.in_database(lambda: queue.claim(room, PLACES, most))
@@ -119,7 +120,7 @@ class Worker:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look_at_the_clock(self) -> None:
-        """Lets what time has brought be told."""
+        """Run the periodic work that is due."""
         for look in clock.looks:
             if monotonic() >= self.next_looks.get(look, 0.0):
                 self.next_looks[look] = monotonic() + look.every.total_seconds()
@@ -129,7 +130,7 @@ class Worker:
                     logger.exception("What time has brought could not be told; trying again in %s", look.every)
 
     def room(self) -> dict[str, int]:
-        """How much may be claimed of endpoints that are known here; of others PLACES."""
+        """Return how many more deliveries each known endpoint may claim; unknown ones get PLACES."""
         known = {*self.active, *self.answering, *self.failing}
         return {one: self.share(one) - self.active[one] for one in known}
 
@@ -141,7 +142,8 @@ class Worker:
     async def deliver(self, claimed: Claimed, endpoint: str, *, was_failing: bool) -> None:
         try:
             async with self.places[endpoint], self.places_in_all:
-                # What waited for a place goes back where the endpoint has begun to fail, or the lease might end first.
+                # Give it back if the endpoint failed while it waited for a slot, or the lease might end during the
+                # attempt.
                 has_failed = endpoint in self.failing and not was_failing
                 if has_failed or self.stopping or claimed.ends_within(SECONDS):
                     self.unused.append(claimed)
@@ -159,7 +161,7 @@ class Worker:
             result = await attempt(claimed, self.client)
         except Exception:
             logger.exception("The attempt to deliver %s to %s ended early", claimed.event.pk, endpoint)
-            # Recorded as a failure, so that the retry schedule comes to an end.
+            # Counts as a failure, so that the retry schedule ends eventually.
             result = Result(claimed, began, 0, error="The service could not make this attempt; its log says why.")
         self.results.append(result)
         self.made += 1
@@ -185,7 +187,10 @@ class Worker:
                 await self.settle_singly(results)
 
     async def settle_singly(self, results: list[Result]) -> None:
-        """So that one that cannot be written keeps no other from it. Its delivery is attempted again."""
+        """Record results one by one, so that one failing does not block the others.
+
+        Its delivery is attempted again.
+        """
         for result in results:
             try:
                 left = await self.in_database(lambda: queue.settle([result]))  # noqa: B023 - run before the next one
@@ -194,7 +199,7 @@ class Worker:
                 logger.exception("What came of delivery %s could not be written", result.claimed.pk)
 
     async def pause(self, *, busy: bool) -> None:
-        """Until there is news, but no longer than a look at the outbox may wait."""
+        """Wait for news, at most until the next poll is due."""
         await asyncio.sleep(LEAST_PAUSE)
         self.patience = LEAST_PAUSE if busy else min(2 * self.patience, MOST_PAUSE - LEAST_PAUSE)
         with suppress(TimeoutError):
@@ -230,12 +235,12 @@ async def in_thread(thread: ThreadPoolExecutor, act: Callable[[], T]) -> T:
 
 
 def close_connection() -> None:
-    """That of the thread which calls it."""
+    """Close the calling thread's database connection."""
     connection.close()
 
 
 def start() -> tuple[Worker, Thread]:
-    """A worker in a thread of its own."""
+    """Start a worker in its own thread."""
     worker = Worker()
     thread = Thread(target=lambda: asyncio.run(worker.run()), name="webhooks", daemon=True)
     thread.start()

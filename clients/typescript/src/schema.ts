@@ -4,7 +4,7 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Which decisions it hears of; each list that is given has to have the decision's own. */
+        /** @description Which decisions the endpoint receives; each given list must contain the decision's own value. */
         AccessFilter: {
             /** @description Of the policies that decided. */
             policyIds?: string[];
@@ -13,7 +13,7 @@ export interface components {
             /** @description Of denials. What is allowed has none, and is left out by it. */
             reasons?: components["schemas"]["Reason"][];
         };
-        /** @description Which decisions it hears of; each list that is given has to have the decision's own. */
+        /** @description Which decisions the endpoint receives; each given list must contain the decision's own value. */
         AccessFilterRequest: {
             /** @description Of the policies that decided. */
             policyIds?: string[];
@@ -104,7 +104,7 @@ export interface components {
                 currency: string;
             };
         };
-        /** @description An API key. `key`, its full text, exists in the reply that created it and nowhere else. */
+        /** @description An API key. Its full text, `key`, is only in the reply that creates it. */
         ApiKey: {
             /** @description The resource's id. */
             readonly id: string;
@@ -147,7 +147,7 @@ export interface components {
              */
             readonly revokedAt: string | null;
         };
-        /** @description What became of a row. */
+        /** @description The result of a row. */
         ApiKeyBulkOutcome: {
             /** @description Its place in `items`. */
             index: number;
@@ -174,12 +174,12 @@ export interface components {
             /** @description How many rows were sent. */
             totalCount: number;
         };
-        /** @description Many keys at once. */
+        /** @description Keys to create or change. */
         ApiKeyBulkRequest: {
             /** @description The rows: each a new item or a change of one. */
             items: components["schemas"]["ApiKeyBulkRowRequest"][];
         };
-        /** @description A key to create, or what changes of the one that `id` names. */
+        /** @description A key to create, or changes to the key with this `id`. */
         ApiKeyBulkRowRequest: {
             /** @description The key to change, as by PATCH. */
             id?: string | null;
@@ -198,7 +198,7 @@ export interface components {
         };
         /** @enum {string} */
         ApiKeyPermission: "content:read" | "content:write" | "policies:read" | "policies:write" | "access:check" | "analytics:read" | "webhooks:manage" | "api_keys:manage" | "licenses:read" | "licenses:write" | "revenue:read" | "revenue:write" | "audit:read" | "*";
-        /** @description An API key. `key`, its full text, exists in the reply that created it and nowhere else. */
+        /** @description An API key. Its full text, `key`, is only in the reply that creates it. */
         ApiKeyRequest: {
             /** @description A label for people. */
             name: string;
@@ -213,7 +213,7 @@ export interface components {
             /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
             expiresAt?: string | null;
         };
-        /** @description Who changed what, and when. Names and titles are as they were then. */
+        /** @description A change. Names and titles are those at the time. */
         AuditEntry: {
             /** @description The resource's id. */
             id: string;
@@ -779,7 +779,7 @@ export interface components {
             /** @description The items of the list, in order. */
             data: components["schemas"]["Crawler"][];
         };
-        /** @description An API key. `key`, its full text, exists in the reply that created it and nowhere else. */
+        /** @description An API key. Its full text, `key`, is only in the reply that creates it. */
         CreatedApiKey: {
             /** @description The resource's id. */
             readonly id: string;
@@ -1048,7 +1048,7 @@ export interface components {
             /** @description Where several fields are wrong: all of them, the first one among them. */
             errors?: components["schemas"]["FieldErrorShown"][];
         };
-        /** @description What happened to one of the account's resources. */
+        /** @description Something that happened to one of the account's resources. */
         Event: {
             /** @description The resource's id. */
             id: string;
@@ -1515,7 +1515,7 @@ export interface components {
         /** @enum {string} */
         LicenseStatus: "active" | "expired" | "revoked";
         LicenseTypes: string[];
-        /** @description What the plan has, and what is used of it. */
+        /** @description The plan's limits and their use. */
         Limits: {
             minute: components["schemas"]["Window"];
             day: components["schemas"]["Window"];
@@ -1677,7 +1677,7 @@ export interface components {
             /** @description How many items match in all. */
             totalCount: number;
         };
-        /** @description A key that was created, with its full text, or changed. */
+        /** @description A created key with its full text, or a changed key. */
         OutcomeKey: {
             /** @description The resource's id. */
             readonly id: string;
@@ -1724,7 +1724,7 @@ export interface components {
         };
         /** @enum {integer} */
         OutcomeStatus: 200 | 201 | 409 | 422;
-        /** @description The account of the key that asks. */
+        /** @description The account of the requesting key. */
         OwnAccount: {
             /** @description The resource's id. */
             id: string;
@@ -1750,7 +1750,7 @@ export interface components {
              */
             created: string;
         };
-        /** @description The key that asks. */
+        /** @description The requesting key. */
         OwnKey: {
             /** @description The resource's id. */
             id: string;
@@ -2098,12 +2098,12 @@ export interface components {
             /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
             totalCountIsExact?: boolean;
         };
-        /** @description The fields of an account that its keys can change. */
+        /** @description The account fields that its keys can change. */
         PatchedAccountChangeRequest: {
             /** @description Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the account enforces, else `allow`. */
             unknownHost?: components["schemas"]["RuleAction"] | null;
         };
-        /** @description The fields of a key that can be changed. Its type and permissions stay as they are. */
+        /** @description The fields of a key that can be changed; type and permissions cannot. */
         PatchedApiKeyChangeRequest: {
             /** @description A label for people. */
             name?: string;
@@ -2248,7 +2248,7 @@ export interface components {
             /** @description What comes again each period; null for nothing. */
             refill?: components["schemas"]["RefillRequest"] | null;
         };
-        /** @description A URL that hears of the account's events. */
+        /** @description A URL that receives the account's events. */
         PatchedWebhookEndpointRequest: {
             /**
              * Format: uri
@@ -2467,7 +2467,7 @@ export interface components {
              */
             dryRun: boolean;
         };
-        /** @description Where to. */
+        /** @description The endpoint that gets the event. */
         RedeliveryRequest: {
             /** @description The endpoint that gets the event once more. */
             webhookId: string;
@@ -2685,7 +2685,7 @@ export interface components {
             /** @description A number or a decimal in a string, with up to 6 places. */
             max?: string;
         };
-        /** @description How the old key ends. */
+        /** @description How long the old key stays valid. */
         RotationRequest: {
             /**
              * @description For how long the old key keeps working.
@@ -2728,7 +2728,7 @@ export interface components {
             /** @description Seconds, if the limit is used up. */
             retryAfter: number | null;
         };
-        /** @description A URL that hears of the account's events. */
+        /** @description A URL that receives the account's events. */
         Secret: {
             /** @description The resource's id. */
             readonly id: string;
@@ -3327,7 +3327,7 @@ export interface components {
              */
             created: string;
         };
-        /** @description A URL that hears of the account's events. */
+        /** @description A URL that receives the account's events. */
         WebhookEndpoint: {
             /** @description The resource's id. */
             readonly id: string;
@@ -3368,7 +3368,7 @@ export interface components {
              */
             readonly updated: string;
         };
-        /** @description A URL that hears of the account's events. */
+        /** @description A URL that receives the account's events. */
         WebhookEndpointRequest: {
             /**
              * Format: uri
@@ -3389,7 +3389,7 @@ export interface components {
         };
         /** @enum {string} */
         WebhookStatus: "enabled" | "disabled";
-        /** @description One of the two windows of the plan: the UTC minute or the UTC day. */
+        /** @description A window of the plan: the UTC minute or day. */
         Window: {
             /** @description Requests that it has. */
             limit: number;

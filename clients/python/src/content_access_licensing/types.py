@@ -65,7 +65,7 @@ ApiKeyPermission: TypeAlias = Literal[
 
 class AuditEntry(TypedDict):
     """
-    Who changed what, and when. Names and titles are as they were then.
+    A change. Names and titles are those at the time.
     """
 
     id: str
@@ -743,7 +743,7 @@ class Offer(TypedDict):
 
 class OutcomeKey(TypedDict):
     """
-    A key that was created, with its full text, or changed.
+    A created key with its full text, or a changed key.
     """
 
     id: str
@@ -766,7 +766,7 @@ OutcomeStatus: TypeAlias = Literal[200, 201, 409, 422]
 
 class OwnKey(TypedDict):
     """
-    The key that asks.
+    The requesting key.
     """
 
     id: str
@@ -814,7 +814,7 @@ class PaginatedLicenseClientList(TypedDict):
 
 class PatchedApiKeyChangeRequest(TypedDict):
     """
-    The fields of a key that can be changed. Its type and permissions stay as they are.
+    The fields of a key that can be changed; type and permissions cannot.
     """
 
     name: NotRequired[str]
@@ -929,7 +929,7 @@ class RecoveryRequest(TypedDict):
 
 class RedeliveryRequest(TypedDict):
     """
-    Where to.
+    The endpoint that gets the event.
     """
 
     webhookId: str
@@ -1041,7 +1041,7 @@ class RolloverRequest(TypedDict):
 
 class RotationRequest(TypedDict):
     """
-    How the old key ends.
+    How long the old key stays valid.
     """
 
     overlapSeconds: NotRequired[int]
@@ -1438,7 +1438,7 @@ WebhookStatus: TypeAlias = Literal["enabled", "disabled"]
 
 class Window(TypedDict):
     """
-    One of the two windows of the plan: the UTC minute or the UTC day.
+    A window of the plan: the UTC minute or day.
     """
 
     limit: int
@@ -1463,7 +1463,7 @@ class SentEvent(TypedDict):
 
 class AccessFilter(TypedDict):
     """
-    Which decisions it hears of; each list that is given has to have the decision's own.
+    Which decisions the endpoint receives; each given list must contain the decision's own value.
     """
 
     policyIds: NotRequired[list[PolicyId]]
@@ -1473,7 +1473,7 @@ class AccessFilter(TypedDict):
 
 class AccessFilterRequest(TypedDict):
     """
-    Which decisions it hears of; each list that is given has to have the decision's own.
+    Which decisions the endpoint receives; each given list must contain the decision's own value.
     """
 
     policyIds: NotRequired[list[PolicyId]]
@@ -1517,7 +1517,7 @@ class AdjustmentRequest(TypedDict):
 
 class ApiKey(TypedDict):
     """
-    An API key. `key`, its full text, exists in the reply that created it and nowhere else.
+    An API key. Its full text, `key`, is only in the reply that creates it.
     """
 
     id: str
@@ -1536,7 +1536,7 @@ class ApiKey(TypedDict):
 
 class ApiKeyBulkRowRequest(TypedDict):
     """
-    A key to create, or what changes of the one that `id` names.
+    A key to create, or changes to the key with this `id`.
     """
 
     id: NotRequired[str | None]
@@ -1550,7 +1550,7 @@ class ApiKeyBulkRowRequest(TypedDict):
 
 class ApiKeyRequest(TypedDict):
     """
-    An API key. `key`, its full text, exists in the reply that created it and nowhere else.
+    An API key. Its full text, `key`, is only in the reply that creates it.
     """
 
     name: str
@@ -1668,7 +1668,7 @@ class CrawlerTable(TypedDict):
 
 class CreatedApiKey(TypedDict):
     """
-    An API key. `key`, its full text, exists in the reply that created it and nowhere else.
+    An API key. Its full text, `key`, is only in the reply that creates it.
     """
 
     id: str
@@ -1731,7 +1731,7 @@ class ErrorShown(TypedDict):
 
 class Event(TypedDict):
     """
-    What happened to one of the account's resources.
+    Something that happened to one of the account's resources.
     """
 
     id: str
@@ -1860,7 +1860,7 @@ class LicenseRequest(TypedDict):
 
 class Limits(TypedDict):
     """
-    What the plan has, and what is used of it.
+    The plan's limits and their use.
     """
 
     minute: Window
@@ -1916,7 +1916,7 @@ class OfferBatchRequest(TypedDict):
 
 class OwnAccount(TypedDict):
     """
-    The account of the key that asks.
+    The account of the requesting key.
     """
 
     id: str
@@ -1994,7 +1994,7 @@ class PaginatedWebhookAttemptList(TypedDict):
 
 class PatchedAccountChangeRequest(TypedDict):
     """
-    The fields of an account that its keys can change.
+    The account fields that its keys can change.
     """
 
     unknownHost: NotRequired[RuleAction | None]
@@ -2013,7 +2013,7 @@ class PatchedSiteRequest(TypedDict):
 
 class PatchedWebhookEndpointRequest(TypedDict):
     """
-    A URL that hears of the account's events.
+    A URL that receives the account's events.
     """
 
     url: NotRequired[str]
@@ -2123,7 +2123,7 @@ class RevenueReport(TypedDict):
 
 class Secret(TypedDict):
     """
-    A URL that hears of the account's events.
+    A URL that receives the account's events.
     """
 
     id: str
@@ -2263,7 +2263,7 @@ class WalletRequest(TypedDict):
 
 class WebhookEndpoint(TypedDict):
     """
-    A URL that hears of the account's events.
+    A URL that receives the account's events.
     """
 
     id: str
@@ -2282,7 +2282,7 @@ class WebhookEndpoint(TypedDict):
 
 class WebhookEndpointRequest(TypedDict):
     """
-    A URL that hears of the account's events.
+    A URL that receives the account's events.
     """
 
     url: str
@@ -2305,7 +2305,7 @@ class AllowRule(TypedDict):
 
 class ApiKeyBulkOutcome(TypedDict):
     """
-    What became of a row.
+    The result of a row.
     """
 
     index: int
@@ -2323,7 +2323,7 @@ class ApiKeyBulkOutcomes(TypedDict):
 
 class ApiKeyBulkRequest(TypedDict):
     """
-    Many keys at once.
+    Keys to create or change.
     """
 
     items: list[ApiKeyBulkRowRequest]
