@@ -86,13 +86,13 @@ class Kind:
         return ValidationFailed(f"There is no {self.name} {str(named)[:100]!r}.", param="id")
 
     def read(self, bodies: Sequence[object], new: StrictSerializer, partial: StrictSerializer) -> list[Row]:
-        """Validate the rows: those with an id by `partial`, all others by `new`."""
+        """Read rows that may change a resource, by `id` or `externalId`, with `partial`; others with `new`."""
         return [self.read_row(body, new, partial) for body in bodies]
 
     def read_row(self, body: object, new: StrictSerializer, partial: StrictSerializer) -> Row:
-        named = body.get("id") if isinstance(body, dict) else None
+        named, external_id = (body.get("id"), body.get("externalId")) if isinstance(body, dict) else (None, None)
         try:
-            fields = (new if named is None else partial).run_validation(body)
+            fields = (new if named is None and external_id is None else partial).run_validation(body)
             if named is not None and ids.decode(self.prefix, named) is None:
                 raise self.unknown(named)
         except (ApiError, ValidationError) as error:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
 
 from accounts.auditing import audit
@@ -20,9 +20,10 @@ from licensing.requesters.services import create_missing, renew_all
 
 KIND = Kind("lic", "licence", "licence")
 MAX_NAMES = 100_000  # of items, tags and policies in the licences that a request changes: it reads and tells them all
+REQUIRED = {"requester_id": "requesterId", "license_type": "licenseType"}
 # What a change writes of a licence; the requester has a row of his own.
-WRITTEN = ["license_type", "content_ids", "tags", "policy_ids", "starts_at", "expires_at", "price_amount",
-           "price_currency", "access_amount", "access_currency", "updated"]  # fmt: skip
+WRITTEN = ["external_id", "metadata", "license_type", "content_ids", "tags", "policy_ids", "starts_at", "expires_at",
+           "price_amount", "price_currency", "access_amount", "access_currency", "updated"]  # fmt: skip
 
 
 def read_rows(bodies: Sequence[object]) -> list[Row]:
@@ -41,13 +42,29 @@ def write_licenses(account_id: str, rows: Sequence[Row]) -> list[Outcome[License
             return OneByOne(account_id, rows).outcomes()
 
 
+def check_complete(fields: Fields) -> None:
+    """Raises ValidationFailed where a row with an unknown externalId lacks what a new licence needs."""
+    missing = [name for column, name in REQUIRED.items() if column not in fields]
+    if missing:
+        first, *further = (ValidationFailed("This field is required.", param=name) for name in missing)
+        first.further = [*further]
+        raise first
+
+
 def check_names(account_id: str, rows: Sequence[Row]) -> None:
-    changed = License.objects.filter(account_id=account_id, pk__in={row.id for row in rows} - {None})
+    changed = named_licenses(account_id, rows)
     if (changed.aggregate(names=Sum(NAMES))["names"] or 0) > MAX_NAMES:
         raise ValidationFailed(
             f"The licences that a request changes can name at most {MAX_NAMES:,} items, tags and policies together.",
             param="items",
         )
+
+
+def named_licenses(account_id: str, rows: Sequence[Row]) -> QuerySet[License]:
+    """The account's licences that rows name by id or externalId."""
+    by_id = Q(pk__in={row.id for row in rows} - {None})
+    by_external_id = Q(external_id__in={row.fields.get("external_id") for row in rows} - {None})
+    return License.objects.filter(by_id | by_external_id, account_id=account_id)
 
 
 class OneByOne(Bulk[License]):
@@ -59,14 +76,42 @@ class OneByOne(Bulk[License]):
         super().__init__(rows)
         epochs.hold(account_id)
         self.account_id = account_id
-        held = License.objects.filter(account_id=account_id, pk__in={row.id for row in rows} - {None})
-        locked = held.select_related("requester").order_by("pk").select_for_update(of=("self",))
-        self.held = {one.pk: one for one in locked}
+        held = named_licenses(account_id, rows).select_related("requester").order_by("pk")
+        self.held: dict[str, License] = {}
+        self.by_external_id: dict[str, License] = {}
+        for one in held.select_for_update(of=("self",)):
+            self.remember(one)
+
+    def remember(self, written: License) -> None:
+        """Later rows find the licence as this row leaves it."""
+        former = self.held.get(written.pk)
+        if former is not None and former.external_id is not None:
+            self.by_external_id.pop(former.external_id, None)
+        self.held[written.pk] = written
+        if written.external_id is not None:
+            self.by_external_id[written.external_id] = written
 
     def act(self, row: Row) -> tuple[int, License]:
-        if row.id is None:
-            return 201, services.issue_license(self.account_id, row.fields)
-        return 200, services.update_license(self.named(row, self.held), row.fields)
+        external_id = row.fields.get("external_id")
+        holder = self.by_external_id.get(external_id) if external_id is not None else None
+        held = holder
+        if row.id is not None:
+            held = self.named(row, self.held)
+        elif held is not None:
+            self.check_first(held, "externalId")
+        if holder is not None and holder is not held:
+            raise services.taken(str(external_id))
+        if held is None:
+            check_complete(row.fields)
+        status, written = (201, self.issue(row.fields)) if held is None else (200, self.change(held, row.fields))
+        self.remember(written)
+        return status, written
+
+    def issue(self, given: Fields) -> License:
+        return services.issue_license(self.account_id, given)
+
+    def change(self, held: License, fields: Fields) -> License:
+        return services.update_license(held, fields)
 
 
 class Together(OneByOne):
@@ -87,11 +132,6 @@ class Together(OneByOne):
         self.renamed: set[str] = set()
         self.changes: list[audit.Change] = []
         self.written: list[tuple[License | None, License]] = []  # each as it was and as it will be
-
-    def act(self, row: Row) -> tuple[int, License]:
-        if row.id is None:
-            return 201, self.issue(row.fields)
-        return 200, self.change(self.named(row, self.held), row.fields)
 
     def issue(self, given: Fields) -> License:
         fields = dict(given)
@@ -144,6 +184,7 @@ class Together(OneByOne):
         if self.written:
             self.write_requesters()
             licenses = [one for _, one in self.written]
+            self.release_external_ids()
             for one in licenses:
                 one.requester = one.requester  # whose key a new one has only now
             License.objects.bulk_create(licenses, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
@@ -151,6 +192,14 @@ class Together(OneByOne):
             services.keep_books((None if held is None else booking(held), booking(one)) for held, one in self.written)
             epochs.bump(self.account_id, {one.requester.epoch_name for one in licenses})
         return outcomes
+
+    def release_external_ids(self) -> None:
+        """Free the externalIds that licences give up: another row may have taken one."""
+        given_up = [
+            held.pk for held, one in self.written if held and held.external_id and held.external_id != one.external_id
+        ]
+        if given_up:
+            License.objects.filter(pk__in=given_up).update(external_id=None)
 
     def write_requesters(self) -> None:
         of_written = {one.requester.requester_id: one.requester for _, one in self.written}

@@ -8,12 +8,14 @@ EXPIRES = "2027-01-31T00:00:00.000000Z"
 NEW_LICENSE: dict[str, object] = {
     "requesterId": "org_acme",
     "requesterName": "Acme",
+    "externalId": "contract-2026-117",
     "licenseType": "commercial",
     "tags": ["markets"],
     "startsAt": "2026-01-31T00:00:00Z",
     "expiresAt": "2027-01-31T00:00:00Z",
     "price": {"amount": "1200.00", "currency": "EUR"},
     "pricePerAccess": {"amount": 0.05, "currency": "EUR"},
+    "metadata": {"salesperson": "Ada", "orderNumber": 4711},
 }
 LICENSE: dict[str, object] = {
     "id": LICENSE_ID,
@@ -30,7 +32,11 @@ LICENSE: dict[str, object] = {
     "updated": CREATED,
 }
 BULK: dict[str, object] = {
-    "items": [NEW_LICENSE, {"id": LICENSE_ID, "expiresAt": "2028-01-31T00:00:00Z"}, {"requesterId": "org_byron"}]
+    "items": [
+        NEW_LICENSE,
+        {"externalId": "contract-2025-092", "expiresAt": "2028-01-31T00:00:00Z"},
+        {"requesterId": "org_byron"},
+    ]
 }
 BULK_OUTCOMES: dict[str, object] = {
     "object": "list",
@@ -39,7 +45,12 @@ BULK_OUTCOMES: dict[str, object] = {
         {
             "index": 1,
             "status": 200,
-            "license": {**LICENSE, "expiresAt": "2028-01-31T00:00:00.000000Z", "updated": UPDATED},
+            "license": {
+                **LICENSE,
+                "externalId": "contract-2025-092",
+                "expiresAt": "2028-01-31T00:00:00.000000Z",
+                "updated": UPDATED,
+            },
             "error": None,
         },
         {

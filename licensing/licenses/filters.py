@@ -2,6 +2,7 @@
 
 from kit.rest.filters import (
     ORDER,
+    PREFIX,
     Operand,
     OperatorFilterSet,
     choice,
@@ -17,6 +18,7 @@ class LicenseFilters(OperatorFilterSet):
     operands = {
         "id": Operand(identifier("lic")),
         "requesterId": Operand(text, "requester__requester_id"),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True),
         "licenseType": Operand(text, "license_type"),
         "status": Operand(choice(STATES), "derived_status"),
         "startsAt": Operand(timestamp, "starts_at", ORDER),

@@ -9,6 +9,7 @@ from django.db.models import Q
 from accounts.models import Account
 from kit.values.amounts import AmountField, plain
 from kit.values.ids import IdField
+from kit.values.numbers import NumbersOfTheApi
 from kit.values.timestamps import render_timestamp
 from licensing.requesters.models import Requester
 
@@ -27,6 +28,7 @@ class License(models.Model):
     id = IdField("lic", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="licenses")
     requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="licenses")
+    external_id = models.CharField(max_length=255, null=True, blank=True)
     license_type = models.CharField("licence type", max_length=100)
     content_ids = models.JSONField(default=list, blank=True)
     tags = models.JSONField(default=list, blank=True)
@@ -39,11 +41,19 @@ class License(models.Model):
     access_currency = models.CharField(max_length=3, null=True, blank=True)
     status = models.CharField(max_length=10, choices=LicenseStatus.choices, default=LicenseStatus.ACTIVE)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    metadata = models.JSONField(db_default={}, default=dict, blank=True, decoder=NumbersOfTheApi)
     created = models.DateTimeField(editable=False)
     updated = models.DateTimeField(editable=False)
 
     class Meta:
         verbose_name = "licence"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "external_id"],
+                condition=Q(external_id__isnull=False),
+                name="license_external_id_is_unique",
+            )
+        ]
         indexes = [
             models.Index(fields=["account", "-created", "-id"], name="licenses_newest_first"),
             models.Index(
@@ -64,6 +74,7 @@ class License(models.Model):
         return {
             "requesterId": self.requester.requester_id,
             "requesterName": self.requester.name,
+            "externalId": self.external_id,
             "licenseType": self.license_type,
             "contentIds": self.content_ids,
             "tags": self.tags,
@@ -74,6 +85,7 @@ class License(models.Model):
             "pricePerAccess": spelled(self.access_amount, self.access_currency),
             "status": str(self.status),
             "revokedAt": render_timestamp(self.revoked_at),
+            "metadata": self.metadata,
         }
 
 

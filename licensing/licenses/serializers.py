@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from kit.rest.bulk import ALONE, STATUSES, IndexedSerializer, RowsField
 from kit.rest.fields import Choice, ErrorShown, Id, StrictSerializer, Text, Texts, Timestamp
+from kit.rest.metadata import FreeMetadata
 from kit.rest.money import Money
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
@@ -25,6 +26,13 @@ class LicenseSerializer(StrictSerializer):
     object = Choice(choices=["license"], read_only=True)
     requesterId = Text(max_length=255, source="requester_id", help_text="The caller's own id. It stays.")
     requesterName = Text(max_length=255, required=False, allow_null=True, source="requester_name")
+    externalId = Text(
+        max_length=255,
+        required=False,
+        allow_null=True,
+        source="external_id",
+        help_text="The licence's id in your own system. Each licence of an account has another one.",
+    )
     licenseType = Text(max_length=100, source="license_type", help_text="What the condition `licenseType` looks at.")
     contentIds = Texts(
         max_items=MAX_CONTENT_IDS,
@@ -60,6 +68,7 @@ class LicenseSerializer(StrictSerializer):
         source="price_per_access",
         help_text="What each check costs that is allowed by this licence.",
     )
+    metadata = FreeMetadata(required=False, allow_null=True)
     status = Choice(choices=STATES, read_only=True)
     revokedAt = Timestamp(read_only=True, allow_null=True)
     created = Timestamp(read_only=True)
@@ -82,6 +91,7 @@ class LicenseSerializer(StrictSerializer):
             "object": "license",
             "requesterId": held.requester.requester_id,
             "requesterName": held.requester.name,
+            "externalId": held.external_id,
             "licenseType": held.license_type,
             "contentIds": held.content_ids,
             "tags": held.tags,
@@ -90,6 +100,7 @@ class LicenseSerializer(StrictSerializer):
             "expiresAt": render_timestamp(held.expires_at),
             "price": Money.shown(held.price_amount, held.price_currency),
             "pricePerAccess": Money.shown(held.access_amount, held.access_currency),
+            "metadata": held.metadata,
             "status": held.state(timezone.now()),
             "revokedAt": render_timestamp(held.revoked_at),
             "created": render_timestamp(held.created),
@@ -111,7 +122,7 @@ class RevocationSerializer(StrictSerializer):
 
 
 class LicenseBulkRowSerializer(LicenseSerializer):
-    """A licence to issue, or what changes of the one that `id` names."""
+    """A licence to issue, or what changes of the one that `id` or `externalId` names."""
 
     id = Id("lic", required=False, allow_null=True, help_text="The licence to change, as by PATCH.")
     requesterId = Text(
@@ -131,8 +142,8 @@ class LicenseBulkOutcomeSerializer(IndexedSerializer):
 
     status = serializers.ChoiceField(
         choices=STATUSES,
-        help_text="`201` issued, `200` changed, `422` a fault of the row, `409` a revoked licence, or one that an "
-        "earlier row is about.",
+        help_text="`201` issued, `200` changed or already so, `422` a fault of the row, `409` a revoked licence, one "
+        "that an earlier row is about, or an `externalId` that another licence has.",
     )
     license = LicenseSerializer(allow_null=True, help_text="Null where there is an error.")
     error = ErrorShown(allow_null=True, help_text=ALONE)

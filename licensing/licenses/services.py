@@ -19,7 +19,8 @@ from analytics.ledger.adjustments import EARLIEST
 from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import check_prices
 from analytics.models import EntryType, LedgerEntry
-from kit.http.errors import Revoked, ValidationFailed
+from kit.http.errors import AlreadyExists, Revoked, ValidationFailed
+from kit.rest.metadata import merged
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.database_lookups import Length
@@ -74,6 +75,7 @@ def issue_license(account_id: str, given: Fields) -> License:
     fields = dict(given)
     requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
     issued = new_license(account_id, fields, owned_ids(account_id, [fields]), timezone.now())
+    check_external_id(issued)
     issued.requester = find_or_create(account_id, requester_id, name)
     issued.save(force_insert=True)
     check_room(rooms([issued.requester])[issued.requester.pk])
@@ -86,7 +88,7 @@ def issue_license(account_id: str, given: Fields) -> License:
 
 def new_license(account_id: str, fields: Fields, owned: Owned, now: datetime) -> License:
     """The licence with these terms, for nobody yet. Raises ValidationFailed."""
-    named = {"starts_at": now, **scoped(fields, owned, None)}
+    named = {"starts_at": now, **scoped(fields, owned, None), "metadata": merged({}, fields.get("metadata"))}
     issued = License(account_id=account_id, created=now, updated=now, **named)
     check_start(issued)
     check_term(issued)
@@ -103,6 +105,7 @@ def update_license(held: License, fields: Fields) -> License:
         rename(locked.requester, fields["requester_name"])
     if not audit.changes(before, locked.audited()):
         return locked
+    check_external_id(locked)
     locked.updated = timezone.now()
     locked.save()
     if names_of(locked) > names:
@@ -123,7 +126,7 @@ def change_terms(held: License, fields: Fields, owned: Owned) -> None:
     start = held.starts_at
     for attribute, value in scoped(fields, owned, held).items():
         if attribute not in ("requester_id", "requester_name"):
-            setattr(held, attribute, value)
+            setattr(held, attribute, merged(held.metadata, value) if attribute == "metadata" else value)
     if held.starts_at != start:
         check_start(held)
     check_term(held)
@@ -148,6 +151,17 @@ def lock(held: License) -> License:
     epochs.hold(held.account_id)
     owned = License.objects.filter(account_id=held.account_id).select_related("requester")
     return owned.select_for_update(of=("self",)).get(pk=held.pk)
+
+
+def check_external_id(held: License) -> None:
+    """Raises AlreadyExists for an externalId that another licence of the account has."""
+    others = License.objects.filter(account_id=held.account_id, external_id=held.external_id).exclude(pk=held.pk)
+    if held.external_id is not None and others.exists():
+        raise taken(held.external_id)
+
+
+def taken(external_id: str) -> AlreadyExists:
+    return AlreadyExists(f"There is a licence with the externalId {external_id!r} already.", param="externalId")
 
 
 # --- Terms -----------------------------------------------------------------------------------------------------------

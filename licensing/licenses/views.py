@@ -65,9 +65,10 @@ class LicenseViewSet(AccountViewSet[License]):
     def bulk(self, request: Request) -> Response:
         """1 to 1,000 rows, each by itself: what is wrong with one hinders no other.
 
-        A row with `id` changes that licence as PATCH does; any other issues one, so send an `Idempotency-Key`: the
-        same rows again without one issue the same licences again. The outcomes are in the order of the rows. All of
-        them are one transaction and one request for the plan limit.
+        A row with `id`, or with the `externalId` of a licence, changes that licence as PATCH does, and writes nothing
+        if nothing changes. Any other row issues a licence. Rows with an `externalId` can be sent again safely; without
+        one, send an `Idempotency-Key`, or the same rows issue further licences. The outcomes are in the order of the
+        rows. All of them are one transaction and one request for the plan limit.
         """
         rows = read_rows(self.validated(LicenseBulkSerializer)["items"])
         return told_outcomes(write_licenses(self.account_id, rows), "license", LicenseSerializer().to_representation)

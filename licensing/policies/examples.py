@@ -39,11 +39,13 @@ TESTS: list[dict[str, object]] = [
     },
 ]
 NEW_POLICY: dict[str, object] = {
+    "externalId": "plan-commercial",
     "name": "Commercial use",
     "description": "For licensed companies.",
     "rules": RULES,
     "defaultAction": "deny",
     "tests": TESTS,
+    "metadata": {"owner": "sales"},
 }
 POLICY: dict[str, object] = {
     "id": POLICY_ID,

@@ -2,6 +2,7 @@
 
 from kit.rest.filters import (
     ORDER,
+    PREFIX,
     Operand,
     OperatorFilterSet,
     choice,
@@ -18,6 +19,7 @@ from licensing.policies.rules import Action
 class PolicyFilters(OperatorFilterSet):
     operands = {
         "id": Operand(identifier("pol")),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True),
         "name": Operand(text),
         "defaultAction": Operand(choice(Action), "default_action"),
         "mode": Operand(choice(MODES)),

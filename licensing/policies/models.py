@@ -5,6 +5,7 @@ from django.db.models import Q
 
 from accounts.models import Account
 from kit.values.ids import IdField
+from kit.values.numbers import NumbersOfTheApi
 from licensing.owned import OwnedManager
 from licensing.policies.modes import CHOICES, Mode
 from licensing.policies.rules import Action
@@ -17,12 +18,14 @@ class Policy(models.Model):
 
     id = IdField("pol", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="policies")
+    external_id = models.CharField(max_length=255, null=True, blank=True)
     name = models.CharField(max_length=255)
     description = models.TextField(null=True, blank=True)
     rules = models.JSONField(default=list, blank=True)
     default_action = models.CharField(max_length=5, choices=ACTIONS, default=Action.DENY.value)
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
     tests = models.JSONField(default=list, blank=True)
+    metadata = models.JSONField(db_default={}, default=dict, blank=True, decoder=NumbersOfTheApi)
     version = models.PositiveIntegerField(default=1, editable=False)
     created = models.DateTimeField(editable=False)
     updated = models.DateTimeField(null=True, editable=False)
@@ -32,6 +35,13 @@ class Policy(models.Model):
 
     class Meta:
         verbose_name_plural = "policies"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "external_id"],
+                condition=Q(deleted_at=None, external_id__isnull=False),
+                name="policy_external_id_is_unique",
+            )
+        ]
         indexes = [
             models.Index(
                 fields=["account", "-created", "-id"], condition=Q(deleted_at=None), name="policies_newest_first"
@@ -43,18 +53,20 @@ class Policy(models.Model):
 
     def audited(self) -> dict[str, object]:
         return {
+            "externalId": self.external_id,
             "name": self.name,
             "description": self.description,
             "rules": self.rules,
             "defaultAction": str(self.default_action),
             "mode": str(self.mode),
             "tests": self.tests,
+            "metadata": self.metadata,
             "version": self.version,
         }
 
 
 class PolicyRevision(models.Model):
-    """A policy as it was from one version to the next; written with it, never changed."""
+    """The terms of a policy from one version to the next; written with it, never changed."""
 
     id = IdField("rev", primary_key=True)
     policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="revisions")

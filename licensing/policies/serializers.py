@@ -18,6 +18,7 @@ from kit.rest.fields import (
     Text,
     Timestamp,
 )
+from kit.rest.metadata import FreeMetadata
 from kit.values.faults import Fault, worded
 from kit.values.json_values import Rendered
 from kit.values.numbers import MAX_INTEGER
@@ -216,6 +217,13 @@ class PolicySerializer(StrictSerializer):
 
     id = Id("pol", read_only=True)
     object = Choice(choices=["policy"], read_only=True)
+    externalId = Text(
+        max_length=255,
+        required=False,
+        allow_null=True,
+        source="external_id",
+        help_text="The policy's id in your own system. Each policy of an account has another one.",
+    )
     name = Text(max_length=255)
     description = Text(max_length=2000, required=False, allow_null=True, allow_blank=True)
     rules = RulesField(required=False)
@@ -227,6 +235,7 @@ class PolicySerializer(StrictSerializer):
         max_length=MAX_TESTS,
         help_text="Examples that every version has to pass before it is written.",
     )
+    metadata = FreeMetadata(required=False, allow_null=True)
     version = serializers.IntegerField(read_only=True, min_value=1)
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True, help_text="Present after an update.")
@@ -237,12 +246,14 @@ class PolicySerializer(StrictSerializer):
         shown = {
             "id": policy.pk,
             "object": "policy",
+            "externalId": policy.external_id,
             "name": policy.name,
             "description": policy.description,
             "rules": policy.rules,
             "defaultAction": policy.default_action,
             "mode": policy.mode,
             "tests": policy.tests,
+            "metadata": policy.metadata,
             "version": policy.version,
             "created": render_timestamp(policy.created),
         }
@@ -252,7 +263,10 @@ class PolicySerializer(StrictSerializer):
 
 
 class PolicyRevisionSerializer(PolicySerializer):
-    """A policy as it was in one of its versions; `updated` is when that was written, but for the first."""
+    """A policy as it was in one of its versions; `updated` is when that was written, but for the first.
+
+    `externalId` and `metadata` are what the policy has now: versions do not keep them.
+    """
 
     def to_representation(self, policy: Policy | PolicyRevision) -> Rendered:
         return super().to_representation(policy if isinstance(policy, Policy) else as_policy(policy))
@@ -261,6 +275,8 @@ class PolicyRevisionSerializer(PolicySerializer):
 def as_policy(revision: PolicyRevision) -> Policy:
     return Policy(
         id=revision.policy_id,
+        external_id=revision.policy.external_id,
+        metadata=revision.policy.metadata,
         name=revision.name,
         description=revision.description,
         rules=revision.rules,

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from kit.http.errors import InUse, ValidationFailed
+from kit.http.errors import AlreadyExists, InUse, ValidationFailed
+from kit.rest.metadata import merged
 from kit.rest.resources import find
 from kit.values import ids
 from licensing.policies.models import Policy, PolicyRevision
@@ -31,10 +32,11 @@ def keep_revision(policy: Policy) -> None:
 
 @transaction.atomic
 def create_policy(account_id: str, fields: Mapping[str, object]) -> Policy:
-    """Raises ValidationFailed where a test of the policy's own fails."""
-    policy = Policy(account_id=account_id, created=timezone.now(), **fields)
+    """Raises ValidationFailed where a test of the policy's own fails, and AlreadyExists for a taken externalId."""
+    given = {**fields, "metadata": merged({}, fields.get("metadata"))}
+    policy = Policy(account_id=account_id, created=timezone.now(), **given)
     require_passing(policy)
-    policy.save(force_insert=True)
+    save_policy(policy)
     keep_revision(policy)
     audit.record("policy.created", policy, {})
     return policy
@@ -44,13 +46,28 @@ def create_policy(account_id: str, fields: Mapping[str, object]) -> Policy:
 def update_policy(policy: Policy, fields: Mapping[str, object]) -> Policy:
     """Writes the next version, unless nothing changes. Concurrent updates wait for each other, so none is lost.
 
-    Raises ValidationFailed where one of its tests fails.
+    Raises ValidationFailed where one of its tests fails, and AlreadyExists for a taken externalId.
     """
     locked = lock(policy)
     before = locked.audited()
     for name, value in fields.items():
-        setattr(locked, name, value)
+        setattr(locked, name, merged(locked.metadata, value) if name == "metadata" else value)
     return write_version(locked, before, "policy.updated") if audit.changes(before, locked.audited()) else locked
+
+
+def save_policy(policy: Policy) -> None:
+    """Insert or update the row. Raises AlreadyExists for an externalId that another of the account's policies has."""
+    external_id = policy.external_id
+    try:
+        with transaction.atomic(savepoint=external_id is not None):
+            policy.save(force_insert=policy._state.adding)
+    except IntegrityError:
+        others = Policy.objects.of(policy.account_id).filter(external_id=external_id).exclude(pk=policy.pk)
+        if external_id is None or not others.exists():
+            raise
+        raise AlreadyExists(
+            f"There is a policy with the externalId {external_id!r} already.", param="externalId"
+        ) from None
 
 
 def lock(policy: Policy) -> Policy:
@@ -84,7 +101,7 @@ def write_version(locked: Policy, before: dict[str, object], action: str) -> Pol
     require_passing(locked)
     locked.version += 1
     locked.updated = timezone.now()
-    locked.save()
+    save_policy(locked)
     keep_revision(locked)
     audit.record(action, locked, before)
     epochs.bump(locked.account_id, {ids.hex_of("pol", locked.pk)})

@@ -71,11 +71,11 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
     optional = frozenset({"starts_at"})
     add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "requester_name")}), *TERMS)
     fieldsets = (
-        (None, {"fields": ("identifier", "account", "holder", "status_now")}),
+        (None, {"fields": ("identifier", "external_id", "account", "holder", "status_now")}),
         *TERMS,
         ("Since", {"fields": ("created_at", "updated_at", "revoked", "in_ledger")}),
     )
-    readonly = ("identifier", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "in_ledger")
+    readonly = ("identifier", "external_id", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "in_ledger")
     autocomplete_fields = ("account",)
     rights = {"in_ledger": "analytics.view_ledgerentry"}
     actions_detail = ("renew", "duplicate", "refund", "adjust", "revoke")

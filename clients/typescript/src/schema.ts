@@ -1,4 +1,4 @@
-// Shapes: 8aa7a31afa0bf175
+// Shapes: 0fe15ee3dd417247
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1293,6 +1293,8 @@ export interface components {
             requesterId: string;
             /** @description The requester's name. */
             requesterName: string | null;
+            /** @description The licence's id in your own system. Each licence of an account has another one. */
+            externalId: string | null;
             /** @description What the condition `licenseType` looks at. */
             licenseType: string;
             /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
@@ -1315,6 +1317,16 @@ export interface components {
             price: components["schemas"]["Money"] | null;
             /** @description What each check costs that is allowed by this licence. */
             pricePerAccess: components["schemas"]["Money"] | null;
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata: {
+                [key: string]: string | number | boolean | null;
+            };
             readonly status: components["schemas"]["LicenseStatus"];
             /**
              * Format: date-time
@@ -1352,7 +1364,7 @@ export interface components {
         LicenseBulkOutcome: {
             /** @description Its place in `items`. */
             index: number;
-            /** @description `201` issued, `200` changed, `422` a fault of the row, `409` a revoked licence, or one that an earlier row is about. */
+            /** @description `201` issued, `200` changed or already so, `422` a fault of the row, `409` a revoked licence, one that an earlier row is about, or an `externalId` that another licence has. */
             status: components["schemas"]["OutcomeStatus"];
             /** @description Null where there is an error. */
             license: components["schemas"]["License"] | null;
@@ -1377,7 +1389,7 @@ export interface components {
             /** @description The rows: each a new item or a change of one. */
             items: components["schemas"]["LicenseBulkRowRequest"][];
         };
-        /** @description A licence to issue, or what changes of the one that `id` names. */
+        /** @description A licence to issue, or what changes of the one that `id` or `externalId` names. */
         LicenseBulkRowRequest: {
             /** @description The licence to change, as by PATCH. */
             id?: string | null;
@@ -1385,6 +1397,8 @@ export interface components {
             requesterId?: string;
             /** @description The requester's name. */
             requesterName?: string | null;
+            /** @description The licence's id in your own system. Each licence of an account has another one. */
+            externalId?: string | null;
             /** @description Required of a new one. */
             licenseType?: string;
             /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
@@ -1401,6 +1415,16 @@ export interface components {
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description What each check costs that is allowed by this licence. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
         };
         /** @description A requester's credentials at the licence server: `id` is the client_id. */
         LicenseClient: {
@@ -1495,6 +1519,8 @@ export interface components {
             requesterId: string;
             /** @description The requester's name. */
             requesterName?: string | null;
+            /** @description The licence's id in your own system. Each licence of an account has another one. */
+            externalId?: string | null;
             /** @description What the condition `licenseType` looks at. */
             licenseType: string;
             /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
@@ -1511,6 +1537,16 @@ export interface components {
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description What each check costs that is allowed by this licence. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
         };
         /** @enum {string} */
         LicenseStatus: "active" | "expired" | "revoked";
@@ -2169,6 +2205,8 @@ export interface components {
             requesterId?: string;
             /** @description The requester's name. */
             requesterName?: string | null;
+            /** @description The licence's id in your own system. Each licence of an account has another one. */
+            externalId?: string | null;
             /** @description What the condition `licenseType` looks at. */
             licenseType?: string;
             /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
@@ -2185,9 +2223,21 @@ export interface components {
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description What each check costs that is allowed by this licence. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
         };
         /** @description Who may use what is linked to it, and on which terms. */
         PatchedPolicyRequest: {
+            /** @description The policy's id in your own system. Each policy of an account has another one. */
+            externalId?: string | null;
             /** @description A name for people. */
             name?: string;
             /** @description Free text for people. */
@@ -2202,6 +2252,16 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             /** @description Examples that every version has to pass before it is written. */
             tests?: components["schemas"]["PolicyTestRequest"][];
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
         };
         /** @description What can be changed of a requester. The id may be sent back as it was read, and is ignored. */
         PatchedRequesterProfileChangeRequest: {
@@ -2288,6 +2348,8 @@ export interface components {
              * @enum {string}
              */
             readonly object: "policy";
+            /** @description The policy's id in your own system. Each policy of an account has another one. */
+            externalId: string | null;
             /** @description A name for people. */
             name: string;
             /** @description Free text for people. */
@@ -2302,6 +2364,16 @@ export interface components {
             mode: components["schemas"]["Mode"];
             /** @description Examples that every version has to pass before it is written. */
             tests: components["schemas"]["PolicyTest"][];
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata: {
+                [key: string]: string | number | boolean | null;
+            };
             /** @description The revision, counted from 1. */
             readonly version: number;
             /**
@@ -2317,6 +2389,8 @@ export interface components {
         };
         /** @description Who may use what is linked to it, and on which terms. */
         PolicyRequest: {
+            /** @description The policy's id in your own system. Each policy of an account has another one. */
+            externalId?: string | null;
             /** @description A name for people. */
             name: string;
             /** @description Free text for people. */
@@ -2331,8 +2405,22 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             /** @description Examples that every version has to pass before it is written. */
             tests?: components["schemas"]["PolicyTestRequest"][];
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
         };
-        /** @description A policy as it was in one of its versions; `updated` is when that was written, but for the first. */
+        /**
+         * @description A policy as it was in one of its versions; `updated` is when that was written, but for the first.
+         *
+         *     `externalId` and `metadata` are what the policy has now: versions do not keep them.
+         */
         PolicyRevision: {
             /** @description The resource's id. */
             readonly id: string;
@@ -2341,6 +2429,8 @@ export interface components {
              * @enum {string}
              */
             readonly object: "policy";
+            /** @description The policy's id in your own system. Each policy of an account has another one. */
+            externalId: string | null;
             /** @description A name for people. */
             name: string;
             /** @description Free text for people. */
@@ -2355,6 +2445,16 @@ export interface components {
             mode: components["schemas"]["Mode"];
             /** @description Examples that every version has to pass before it is written. */
             tests: components["schemas"]["PolicyTest"][];
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata: {
+                [key: string]: string | number | boolean | null;
+            };
             /** @description The revision, counted from 1. */
             readonly version: number;
             /**

@@ -1,4 +1,4 @@
-# Shapes: 8aa7a31afa0bf175
+# Shapes: 0fe15ee3dd417247
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -859,6 +859,7 @@ class PatchedLicenseRequest(TypedDict):
 
     requesterId: NotRequired[str]
     requesterName: NotRequired[str | None]
+    externalId: NotRequired[str | None]
     licenseType: NotRequired[str]
     contentIds: NotRequired[list[ContentId] | None]
     tags: NotRequired[list[Tag] | None]
@@ -867,6 +868,7 @@ class PatchedLicenseRequest(TypedDict):
     expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
+    metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
 class PatchedRequesterProfileChangeRequest(TypedDict):
@@ -1791,6 +1793,7 @@ class License(TypedDict):
     object: Literal["license"]
     requesterId: str
     requesterName: str | None
+    externalId: str | None
     licenseType: str
     contentIds: list[ContentId]
     tags: list[Tag]
@@ -1799,6 +1802,7 @@ class License(TypedDict):
     expiresAt: str | None
     price: Money | None
     pricePerAccess: Money | None
+    metadata: dict[str, str | float | bool | None]
     status: LicenseStatus
     revokedAt: str | None
     created: str
@@ -1825,12 +1829,13 @@ class LicenseBulkOutcomes(TypedDict):
 
 class LicenseBulkRowRequest(TypedDict):
     """
-    A licence to issue, or what changes of the one that `id` names.
+    A licence to issue, or what changes of the one that `id` or `externalId` names.
     """
 
     id: NotRequired[str | None]
     requesterId: NotRequired[str]
     requesterName: NotRequired[str | None]
+    externalId: NotRequired[str | None]
     licenseType: NotRequired[str]
     contentIds: NotRequired[list[ContentId] | None]
     tags: NotRequired[list[Tag] | None]
@@ -1839,6 +1844,7 @@ class LicenseBulkRowRequest(TypedDict):
     expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
+    metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
 class LicenseRequest(TypedDict):
@@ -1848,6 +1854,7 @@ class LicenseRequest(TypedDict):
 
     requesterId: str
     requesterName: NotRequired[str | None]
+    externalId: NotRequired[str | None]
     licenseType: str
     contentIds: NotRequired[list[ContentId] | None]
     tags: NotRequired[list[Tag] | None]
@@ -1856,6 +1863,7 @@ class LicenseRequest(TypedDict):
     expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
+    metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
 class Limits(TypedDict):
@@ -2559,12 +2567,14 @@ class PatchedPolicyRequest(TypedDict):
     Who may use what is linked to it, and on which terms.
     """
 
+    externalId: NotRequired[str | None]
     name: NotRequired[str]
     description: NotRequired[str | None]
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     mode: NotRequired[Mode]
     tests: NotRequired[list[PolicyTestRequest]]
+    metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
 class Policy(TypedDict):
@@ -2574,12 +2584,14 @@ class Policy(TypedDict):
 
     id: str
     object: Literal["policy"]
+    externalId: str | None
     name: str
     description: str | None
     rules: list[Rule]
     defaultAction: RuleAction
     mode: Mode
     tests: list[PolicyTest]
+    metadata: dict[str, str | float | bool | None]
     version: int
     created: str
     updated: NotRequired[str]
@@ -2590,27 +2602,33 @@ class PolicyRequest(TypedDict):
     Who may use what is linked to it, and on which terms.
     """
 
+    externalId: NotRequired[str | None]
     name: str
     description: NotRequired[str | None]
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     mode: NotRequired[Mode]
     tests: NotRequired[list[PolicyTestRequest]]
+    metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
 class PolicyRevision(TypedDict):
     """
     A policy as it was in one of its versions; `updated` is when that was written, but for the first.
+
+    `externalId` and `metadata` are what the policy has now: versions do not keep them.
     """
 
     id: str
     object: Literal["policy"]
+    externalId: str | None
     name: str
     description: str | None
     rules: list[Rule]
     defaultAction: RuleAction
     mode: Mode
     tests: list[PolicyTest]
+    metadata: dict[str, str | float | bool | None]
     version: int
     created: str
     updated: NotRequired[str]

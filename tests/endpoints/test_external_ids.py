@@ -1,0 +1,202 @@
+"""`externalId` and `metadata` of licences and policies, and licences synchronised by externalId."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from accounts.models import AuditEntry
+from licensing.licenses.models import License
+from tests import factories
+from tests.client import ApiClient
+
+LICENSE = {"requesterId": "org_acme", "licenseType": "commercial"}
+POLICY = {"name": "Commercial"}
+RESOURCES = [("/v1/licenses", LICENSE), ("/v1/policies", POLICY)]
+PRICE = {"amount": "12.50", "currency": "EUR"}
+
+either = pytest.mark.parametrize(("path", "body"), RESOURCES, ids=["licence", "policy"])
+
+
+def sync(api, rows):
+    reply = api.post("/v1/licenses/bulk", {"items": rows})
+    assert reply.status == 200, reply
+    return [one["status"] for one in reply["data"]]
+
+
+def state(api):
+    """All that a synchronisation could write."""
+    lists = ("/v1/licenses", "/v1/requesters", "/v1/revenue", "/v1/events")
+    return [api.get(path).body for path in lists] + [AuditEntry.objects.count()]
+
+
+@either
+def test_it_is_kept_shown_and_found_by_its_external_id(api, path, body):
+    made = api.post(path, {**body, "externalId": "crm-1", "metadata": {"seats": 25, "country": "DE"}})
+    assert (made.status, made["externalId"], made["metadata"]) == (201, "crm-1", {"seats": 25, "country": "DE"})
+    api.post(path, body)
+    assert api.get(f"{path}?externalId=crm-1")["data"] == [made.body]
+    assert api.get(f"{path}?externalId[exists]=false")["totalCount"] == 1
+
+
+@either
+def test_both_are_empty_unless_given(api, path, body):
+    made = api.post(path, body)
+    assert (made["externalId"], made["metadata"]) == (None, {})
+
+
+@either
+def test_metadata_is_merged_by_key(api, path, body):
+    made = api.post(path, {**body, "metadata": {"a": 1, "b": "x"}})["id"]
+    changed = api.patch(f"{path}/{made}", {"metadata": {"a": None, "c": True}})
+    assert changed["metadata"] == {"b": "x", "c": True}
+    assert api.patch(f"{path}/{made}", {"metadata": None})["metadata"] == {}
+
+
+@either
+def test_metadata_has_at_most_50_keys(api, path, body):
+    reply = api.post(path, {**body, "metadata": {f"k{n}": n for n in range(51)}})
+    assert (reply.status, reply.error["param"]) == (422, "metadata")
+
+
+@either
+def test_a_taken_external_id_is_a_conflict(api, other_api, path, body):
+    api.post(path, {**body, "externalId": "crm-1"})
+    second = api.post(path, {**body, "externalId": "crm-2"})["id"]
+    for reply in (
+        api.post(path, {**body, "externalId": "crm-1"}),
+        api.patch(f"{path}/{second}", {"externalId": "crm-1"}),
+    ):
+        assert (reply.status, reply.error["code"]) == (409, "resource_already_exists")
+        assert reply.error["param"] == "externalId"
+    assert api.patch(f"{path}/{second}", {"externalId": "crm-2"}).status == 200
+    assert other_api.post(path, {**body, "externalId": "crm-1"}).status == 201
+
+
+@either
+def test_an_external_id_can_be_changed_and_given_up(api, path, body):
+    made = api.post(path, {**body, "externalId": "crm-1"})["id"]
+    assert api.patch(f"{path}/{made}", {"externalId": "crm-2"})["externalId"] == "crm-2"
+    assert api.patch(f"{path}/{made}", {"externalId": None})["externalId"] is None
+    assert api.post(path, {**body, "externalId": "crm-2"}).status == 201
+
+
+def test_a_deleted_policy_gives_its_external_id_free(api):
+    made = api.post("/v1/policies", {**POLICY, "externalId": "crm-1"})["id"]
+    api.delete(f"/v1/policies/{made}")
+    assert api.post("/v1/policies", {**POLICY, "externalId": "crm-1"}).status == 201
+
+
+def test_a_rollback_keeps_the_external_id_and_metadata_of_the_policy(api):
+    made = api.post("/v1/policies", {**POLICY, "externalId": "old", "metadata": {"a": 1}})["id"]
+    api.patch(f"/v1/policies/{made}", {"name": "New", "externalId": "new", "metadata": {"a": 2}})
+    back = api.post(f"/v1/policies/{made}/rollback", {"version": 1})
+    assert (back["name"], back["externalId"], back["metadata"]) == ("Commercial", "new", {"a": 2})
+
+
+def test_a_change_of_either_is_audited_and_announced(api):
+    made = api.post("/v1/licenses", {**LICENSE, "externalId": "crm-1"})["id"]
+    api.patch(f"/v1/licenses/{made}", {"externalId": "crm-2", "metadata": {"a": 1}})
+    event = api.get("/v1/events?type=license.updated")["data"][0]
+    assert event["previous"].keys() >= {"externalId", "metadata"}
+    assert AuditEntry.objects.latest("created").changes == {
+        "externalId": ["crm-1", "crm-2"],
+        "metadata": [{}, {"a": 1}],
+    }
+
+
+def test_rows_are_matched_by_external_id(api):
+    rows = [{**LICENSE, "externalId": f"crm-{n}", "price": PRICE} for n in range(3)]
+    assert sync(api, rows) == [201, 201, 201]
+    rows[1]["licenseType"] = "enterprise"
+    assert sync(api, [*rows, {**LICENSE, "externalId": "crm-3"}]) == [200, 200, 200, 201]
+    found = {one["externalId"]: one["licenseType"] for one in api.get("/v1/licenses")["data"]}
+    assert found == {"crm-0": "commercial", "crm-1": "enterprise", "crm-2": "commercial", "crm-3": "commercial"}
+
+
+def test_the_second_synchronisation_writes_nothing(api):
+    rows = [
+        {
+            "requesterId": f"org_{n}",
+            "requesterName": f"Customer {n}",
+            "licenseType": "commercial",
+            "externalId": f"crm-{n}",
+            "startsAt": "2026-01-01",
+            "expiresAt": "2027-01-01T00:00:00+01:00",
+            "tags": ["a", "a"],
+            "price": PRICE,
+            "pricePerAccess": {"amount": 0.10, "currency": "EUR"},
+            "metadata": {"seats": 5, "note": None},
+        }
+        for n in range(20)
+    ]
+    assert sync(api, rows) == [201] * 20
+    before = state(api)
+    assert sync(api, rows) == [200] * 20
+    assert state(api) == before
+
+
+def test_a_change_needs_only_the_external_id(api):
+    api.post("/v1/licenses", {**LICENSE, "externalId": "crm-1"})
+    assert sync(api, [{"externalId": "crm-1", "tags": ["a"]}]) == [200]
+    reply = api.post("/v1/licenses/bulk", {"items": [{"externalId": "crm-2"}]})["data"][0]
+    assert (reply["status"], reply["error"]["param"]) == (422, "requesterId")
+    assert [one["param"] for one in reply["error"]["errors"]] == ["requesterId", "licenseType"]
+
+
+def test_the_same_external_id_twice_is_a_conflict_of_the_later_row(api):
+    row = {**LICENSE, "externalId": "crm-1"}
+    for _ in range(2):
+        first, second = api.post("/v1/licenses/bulk", {"items": [row, {**row, "tags": ["a"]}]})["data"]
+        assert (first["status"], second["status"], second["error"]["param"]) == (first["status"], 409, "externalId")
+    assert api.get("/v1/licenses")["data"][0]["tags"] == []
+
+
+def test_a_row_can_take_the_external_id_that_an_earlier_row_gives_up(api):
+    held = api.post("/v1/licenses", {**LICENSE, "externalId": "crm-1"})["id"]
+    rows = [{"id": held, "externalId": "crm-2"}, {**LICENSE, "externalId": "crm-1"}]
+    assert sync(api, rows) == [200, 201]
+    assert sync(api, [{"id": held, "externalId": "crm-1"}]) == [409]
+
+
+def test_it_is_never_matched_in_another_account(api, other_api):
+    theirs = other_api.post("/v1/licenses", {**LICENSE, "externalId": "crm-1"}).body
+    assert sync(api, [{**LICENSE, "externalId": "crm-1", "tags": ["mine"]}]) == [201]
+    assert other_api.get(f"/v1/licenses/{theirs['id']}").body == theirs
+
+
+def test_the_external_ids_of_rows_hold_where_each_is_written_alone(api, monkeypatch):
+    """As on SQLite, where a total that is too large makes each row stand for itself."""
+    from kit.http.errors import ValidationFailed
+    from licensing.licenses import bulk
+
+    def too_large(self):
+        raise ValidationFailed("Too large.")
+
+    api.post("/v1/licenses", {**LICENSE, "externalId": "crm-1"})
+    monkeypatch.setattr(bulk.Together, "run", too_large)
+    rows = [{**LICENSE, "externalId": "crm-1", "tags": ["a"]}, *[{**LICENSE, "externalId": "crm-2"}] * 2]
+    assert sync(api, rows) == [200, 201, 409]
+    assert License.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+@either
+def test_of_simultaneous_requests_with_one_external_id_one_creates(path, body):
+    account = factories.account()
+    client = ApiClient(factories.key_text(account))
+
+    def create(number):
+        try:
+            if path == "/v1/licenses" and number % 2:
+                rows = [{**body, "externalId": "crm-1"}]
+                return client.post("/v1/licenses/bulk", {"items": rows})["data"][0]["status"]
+            return client.post(path, {**body, "externalId": "crm-1"}).status
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        statuses = list(pool.map(create, range(12)))
+    assert statuses.count(201) == 1
+    assert set(statuses) <= {200, 201, 409}
+    assert client.get(path)["totalCount"] == 1
