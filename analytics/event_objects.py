@@ -1,4 +1,4 @@
-"""How events show ledger entries, and the decisions of a minute."""
+"""Register the event objects of ledger entries and of access summaries."""
 
 from accounts.events import clock
 from accounts.events.objects import register, register_plain

@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of the ledger and of reports."""
+"""OpenAPI examples of the ledger, reports and statements."""
 
 from analytics.wallets import examples as wallets
 from kit.rest.openapi_examples import Operation, page_of

@@ -1,7 +1,7 @@
 """Report periods and their buckets: `period`, `startDate`, `endDate`, `groupBy` (docs/reference/reports.md).
 
-Everything is UTC. A window is whole days that end today unless timestamps say otherwise, and half-open inside: `end`
-is the first microsecond that is not in it.
+Everything is UTC. A window consists of whole days up to today unless timestamps are given. Internally it is half-open:
+`end` is the first microsecond after it.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ PERIODS = {"7d": 7, "30d": 30, "90d": 90, "year": 365}  # in days; "all" begins 
 ALL = "all"
 GROUPS = ("hour", "day", "week", "month")
 MOST_BUCKETS = 10_000
-YEARS = range(1000, 9000)  # wide of anything real, so that no sum of dates leaves the calendar
+YEARS = range(1000, 9000)  # wide enough for real data, narrow enough that date arithmetic never overflows
 
 
 def midnight(moment: datetime) -> datetime:
@@ -27,7 +27,7 @@ def midnight(moment: datetime) -> datetime:
 
 
 def floor(moment: datetime, group_by: str) -> datetime:
-    """The start of the bucket that the moment is in."""
+    """Return the start of the bucket that contains the time."""
     if group_by == "hour":
         return moment.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     day = midnight(moment)
@@ -47,20 +47,22 @@ def end_of_day(moment: datetime) -> datetime:
 
 
 def start_of_period(end: datetime, period: str) -> datetime:
-    """The first moment of a period (a key of PERIODS) of whole days, the last of which `end` closes or cuts short."""
+    """Return the start of a period (a key of PERIODS) of whole days whose last day contains the moment before
+    `end`.
+    """
     return midnight(end - MICROSECOND) - (PERIODS[period] - 1) * DAY
 
 
 @dataclass(frozen=True)
 class Window:
-    """From `start` to just before `end`, in buckets of `group_by`."""
+    """From `start` (included) to `end` (excluded), in buckets of `group_by`."""
 
     start: datetime
     end: datetime
     group_by: str
 
     def buckets(self) -> list[datetime]:
-        """The start of each, oldest first. The first and the last may lie partly outside the window."""
+        """Return the start of each bucket, oldest first. The first and last may extend beyond the window."""
         buckets = [floor(self.start, self.group_by)]
         while (following := bucket_after(buckets[-1], self.group_by)) < self.end:
             buckets.append(following)
@@ -70,11 +72,11 @@ class Window:
         return floor(moment, self.group_by)
 
     def label(self, bucket: datetime) -> str | None:
-        """The `date` of a bucket: `YYYY-MM-DD`, for an hour a timestamp."""
+        """Return a bucket's `date`: `YYYY-MM-DD`, or a timestamp for an hour."""
         return render_timestamp(bucket) if self.group_by == "hour" else f"{bucket:%Y-%m-%d}"
 
     def count_buckets(self) -> int:
-        """The number of buckets, without making them."""
+        """Return the number of buckets without building them."""
         first, last = floor(self.start, self.group_by), floor(self.end - MICROSECOND, self.group_by)
         if self.group_by == "month":
             return (last.year - first.year) * 12 + last.month - first.month + 1
@@ -83,7 +85,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Grammar:
-    """The words that a report takes."""
+    """The query parameters that a report accepts."""
 
     periods: tuple[str, ...]
     groups: tuple[str, ...]
@@ -93,9 +95,9 @@ class Grammar:
     names = frozenset({"period", "startDate", "endDate", "groupBy"})
 
     def parse(self, query: Mapping[str, str], now: datetime, first: Callable[[], datetime | None]) -> Window:
-        """The window that a query asks for; `first` finds the first moment of `all`, None if nothing has happened.
+        """Return the requested window; `first` returns the start of `all`, None without data.
 
-        `startDate` and `endDate` override `period`; an `endDate` alone ends the period there. Raises InvalidRequest.
+        `startDate` and `endDate` override `period`; with only `endDate`, the period ends there. Raises InvalidRequest.
         """
         period = one_of(self.periods, query, "period", self.period)
         group_by = one_of(self.groups, query, "groupBy", self.group_by)
@@ -167,5 +169,5 @@ def read_moment(name: str, text: str) -> datetime:
 
 
 def read_end(text: str) -> datetime:
-    """A bare date means all of that day, a timestamp its very microsecond."""
+    """Return the exclusive end: a date includes the whole day, a timestamp its own microsecond."""
     return read_moment("endDate", text) + (DAY if IS_DATE(text) else MICROSECOND)

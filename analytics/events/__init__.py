@@ -1,1 +1,1 @@
-"""The recorded decisions: their partitions, how long they stay, how many are looked through."""
+"""Recorded decisions: their partitions, retention and summaries."""

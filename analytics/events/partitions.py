@@ -1,7 +1,7 @@
-"""Monthly partitions of the events on PostgreSQL, so that old ones can be dropped whole and new ones stay in memory.
+"""Monthly partitions of the events on PostgreSQL, so that old months can be dropped and recent ones stay in memory.
 
-Events are partitioned by id, whose first 48 bits are the millisecond of recording (UUIDv7). A partition is made ahead
-of time; what comes before its partition goes to the default one and is moved when that is made. SQLite has one table.
+Events are partitioned by id, whose first 48 bits are the millisecond of recording (UUIDv7). Partitions are created in
+advance; events without one go to the default partition and are moved when theirs is created. SQLite uses one table.
 """
 
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ def month_of(moment: datetime) -> datetime:
 
 
 def first_id(moment: datetime) -> UUID:
-    """The least id that can have been made at that moment; none was before 1970."""
+    """Return the smallest id of that millisecond, or of 1970 for earlier times."""
     return UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
 
 
@@ -39,9 +39,9 @@ def existing() -> set[str]:
 
 
 def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[str]:
-    """Makes the partitions of this month and the next ones, where missing; returns the names of those made.
+    """Create the missing partitions of this month and the next ones; return their names.
 
-    Safe to run at the same time in several processes, and beside recording.
+    Safe to run concurrently in several processes and during recording.
     """
     if connection.vendor != "postgresql":
         return []
@@ -55,7 +55,7 @@ def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[s
 
 @transaction.atomic
 def make_partition(month: datetime) -> bool:
-    """Create a partition; False if another process created it first."""
+    """Create a partition. Returns False if another process created it first."""
     name, begin, end = name_of(month), first_id(month), first_id(month_after(month))
     with connection.cursor() as cursor:
         cursor.execute(f"LOCK TABLE {DEFAULT} IN ACCESS EXCLUSIVE MODE")
@@ -72,7 +72,7 @@ def make_partition(month: datetime) -> bool:
 
 
 def drop_before(month: datetime) -> list[str]:
-    """Drops the partitions of the months before; returns their names. What the default partition holds stays."""
+    """Drop the partitions of earlier months and return their names. The default partition stays."""
     oldest = name_of(month)
     dropped = sorted(name for name in existing() - {DEFAULT} if name < oldest)
     for name in dropped:

@@ -1,4 +1,4 @@
-"""Purging old events. Their totals (`stats`, usage) stay."""
+"""Deleting old events. Their totals (`stats`, usage) remain."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from analytics.models import AccessEvent, EventHorizon
 from kit.private_files import lock_of, private_database
 
 BATCH = 10_000
-LOCK = 7_202_611_041  # any number that nothing else locks
+LOCK = 7_202_611_041  # an arbitrary advisory lock number
 
 
 def purge_events(before: datetime) -> int | list[str]:
-    """Deletes the events of the whole months before that moment.
+    """Delete the events of all months before the one that contains `before`.
 
-    On PostgreSQL drops their partitions and returns their names; on SQLite deletes in batches, so that recording goes
-    on in between, and returns how many events there were.
+    PostgreSQL: drops the partitions and returns their names. SQLite: deletes in batches, so that recording continues
+    meanwhile, and returns the number of events.
     """
     month = month_of(before)
     with alone():
@@ -37,13 +37,13 @@ def purge_events(before: datetime) -> int | list[str]:
 
 
 def remember(month: datetime) -> None:
-    """Store the horizon before deleting, so that a rebuild does not take purged events for never recorded."""
+    """Store the horizon before deleting, so that a rebuild does not treat purged events as never recorded."""
     known = horizon()
     EventHorizon.objects.update_or_create(pk=1, defaults={"begin": max(known, month) if known else month})
 
 
 def horizon() -> datetime | None:
-    """The moment (start of a month) before which events may have been purged; None if none were."""
+    """Return the start of the first month that was not purged; None before any purge."""
     return EventHorizon.objects.values_list("begin", flat=True).first()
 
 
@@ -61,7 +61,7 @@ def alone() -> Iterator[None]:
             finally:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
         return
-    # The lock of a database of its own: the system lets go of it when the process ends, however that comes about.
+    # A lock file of its own, which the system releases whenever the process ends.
     path = lock_of(Path(connection.settings_dict["NAME"]))
     private_database(path)
     with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as lock:

@@ -1,6 +1,6 @@
-"""Decisions told to the webhook endpoints that ask for them: of each minute a sum for each requester and reason.
+"""Access summaries: for subscribed webhook endpoints, each minute's decisions are counted by requester and reason.
 
-Answers wait for none of it: whoever delivers webhooks reads the recorded decisions of a minute once it is over.
+Replies never wait for this: the webhook worker reads a minute's recorded decisions after it has ended.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ from kit.values.timestamps import render_timestamp
 
 MINUTE = timedelta(minutes=1)
 EVERY = timedelta(seconds=5)
-GRACE = timedelta(seconds=10)  # after a minute, for decisions that are still being recorded
-CATCH_UP = timedelta(hours=24)  # what nobody looked at for longer is left out
-MINUTES_AT_A_TIME = 60  # of an endpoint; the next look goes on
-MOST = 1_000  # events of an endpoint and a minute; what they leave over is told in one more of each type
+GRACE = timedelta(seconds=10)  # after the minute, for decisions still being recorded
+CATCH_UP = timedelta(hours=24)  # older minutes are skipped
+MINUTES_AT_A_TIME = 60  # per endpoint and run
+MOST = 1_000  # summaries per endpoint and minute; one more of each type covers the rest
 DENIED, ALLOWED = "access.denied", "access.allowed"
-# By the names of `accessFilter`.
+# By the field names of `accessFilter`.
 FILTERS = {"policyIds": "policy_id__in", "requesterIds": "requester__requester_id__in", "reasons": "reason__in"}
 EXAMPLE: dict[str, object] = {
     "object": "access_summary",
@@ -42,7 +42,7 @@ EXAMPLE: dict[str, object] = {
 
 
 def tell() -> int:
-    """Writes the events of the minutes that are over; returns how many."""
+    """Write the summaries of ended minutes and return their number."""
     told = 0
     until = timezone.now() - GRACE - MINUTE
     waiting = WebhookEndpoint.objects.filter(status=EndpointStatus.ENABLED, access_told_until__lte=until)
@@ -58,9 +58,9 @@ def tell() -> int:
 
 
 def next_minute(endpoint: WebhookEndpoint, begin: datetime, until: datetime) -> datetime:
-    """Return the first minute from `begin` on with a decision of the account, or the last one that is over.
+    """Return the first minute from `begin` on with a decision of the account, otherwise the last ended minute.
 
-    A quiet night is skipped in one query, so that catching up takes as long as there is something to tell.
+    One query skips quiet hours, so catching up takes time only for minutes with decisions.
     """
     decisions = AccessEvent.objects.filter(
         account_id=endpoint.account_id, created__gte=begin, created__lt=until + MINUTE
@@ -71,12 +71,12 @@ def next_minute(endpoint: WebhookEndpoint, begin: datetime, until: datetime) -> 
 
 
 def tell_minute(endpoint: WebhookEndpoint, begin: datetime) -> int:
-    """Reads before it locks: what is recorded of a minute that is over changes no more."""
+    """Write the summaries of a minute. Reads before it locks, because decisions of ended minutes no longer change."""
     events = summaries(endpoint, begin)
     with turn_to_write(), transaction.atomic():
         known = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk)
         told_until = known.values_list("access_told_until", flat=True).first()
-        if told_until is None or told_until > begin:  # it has gone, asks no more, or another process was first
+        if told_until is None or told_until > begin:  # deleted, unsubscribed, or another process was faster
             return 0
         recording.store(events)
         outbox.enqueue_for(endpoint, events)
@@ -85,7 +85,7 @@ def tell_minute(endpoint: WebhookEndpoint, begin: datetime) -> int:
 
 
 def summaries(endpoint: WebhookEndpoint, begin: datetime) -> list[Event]:
-    """The events of a minute, not yet written."""
+    """Build the unwritten events of a minute."""
     wanted = [outcome == ALLOWED for outcome in (DENIED, ALLOWED) if endpoint.hears_of(outcome)]
     decisions = AccessEvent.objects.filter(
         account_id=endpoint.account_id, created__gte=begin, created__lt=begin + MINUTE, allowed__in=wanted
@@ -105,7 +105,7 @@ def summaries(endpoint: WebhookEndpoint, begin: datetime) -> list[Event]:
 def left_over(
     endpoint: WebhookEndpoint, begin: datetime, decisions: QuerySet[AccessEvent], told: Sequence[Mapping[str, Any]]
 ) -> list[Event]:
-    """What the greatest sums leave over, without requester and reason."""
+    """Summarise what exceeds MOST summaries, without requester and reason."""
     totals = decisions.values("allowed").order_by("allowed")
     events = []
     for total in totals.annotate(count=Count("id"), first=Min("created"), last=Max("created")):

@@ -1,1 +1,1 @@
-"""The ledger: what was earned and given back."""
+"""The ledger of revenue and refunds."""

@@ -1,4 +1,4 @@
-"""Adjustments: revenue and refunds outside of licences and charged checks."""
+"""Adjustments: revenue and refunds outside licence prices and charged checks."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -18,9 +18,10 @@ from kit.http.errors import ValidationFailed
 from kit.rest.resources import referred
 from kit.values import ids
 
-CLOCK_SKEW = timedelta(minutes=1)  # what the caller's clock may be ahead
-EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # a slip of the year could not be taken back, and `all` would begin there
-# What an entry may name: the field, how the API calls it, and by which of the fields of the other it is named.
+CLOCK_SKEW = timedelta(minutes=1)  # how far the caller's clock may be ahead
+# a mistyped year could not be corrected, and the period `all` would begin there
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+# The references of an entry: model field → its name in the API, and the lookup field of the referenced model.
 NAMED = {
     "license": ("licenseId", "pk"),
     "decision": ("decisionId", "pk"),
@@ -33,11 +34,11 @@ NAMED = {
 def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
     """Add an adjustment to the ledger. Resources that it names must belong to the account; deleted content counts.
 
-    Requester, item and tier default to those of the decision or licence that it names. `id`, if given, must be unused.
-    A refund cannot exceed what is left of its charge (analytics.ledger.refunds). Raises ValidationFailed.
+    Requester, item and licence type default to those of the named decision or licence. `id`, if given, must be unused.
+    A refund cannot exceed the rest of its charge (analytics.ledger.refunds). Raises ValidationFailed.
     """
     if fields["amount"] < 0:
-        epochs.hold(account_id)  # one refund at a time, before the rows of totals are locked
+        epochs.hold(account_id)  # serialises refunds, before the totals are locked
     now = timezone.now()
     named = {field: one for field in NAMED if (one := find_named(account_id, field, fields)) is not None}
     entry = LedgerEntry(
@@ -85,7 +86,7 @@ def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model 
 
 
 def fill_in(entry: LedgerEntry) -> None:
-    """Fill missing fields from the decision's charge, the decision, and the licence, in this order."""
+    """Fill missing fields from the decision's charge, the decision and the licence, in this order."""
     tellers: list[Model | None] = [entry.decision, entry.license]
     if entry.decision_id is not None:
         charge = LedgerEntry.objects.filter(pk=usage_id(entry.decision_id))

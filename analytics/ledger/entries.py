@@ -1,6 +1,6 @@
-"""Adding entries to the ledger and its daily totals, in one transaction.
+"""Adding entries to the ledger and its daily totals in one transaction.
 
-`usage` entries are written with their decisions (analytics.recording.recorder); all others by `add_entries`.
+`usage` entries are written with their decisions (analytics.recording.recorder), all others by `add_entries`.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from analytics.rollups.upserts import REVENUE, REVENUE_KEYS, YEARLY_REVENUE, Par
 from kit.http.errors import ValidationFailed
 from kit.values.amounts import to_millionths
 
-ROLLUPS: dict[str, tuple[type[Model], str]] = {  # each with the type of its key on PostgreSQL
+ROLLUPS: dict[str, tuple[type[Model], str]] = {  # with the key's type on PostgreSQL
     "content": (ContentRevenue, "uuid"),
     "requester": (RequesterRevenue, "bigint"),
     "tier": (TierRevenue, "text"),
@@ -24,11 +24,11 @@ ROLLUPS: dict[str, tuple[type[Model], str]] = {  # each with the type of its key
 
 
 def add_entries(entries: Sequence[LedgerEntry]) -> None:
-    """Store entries, of any accounts and days, and add them to the rollups of their days.
+    """Store entries of any accounts and days, and add them to the daily rollups.
 
-    Call it once in a transaction, and late: the rollups' rows stay locked until the commit. Their order is that of
-    REVENUE_KEYS, as in a roll-up (analytics.rollups.roll_up), so that no two transactions deadlock.
-    Raises ValidationFailed for amounts that would leave a day's total larger than the database can hold exactly.
+    Call it once per transaction, late: the rollups stay locked until the commit. It locks them in the order of
+    REVENUE_KEYS, like a roll-up (analytics.rollups.roll_up), so that transactions cannot deadlock. Raises
+    ValidationFailed if a day's total would exceed what the database stores exactly.
     """
     with transaction.atomic():
         LedgerEntry.objects.bulk_create(entries, batch_size=1000)
@@ -42,7 +42,7 @@ def add_entries(entries: Sequence[LedgerEntry]) -> None:
 
 
 def totals(name: str, entries: Sequence[LedgerEntry]) -> Counter[tuple[Parameter, ...]]:
-    """Millionths by account, day, currency and the rollup's key."""
+    """Return the sums in millionths by account, day, currency and the rollup's key."""
     sums: Counter[tuple[Parameter, ...]] = Counter()
     for entry in entries:
         key = (entry.license_type or "",) if name == "tier" else (getattr(entry, f"{name}_id"),)
@@ -67,7 +67,7 @@ def add_totals(name: str, sums: Counter[tuple[Parameter, ...]]) -> None:
             add_revenue(cursor, name, list(zip(*columns, sums.values(), strict=True)))
             return
         arrays = ", ".join(f"%s::{type_}[]" for type_ in [*types.values(), "numeric"])
-        order = ", ".join(str(n + 1) for n in range(len(types)))  # by the database, which sorts text in its own way
+        order = ", ".join(str(n + 1) for n in range(len(types)))  # sorted by the database, whose order of text differs
         source = f"SELECT * FROM unnest({arrays}) ORDER BY {order}"  # noqa: S608 - made of the constants above
         statement = REVENUE.format(one=name, key=key, source=source)
         cursor.execute(statement, [*columns, list(sums.values())])

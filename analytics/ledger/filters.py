@@ -1,4 +1,4 @@
-"""What the ledger can be filtered by."""
+"""Filters of the ledger."""
 
 import re
 
@@ -10,7 +10,7 @@ IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
 
 
 def parse_code(value: str) -> str:
-    """Three capital letters: an entry keeps its currency after that is withdrawn."""
+    """Return a three-letter currency code; withdrawn currencies remain valid for old entries. Raises ValueError."""
     if not IS_CODE(value):
         raise ValueError("Must be a currency's three capital letters, such as EUR.")
     return value

@@ -1,7 +1,7 @@
-"""Refunds: how much of a charge was refunded, and how much is left to refund.
+"""Refunds: how much of a charge was refunded, and how much can still be.
 
-A charge is what the ledger has for a decision, or for the price of a licence. A refund is an adjustment below 0 of
-that charge. All other entries of the charge add to what can be refunded: the charge itself, and adjustments above 0.
+A charge is the revenue from a decision, or from a licence's price. A refund is a negative adjustment of that charge.
+All other entries of the charge, including positive adjustments, increase what can be refunded.
 """
 
 from collections import Counter
@@ -19,18 +19,18 @@ from kit.values.currencies import in_full
 
 IS_REFUND = Q(type=EntryType.ADJUSTMENT, amount__lt=0)
 ZERO = Decimal(0)
-PREFIXES = {"decision": "dec", "license": "lic"}  # of the ids of charges, by their kinds
+PREFIXES = {"decision": "dec", "license": "lic"}  # id prefixes by kind of charge
 
 
 class Charge(NamedTuple):
-    """What is charged: a decision, or the price of a licence."""
+    """A decision or a licence's price that was charged."""
 
-    kind: str  # of PREFIXES
+    kind: str  # a key of PREFIXES
     id: str
 
 
 class Balance(NamedTuple):
-    """What the ledger has of a charge in one currency; `refunded` is above 0."""
+    """The amounts of a charge in one currency; `refunded` is positive."""
 
     charged: Decimal = ZERO
     refunded: Decimal = ZERO
@@ -40,18 +40,18 @@ class Balance(NamedTuple):
         return max(self.charged - self.refunded, ZERO)
 
 
-Balances = dict[Charge, dict[str, Balance]]  # by currency
+Balances = dict[Charge, dict[str, Balance]]  # by charge and currency
 
 
 def charge_of(entry: LedgerEntry) -> Charge | None:
-    """The charge that an entry belongs to; None for an entry that names neither decision nor licence."""
+    """Return the charge that an entry belongs to, or None if it names neither decision nor licence."""
     if entry.decision_id is not None:
         return Charge("decision", entry.decision_id)
     return Charge("license", entry.license_id) if entry.license_id is not None else None
 
 
 def balances(account_ids: Iterable[str], charges: Iterable[Charge]) -> Balances:
-    """The balances of these accounts' charges, by one query. A charge without entries is absent."""
+    """Return the balances of the accounts' charges, in one query. Charges without entries are absent."""
     wanted = set(charges)
     decisions = [one.id for one in wanted if one.kind == "decision"]
     licenses = [one.id for one in wanted if one.kind == "license"]
@@ -70,24 +70,24 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge]) -> Balances:
 
 
 def of_decisions(decision_ids: list[str]) -> Q:
-    """The entries of decisions. Each alternative has an index."""
+    """Return the condition for entries of these decisions. Each alternative has an index."""
     charged = Q(pk__in=[usage_id(one) for one in decision_ids])
     return charged | Q(type=EntryType.ADJUSTMENT, decision__in=decision_ids)
 
 
 def refunds_of(account_id: str, charge: Charge) -> QuerySet[LedgerEntry]:
-    """The refunds of a charge."""
+    """Return the refunds of a charge."""
     about = Q(decision=charge.id) if charge.kind == "decision" else Q(decision__isnull=True, license=charge.id)
     return LedgerEntry.objects.filter(IS_REFUND, about, account_id=account_id)
 
 
 def usage_id(decision_id: str) -> str:
-    """The id of the entry that charges a decision."""
+    """Return the id of the entry that charges a decision."""
     return ids.encode("led", ids.decode("dec", decision_id) or b"")
 
 
 def balances_of(entries: Iterable[LedgerEntry]) -> Balances:
-    """The balances of the charges that these entries book."""
+    """Return the balances of the charges that these entries record."""
     booked = [(entry.account_id, charge) for entry in entries if books_charge(entry) and (charge := charge_of(entry))]
     return balances({account_id for account_id, _ in booked}, [charge for _, charge in booked])
 
@@ -97,9 +97,9 @@ def books_charge(entry: LedgerEntry) -> bool:
 
 
 def balance_of(entry: LedgerEntry, known: Balances | None = None) -> Balance | None:
-    """The balance of the charge that an entry books, in the entry's currency; None for an entry that books none.
+    """Return the balance, in the entry's currency, of the charge that the entry records; None if it records none.
 
-    The entries that book one licence's price, which are several after a change of the price, have the same balance.
+    After a change of price, several entries record the same licence's price and have the same balance.
     """
     charge = charge_of(entry)
     if charge is None or not books_charge(entry):
@@ -108,10 +108,10 @@ def balance_of(entry: LedgerEntry, known: Balances | None = None) -> Balance | N
 
 
 def check_refund(refund: LedgerEntry) -> None:
-    """Raise ValidationFailed if a refund exceeds what is left of its charge.
+    """Raise ValidationFailed if a refund exceeds the rest of its charge.
 
-    Call it while the account is held (accounts.epochs.hold), so that two refunds cannot both take what is left.
-    A negative adjustment that names a licence without a price in the ledger refunds no charge, and is not limited.
+    Call it while holding the account (accounts.plans.epochs.hold), so that two refunds cannot use the same rest. A
+    negative adjustment for a licence without a price in the ledger is not a refund and has no limit.
     """
     charge = charge_of(refund)
     if charge is None or refund.amount >= 0:
@@ -141,15 +141,15 @@ def in_words(charge: Charge) -> str:
 
 
 def has_price(account_id: str, license_id: str) -> bool:
-    """Whether the ledger has, or had, a price of the licence."""
+    """Whether the ledger has entries for the licence's price."""
     entries = LedgerEntry.objects.filter(account_id=account_id, license=license_id, decision__isnull=True)
     return entries.filter(type=EntryType.LICENSE).exists()
 
 
 def check_prices(entries: Iterable[LedgerEntry]) -> None:
-    """Raise ValidationFailed if changes of licences' prices take back what was refunded already.
+    """Raise ValidationFailed if a lower licence price would take back what was already refunded.
 
-    `entries` are those that the changes book. Call it while the account is held.
+    `entries` are those of the price changes. Call it while holding the account.
     """
     lowered: Counter[tuple[Charge, str]] = Counter()
     changed = list(entries)

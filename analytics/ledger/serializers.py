@@ -1,4 +1,4 @@
-"""Ledger entries on the wire."""
+"""Ledger entries in the API."""
 
 from decimal import Decimal
 
@@ -14,7 +14,7 @@ from kit.values.timestamps import render_timestamp
 
 
 class LedgerEntrySerializer(StrictSerializer):
-    """An amount earned, or given back if negative."""
+    """Revenue, or a refund if negative."""
 
     id = Id("led", read_only=True)
     object = Choice(choices=["ledger_entry"], read_only=True)
@@ -63,7 +63,7 @@ class LedgerEntrySerializer(StrictSerializer):
 
 
 class AdjustmentSerializer(LedgerEntrySerializer):
-    """An entry to be added."""
+    """An adjustment to add."""
 
     def validate_amount(self, amount: Decimal) -> Decimal:
         if not amount:

@@ -1,4 +1,4 @@
-"""/v1/revenue: the ledger. Entries are added and never changed."""
+"""/v1/revenue: the append-only ledger."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -26,7 +26,7 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
 
     @extend_schema(summary="List ledger entries", responses=LedgerEntrySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """What was earned and given back, the latest entry first: licences, charged checks, and adjustments."""
+        """Licence prices, charged checks and adjustments, newest first."""
         return self.page()
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[LedgerEntry]], Sequence[Rendered]]:
@@ -34,13 +34,14 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
 
     @extend_schema(summary="Add an adjustment", request=AdjustmentSerializer, responses={201: LedgerEntrySerializer})
     def create(self, request: Request) -> HttpResponse:
-        """A refund, a correction, a sale made elsewhere. It cannot be changed: correct it by a further one.
+        """Adds a refund, a correction or a sale made elsewhere. Adjustments cannot be changed; correct one with
+        another.
 
         A refund is a negative `amount` with a `decisionId`, or with the `licenseId` of a licence that has a price. It
-        cannot exceed what was charged minus what was refunded before.
+        cannot exceed the charge minus earlier refunds.
 
-        What it names must exist. Of a decision or a licence it takes the tier, the item and the requester over, where
-        they are not given.
+        Resources that it names must exist. Licence type, item and requester default to those of the decision or
+        licence.
         """
         return self.answer(adjust(self.account_id, self.validated(AdjustmentSerializer)), 201)
 
@@ -50,7 +51,7 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
 
 
 def render_entries(rows: Iterable[LedgerEntry]) -> list[Rendered]:
-    """Entries with what was refunded of each, read by one query for all of them."""
+    """Render entries, reading the refunds of all of them in one query."""
     entries = list(rows)
     serializer = LedgerEntrySerializer(context={"balances": balances_of(entries)})
     return [serializer.to_representation(entry) for entry in entries]

@@ -1,4 +1,4 @@
-"""Decisions, their rollups, and revenue."""
+"""Models of decisions, rollups, revenue, statements and wallets."""
 
 from analytics.models.events import AccessEvent, EventHorizon, RuleUsage
 from analytics.models.pending import RecentRevenue, RecentUsage

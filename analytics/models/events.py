@@ -1,4 +1,4 @@
-"""Decisions, and the counters of rules' limits."""
+"""Decisions, and counters of rate limits in rules."""
 
 from django.db import models
 
@@ -7,9 +7,9 @@ from kit.values.ids import IdField
 
 
 class AccessEvent(models.Model):
-    """A decision as it was answered, with the facts it was made on. Never changed.
+    """A decision with the facts it was based on. Never changed.
 
-    Its references carry no database constraints: the log must not block, or vanish with, the rows it refers to.
+    Its references have no database constraints: the log must neither block nor vanish with the rows it refers to.
     """
 
     id = IdField("dec", primary_key=True)
@@ -24,19 +24,18 @@ class AccessEvent(models.Model):
     policy_version = models.PositiveIntegerField(null=True)
     allowed = models.BooleanField()
     reason = models.CharField(max_length=30, null=True)  # null if allowed
-    rule_index = models.PositiveSmallIntegerField(null=True)  # the rule that matched; null for none
-    permission = models.CharField(max_length=64, null=True)  # the one asked for
-    facts = models.JSONField()  # licensing.policies.facts says which
-    rate_remaining = models.BigIntegerField(null=True)  # of the rule's limit, after this decision
+    rule_index = models.PositiveSmallIntegerField(null=True)  # the rule that matched, if any
+    permission = models.CharField(max_length=64, null=True)  # the requested permission
+    facts = models.JSONField()  # see licensing.policies.facts
+    rate_remaining = models.BigIntegerField(null=True)  # what the rule's limit had left after this decision
     rate_reset = models.BigIntegerField(null=True)  # Unix seconds
     created = models.DateTimeField()
-    observed = models.CharField(max_length=30, null=True)  # why it would have been denied, if it had been enforced
+    observed = models.CharField(max_length=30, null=True)  # in observe mode: why it would have been denied
 
     class Meta:
         verbose_name = "decision"
-        # Ascending, though lists read them backwards: what is added at the end of an index leaves full pages behind,
-        # what is added at its beginning leaves half-full ones. And without the id, which orders the few decisions of
-        # one moment: what is alike is kept once.
+        # Ascending, although lists read backwards: appending to an index leaves full pages, prepending half-full ones.
+        # Without the id, which only orders decisions of the same moment: equal keys are stored once.
         indexes = [
             models.Index(fields=["account", "created"], name="events_newest_first"),
             models.Index(fields=["content", "created"], name="events_of_content"),
@@ -48,7 +47,7 @@ class AccessEvent(models.Model):
 
 
 class EventHorizon(models.Model):
-    """One row, once events have been purged: what was recorded before `begin` may be gone."""
+    """A single row after the first purge: events recorded before `begin` may be deleted."""
 
     begin = models.DateTimeField()
 
@@ -57,16 +56,16 @@ class EventHorizon(models.Model):
 
 
 class RuleUsage(models.Model):
-    """How much of a rule's rate limit a requester's recorded decisions have used since `window_start`."""
+    """How much of a rule's rate limit a requester has used since `window_start`."""
 
     requester = models.ForeignKey(
         "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
     )
     policy = models.ForeignKey("licensing.Policy", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
-    rule = models.BinaryField(max_length=16)  # the fingerprint of the rule
+    rule = models.BinaryField(max_length=16)  # the rule's fingerprint
     window_start = models.BigIntegerField()  # Unix seconds
     used = models.BigIntegerField()
-    # The last write: the limit then in force, how many decisions recorded together claimed it, how many had room.
+    # About the last write: the limit in force, the number of claims in that batch, and how many were granted.
     allowance = models.BigIntegerField()
     claimed = models.BigIntegerField()
     granted = models.BigIntegerField()

@@ -1,9 +1,9 @@
-"""Decisions and charges that are not in the rollups yet, on PostgreSQL (analytics.rollups.roll_up).
+"""Decisions and charges that are not yet in the rollups, on PostgreSQL (analytics.rollups.roll_up).
 
-Adding to a row per item and requester with each batch cost as much as storing its events, and made processes wait for
-each other where they asked for the same. So a batch adds one row here, with a list of its decisions, and every few
-seconds all rows are rolled up and deleted, in one transaction: a reader that adds both up sees every
-decision once. On SQLite, which has one writer and no round trips, rollups are added to at once and these stay empty.
+Updating a row per item and requester in each batch cost as much as storing its events, and made processes wait for
+each other. So a batch appends one row with a list of its decisions; every few seconds, all rows are added to the
+rollups and deleted in one transaction. Readers that add both up see each decision once. SQLite, with one writer and no
+round trips, updates rollups at once and leaves these tables empty.
 """
 
 from django.contrib.postgres.fields import ArrayField
@@ -15,7 +15,7 @@ from kit.values.ids import IdField
 
 
 class Pending(models.Model):
-    """Decisions of one account in one UTC hour, as parallel lists with an element per decision."""
+    """Decisions of one account in one UTC hour, as parallel lists."""
 
     account = models.ForeignKey(Account, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     hour = models.DateTimeField()
@@ -28,7 +28,7 @@ class Pending(models.Model):
 
 
 class RecentUsage(Pending):
-    """Decisions; an outcome as in HourlyUsage."""
+    """Pending decisions; outcomes as in HourlyUsage."""
 
     outcomes = ArrayField(models.TextField())
 
@@ -37,7 +37,7 @@ class RecentUsage(Pending):
 
 
 class RecentRevenue(Pending):
-    """Charges, in millionths of the currency's unit."""
+    """Pending charges, in millionths of the currency unit."""
 
     currency = models.CharField(max_length=3)
     amounts = ArrayField(models.BigIntegerField())

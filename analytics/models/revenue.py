@@ -1,6 +1,6 @@
-"""Money: an append-only ledger, what it adds up to by day, and the exchange rates that reports convert with.
+"""Money: an append-only ledger, its daily totals, and exchange rates.
 
-Amounts are exact decimals in the currency's own unit (kit.values.amounts), never floats.
+Amounts are exact decimals in the currency's unit (kit.values.amounts), never floats.
 """
 
 from decimal import Decimal
@@ -20,16 +20,16 @@ from kit.values.timestamps import render_timestamp
 class EntryType(models.TextChoices):
     LICENSE = "license", "Licence"  # a licence's price, at its start
     USAGE = "usage"  # pricePerAccess of an allowed check
-    ADJUSTMENT = "adjustment"  # a refund, a correction, a sale made elsewhere
+    ADJUSTMENT = "adjustment"  # a refund, a correction or a sale made elsewhere
 
 
 class LedgerEntry(models.Model):
-    """An amount earned, or given back if negative. Never changed: a correction is an entry of its own.
+    """Revenue, or a refund if negative. Never changed: a correction is another entry.
 
-    The database itself refuses changes and deletions, and with them the deletion of an account that has entries.
+    The database rejects changes and deletions, and so the deletion of an account with entries.
 
-    A `usage` entry has the id of the decision that it charges (but for the prefix), so that no decision can be charged
-    twice. As with events, its references carry no database constraints.
+    A `usage` entry has the id of the decision it charges, except for the prefix, so that a decision cannot be charged
+    twice. Its references have no database constraints, like those of events.
     """
 
     id = IdField("led", primary_key=True)
@@ -37,11 +37,11 @@ class LedgerEntry(models.Model):
     type = models.CharField(max_length=10, choices=EntryType.choices)
     amount = AmountField()
     currency = models.CharField(max_length=3)  # ISO 4217
-    occurred_at = models.DateTimeField()  # reports count it on this day, and convert it at this day's rate
+    occurred_at = models.DateTimeField()  # reports use this day and its exchange rate
     license = models.ForeignKey(
         "licensing.License", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
     )
-    license_type = models.CharField("licence type", max_length=100, null=True)  # as it was then
+    license_type = models.CharField("licence type", max_length=100, null=True)  # at the time
     decision = models.ForeignKey(
         "analytics.AccessEvent", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
     )
@@ -57,9 +57,10 @@ class LedgerEntry(models.Model):
     class Meta:
         verbose_name_plural = "ledger entries"
         indexes = [
-            models.Index(fields=["account", "created", "id"], name="ledger_newest_first"),  # as those of AccessEvent
+            # ascending, like the indexes of AccessEvent
+            models.Index(fields=["account", "created", "id"], name="ledger_newest_first"),
             models.Index(fields=["account", "occurred_at"], name="ledger_by_time"),
-            # With the charge of a decision, which has its id, these are the decision's entries.
+            # A decision's entries are these and its charge, which has the decision's id.
             models.Index(
                 fields=["decision"],
                 name="ledger_of_decision",
@@ -91,7 +92,7 @@ class LedgerEntry(models.Model):
 
 
 class DailyRevenue(models.Model):
-    """The ledger's entries of a UTC day, added up; except pending charges (analytics.models.pending)."""
+    """The sum of a UTC day's entries, without pending charges (analytics.models.pending)."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     day = models.DateField()
@@ -103,7 +104,7 @@ class DailyRevenue(models.Model):
 
 
 class TierRevenue(DailyRevenue):
-    """By licence type, `""` for entries of none. Its sum is that of all entries."""
+    """By licence type, `""` for entries without one. Together they include every entry."""
 
     license_type = models.CharField(max_length=100, blank=True)
 
@@ -143,16 +144,16 @@ class ContentRevenue(DailyRevenue):
 
 
 class RevenueYear(models.Model):
-    """The ledger's entries from the beginning of a calendar year (UTC) to the end of each month, as DailyRevenue.
+    """Running totals of the ledger from the start of a calendar year (UTC) to the end of each month.
 
-    PostgreSQL only. Refunds have rows of their own, so that all amounts of a row have one sign: with the lowest and
-    the highest rate of a period they bound what the amounts were worth in it (analytics.revenue.bounds).
+    PostgreSQL only. Refunds have separate rows, so that all amounts of a row have the same sign. With a period's
+    lowest and highest exchange rates, they bound the converted amounts (analytics.revenue.bounds).
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     year = models.PositiveSmallIntegerField()
     currency = models.CharField(max_length=3)
-    refund = models.BooleanField()  # entries below 0
+    refund = models.BooleanField()  # whether for entries below 0
     m12: Decimal
 
     class Meta:
@@ -187,11 +188,11 @@ class ContentRevenueYear(RevenueYear, OfContent):
 
 
 class ExchangeRate(models.Model):
-    """How many units of a currency one euro was worth on a day, as the European Central Bank published it."""
+    """The units of a currency per euro on a day, as published by the European Central Bank."""
 
     day = models.DateField()
     currency = models.CharField(max_length=3)
-    rate = models.CharField(max_length=30)  # the decimal as published: exact on every database
+    rate = models.CharField(max_length=30)  # the decimal as published, exact on every database
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["currency", "day"], name="one_rate_a_day")]

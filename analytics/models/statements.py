@@ -1,9 +1,8 @@
-"""Statements: what the ledger says of a requester, a UTC month and a currency.
+"""Statements: a requester's ledger entries of a UTC month in one currency.
 
-An entry belongs to the month in which it was booked (`LedgerEntry.created`), whatever day it counts on: so nothing is
-ever added to a month that is over. Closed months are kept in tables of their own, which only grow. Open ones are added
-up from the ledger where they are read. `Statement` and `StatementLine` are views of both
-(analytics.statements.database).
+An entry belongs to the month in which it was recorded (`LedgerEntry.created`), regardless of the day it counts on, so
+nothing is ever added to a past month. Closed months are stored in append-only tables, open ones are computed from the
+ledger when read. `Statement` and `StatementLine` are views of both (analytics.statements.database).
 """
 
 from datetime import date
@@ -20,11 +19,11 @@ from kit.values.ids import DerivedIdField, IdField, decode, encode
 
 
 def statement_id(account_id: str, requester: int | None, month: date, currency: str) -> str:
-    """The id of a statement, by the requester's number. The views make it too (analytics.statements.database).
+    """Return a statement's id, given the requester's number. The views compute it too (analytics.statements.database).
 
-    It follows from what it names: 2 bytes of the month's number, 3 of the currency, 3 of zero, and 8 of the
-    requester's number or, for entries of none, of the end of the account's id, whose first bit is always set. So it
-    stays the same when a month is closed, and ids sort by month.
+    The id consists of 2 bytes for the month's number, 3 for the currency, 3 zeros, and 8 for the requester's number
+    or, for entries without a requester, the end of the account's id, whose first bit is always set. It does not change
+    when the month closes, and ids sort by month.
     """
     account = decode("acc", account_id) or b""
     holder = account[8:] if requester is None else requester.to_bytes(8)
@@ -32,16 +31,16 @@ def statement_id(account_id: str, requester: int | None, month: date, currency: 
 
 
 def is_of_this_month(statement: str) -> bool:
-    """Whether an id is that of a statement of the running month, or of a later one."""
+    """Whether the id is of a statement of the current or a later month."""
     now, raw = timezone.now(), decode("stm", statement)
     return raw is not None and int.from_bytes(raw[:2]) >= now.year * 12 + now.month - 1
 
 
 class StatementBook(models.Model):
-    """How far the months of an account are closed: all its requesters at once."""
+    """The closed months of an account, for all its requesters."""
 
     account = models.OneToOneField(Account, on_delete=models.CASCADE, primary_key=True)
-    closed_until = models.DateTimeField()  # the first moment of the first open month
+    closed_until = models.DateTimeField()  # start of the first open month
 
     class Meta:
         default_permissions = ()
@@ -51,7 +50,7 @@ class StatementBook(models.Model):
 
 
 class OfMonth(models.Model):
-    """Of one requester (or of the entries of none), month and currency."""
+    """Columns of one requester (or of entries without one), month and currency."""
 
     account = models.ForeignKey(Account, on_delete=models.PROTECT, db_constraint=False, db_index=False)
     requester = models.ForeignKey(
@@ -65,7 +64,7 @@ class OfMonth(models.Model):
 
 
 class StatementFigures(OfMonth):
-    """What the lines of a statement add up to. `opening` is what all earlier months add up to."""
+    """The totals of a statement's lines. `opening` is the total of all earlier months."""
 
     id = DerivedIdField("stm", primary_key=True)
     opening = TotalField()
@@ -74,7 +73,7 @@ class StatementFigures(OfMonth):
     adjustments = TotalField()
     total = TotalField()
     closing = TotalField()
-    decisions = models.BigIntegerField()  # that were charged
+    decisions = models.BigIntegerField()  # charged decisions
     lines = models.BigIntegerField()
     closed_at: Any
 
@@ -90,7 +89,7 @@ class StatementFigures(OfMonth):
 
 
 class LineFigures(OfMonth):
-    """A licence's price, an adjustment, or all charges of a month by one licence for one item."""
+    """A licence's price, an adjustment, or a month's charges of one licence for one item."""
 
     id = IdField("led", primary_key=True)  # of its first entry
     type = models.CharField(max_length=10, choices=EntryType.choices)
@@ -105,8 +104,8 @@ class LineFigures(OfMonth):
     entries = models.BigIntegerField()
     description = models.CharField(max_length=500, null=True)
     occurred_at = models.DateTimeField()  # of the first entry
-    created = models.DateTimeField()  # when the first entry was booked
-    latest = models.DateTimeField()  # and the last one
+    created = models.DateTimeField()  # when the first entry was recorded
+    latest = models.DateTimeField()  # when the last entry was recorded
 
     class Meta:
         abstract = True
@@ -116,7 +115,7 @@ class LineFigures(OfMonth):
 
 
 class ClosedStatement(StatementFigures):
-    """Triggers refuse to change or delete it, but for a demo account's."""
+    """A closed statement. Triggers prevent changes and deletion, except for demo accounts."""
 
     closed_at = models.DateTimeField()
 
@@ -129,7 +128,7 @@ class ClosedStatement(StatementFigures):
 
 
 class ClosedLine(LineFigures):
-    """Triggers refuse to change or delete it, but for a demo account's."""
+    """A closed statement's line. Triggers prevent changes and deletion, except for demo accounts."""
 
     class Meta:
         default_permissions = ()
@@ -137,7 +136,7 @@ class ClosedLine(LineFigures):
 
 
 class Statement(StatementFigures):
-    """Closed or, without `closed_at`, open. A view of the database."""
+    """A statement, closed or open (`closed_at` is None). A database view."""
 
     closed_at = models.DateTimeField(null=True)
 
@@ -147,7 +146,7 @@ class Statement(StatementFigures):
 
 
 class StatementLine(LineFigures):
-    """Of a closed or an open month. A view of the database."""
+    """A line of a closed or open month. A database view."""
 
     class Meta:
         managed = False

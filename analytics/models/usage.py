@@ -1,12 +1,11 @@
-"""Rollups of the events. With the pending rows (analytics.models.pending) they are exact and current.
+"""Rollups of the events. Together with pending rows (analytics.models.pending) they are exact and current.
 
-A report over any window reads a row per item or requester and year (its months are columns) for the whole months, and
-a row per item or requester and month (its days are columns) for the edges: what a year costs hangs on how many there
-are, not on how often they asked. A column has the running total since the first of its row, so that any stretch is the
-difference of two. All times are UTC.
+A report reads one row per item or requester and year (with a column per month) for whole months, and one per month
+(with a column per day) for the edges. So its cost depends on their number, not on their activity. Columns hold running
+totals since the row's start, so any stretch is the difference of two. All times are UTC.
 
-In their tables the keys come first and the last month or day next (migration 0012): PostgreSQL takes a row apart from
-its first column up to the last one asked for, and a window up to now asks for the last days.
+The tables list keys first and the last month or day next (migration 0012): PostgreSQL decodes a row from its first
+column to the last one used, and windows up to now use the last days.
 """
 
 from django.db import models
@@ -18,13 +17,13 @@ DAYS = [f"d{day}" for day in range(1, 32)]
 
 
 def add_counts(model: type[models.Model], names: list[str], field: type[models.Field]) -> None:
-    """Gives an abstract model a count of each name; before the models that derive from it."""
+    """Add a count field for each name to an abstract model, before others derive from it."""
     for name in names:
         model.add_to_class(name, field(db_default=0))
 
 
 class HourlyUsage(models.Model):
-    """How many decisions an account got in an hour with one outcome: a denial's reason, or `""` for allowed ones."""
+    """An account's decisions in an hour with one outcome: a denial's reason, or `""` if allowed."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     hour = models.DateTimeField()
@@ -39,11 +38,11 @@ class HourlyUsage(models.Model):
 
 
 class Yearly(models.Model):
-    """Decisions from the beginning of a calendar year to the end of each month."""
+    """Running totals of decisions from the start of a calendar year to the end of each month."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     year = models.PositiveSmallIntegerField()
-    allowed = models.BigIntegerField()  # of the whole year
+    allowed = models.BigIntegerField()  # in the whole year
     m12: int
 
     class Meta:
@@ -51,7 +50,10 @@ class Yearly(models.Model):
 
 
 class Monthly(models.Model):
-    """Decisions from the beginning of a month to the end of each day. `month` is year × 12 + month − 1."""
+    """Running totals of decisions from the start of a month to the end of each day.
+
+    `month` is year × 12 + month − 1.
+    """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     month = models.PositiveIntegerField()

@@ -1,1 +1,1 @@
-"""Exchange rates: read from files, loaded, applied."""
+"""Exchange rates: parsing, loading and conversion."""

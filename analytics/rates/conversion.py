@@ -1,4 +1,4 @@
-"""Exchange rates as reports use them: by day, and across the euro."""
+"""Currency conversion for reports: by day, via the euro."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -10,14 +10,13 @@ from kit.http.errors import InvalidRequest
 from kit.values.currencies import MINOR_UNITS
 
 EURO = "EUR"
-MOST_DAYS_OLD = timedelta(days=7)  # over weekends and holidays the last published rate holds
-# A sum of amounts has up to 30 digits and a rate about 10, so that a conversion rounds once: in its division, in the
-# fiftieth digit.
+MOST_DAYS_OLD = timedelta(days=7)  # the last published rate applies over weekends and holidays
+# Sums have up to 30 digits and rates about 10, so a conversion only rounds in its division, at the fiftieth digit.
 PRECISION = Context(prec=50)
 
 
 class Rates:
-    """Units of each currency that a euro was worth, by day."""
+    """Units of each currency per euro, by day."""
 
     def __init__(self, published: Iterable[tuple[str, date, Decimal]]) -> None:
         self.days: dict[str, list[date]] = {}
@@ -28,7 +27,7 @@ class Rates:
 
     @classmethod
     def load(cls, currencies: Iterable[str], first: date, last: date) -> "Rates":
-        """Load the rates needed to convert amounts on the days from `first` to `last`."""
+        """Load the rates that convert amounts of the days from `first` to `last`."""
         rows = ExchangeRate.objects.filter(
             currency__in=sorted(set(currencies) - {EURO}), day__range=(first - MOST_DAYS_OLD, last)
         )
@@ -37,7 +36,7 @@ class Rates:
         )
 
     def of(self, currency: str, day: date) -> Decimal:
-        """The rate on a day. Raises InvalidRequest if there is none."""
+        """Return the rate of a day. Raises InvalidRequest if there is none."""
         if currency == EURO:
             return Decimal(1)
         days = self.days.get(currency, [])
@@ -50,7 +49,10 @@ class Rates:
         return self.rates[currency][index]
 
     def convert(self, amount: Decimal, source: str, target: str, day: date) -> Decimal:
-        """What an amount was worth in another currency that day; its own currency needs no rate."""
+        """Convert an amount at the rate of a day.
+
+        Its own currency needs no rate. Raises InvalidRequest without a rate.
+        """
         if source == target or not amount:
             return amount
         euros_times_target = PRECISION.multiply(amount, self.of(target, day))
@@ -58,7 +60,7 @@ class Rates:
 
 
 def check_currency(currency: str) -> str:
-    """Raise InvalidRequest unless the currency is in use, or withdrawn with rates on record."""
+    """Raise InvalidRequest unless the currency is active, or withdrawn with stored rates."""
     if currency not in MINOR_UNITS and not ExchangeRate.objects.filter(currency=currency).exists():
         raise InvalidRequest("currency must be an ISO 4217 code such as EUR.", param="currency")
     return currency

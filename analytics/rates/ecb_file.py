@@ -1,6 +1,6 @@
 """The European Central Bank's file of all euro reference rates: a row per day, a column per currency.
 
-CSV, plain, gzipped or zipped (as the bank offers it); what it is shows in its first bytes.
+Plain CSV, gzipped or zipped (as the bank publishes it), recognised by its first bytes.
 """
 
 import csv
@@ -16,7 +16,7 @@ from pathlib import Path
 from kit.http.errors import InvalidRequest
 from kit.values.timestamps import parse_date
 
-MOST_BYTES = 200 * 1024 * 1024  # unpacked; fifty times what 27 years take
+MOST_BYTES = 200 * 1024 * 1024  # unpacked; fifty times the size of 27 years
 IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
 IS_RATE = re.compile(r"(?=.{1,30}$)[0-9]+(\.[0-9]+)?").fullmatch
 NO_RATE = ("N/A", "")
@@ -25,7 +25,7 @@ Rate = tuple[str, date, str]  # currency, day, and the decimal as published
 
 
 def read_text(path: str) -> str:
-    """The text of the file, unpacked. Raises InvalidRequest if it is not a CSV, gzip or zip file."""
+    """Return the unpacked text of the file. Raises InvalidRequest if it is not CSV, gzip or zip."""
     try:
         raw = Path(path).read_bytes()
         if raw.startswith(b"\x1f\x8b"):
@@ -54,7 +54,7 @@ def unzip(raw: bytes) -> bytes:
 
 
 def parse_rates(text: str) -> Iterator[Rate]:
-    """Every rate of the file. Raises InvalidRequest, which names the line and the column of what is wrong."""
+    """Yield every rate in the file. Raises InvalidRequest, naming line and column."""
     reader = csv.reader(io.StringIO(text, newline=""))
     try:
         header = [name.strip() for name in next(reader, [])]
@@ -70,7 +70,10 @@ def parse_rates(text: str) -> Iterator[Rate]:
 
 
 def codes_of(header: list[str]) -> list[tuple[int, str]]:
-    """Each column's index and currency. Every line of the bank's file ends with a comma, so the last has no name."""
+    """Return each column's index and currency.
+
+    Lines of the bank's file end with a comma, so the last column has no name.
+    """
     if header[:1] != ["Date"]:
         raise InvalidRequest("line 1: The first column must be called Date: is this the bank's historical file?")
     columns = [(index, code) for index, code in enumerate(header) if index and (code or index < len(header) - 1)]

@@ -1,4 +1,4 @@
-"""Loading exchange rates: all of a file or nothing; loading it again changes nothing."""
+"""Loading exchange rates: all or nothing; loading the same file again changes nothing."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,9 +26,9 @@ class RateImport:
 
 @transaction.atomic
 def import_rates(rates: Sequence[Rate], progress: Callable[[int], None] = lambda done: None) -> RateImport:
-    """Add new rates and replace those that differ; rates missing from the file are kept.
+    """Add new rates and replace changed ones; rates that the file lacks remain.
 
-    `progress` is called with the number of rates written so far.
+    `progress` receives the number of rates written so far.
     """
     rows = ExchangeRate.objects.values_list("currency", "day", "rate")
     known = {(currency, day): rate for currency, day, rate in rows.iterator()}
@@ -44,7 +44,7 @@ def import_rates(rates: Sequence[Rate], progress: Callable[[int], None] = lambda
             tally.unchanged += 1
             continue
         waiting.append(ExchangeRate(currency=currency, day=day, rate=text))
-    waiting.sort(key=lambda one: (one.currency, one.day))  # as the index is, and in one order for imports that meet
+    waiting.sort(key=lambda one: (one.currency, one.day))  # in index order, the same for concurrent imports
     for start in range(0, len(waiting), BATCH):
         ExchangeRate.objects.bulk_create(
             waiting[start : start + BATCH],

@@ -1,1 +1,1 @@
-"""Writing decisions: one statement, or transaction, for everybody who is waiting."""
+"""Recording decisions in batches, each in one statement or transaction."""

@@ -1,4 +1,4 @@
-"""Batches of decisions to be recorded together: the records, and the outcome of each."""
+"""A batch of decisions to record together, and the outcome of each."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -23,11 +23,11 @@ class ChargeOfCase(Struct, gc=False):
 
 
 class Outcome(Struct, frozen=True, gc=False):
-    """The result of recording an entry: all its decisions are stored, unless it is `stale`.
+    """The result of recording an entry: all of its decisions are stored, unless it is `stale`.
 
-    `retry`: stale only because of its batch; the facts that it was decided on may still hold. `taken`: another request
-    had its Idempotency-Key first. `room`: what the rule's limit had left before the first of the decisions, none below
-    1; None without a claim. `behind`: the account has reached a newer epoch, at which the facts still hold.
+    `retry`: stale only because of its batch; its facts may still hold. `taken`: another request used its
+    Idempotency-Key first. `room`: what the rule's limit had left before the first decision (none if below 1), None
+    without a claim. `behind`: the account has a newer epoch, at which the facts still hold.
     """
 
     stale: bool = False
@@ -37,13 +37,13 @@ class Outcome(Struct, frozen=True, gc=False):
     behind: bool = False
 
     def counted(self, place: int) -> "Counted":
-        """What the limit says of the decision at that place, counted from 0, of an entry with a claim."""
+        """Return the limit's result for the decision at index `place` of an entry with a claim."""
         left = (self.room or 0) - place
         return Counted(granted=left > 0, remaining=max(left - 1, 0))
 
 
 class Counted(Struct, frozen=True, gc=False):
-    """What a rule's limit says of a decision: whether there was room for it, and how much is left after it."""
+    """A rule limit's result for one decision: whether it was granted, and what remains."""
 
     granted: bool
     remaining: int
@@ -55,7 +55,7 @@ STALE = Outcome(stale=True)
 RETRY = Outcome(stale=True, retry=True)
 TAKEN = Outcome(stale=True, taken=True)
 
-MANY_ALIKE = 8  # decisions to a case, from which on a note for the rollups for each case is worth it
+MANY_ALIKE = 8  # decisions per case from which one pending row per case pays off
 
 encode = JsonEncoder().encode
 
@@ -65,8 +65,7 @@ def as_json(part: Collection[Struct]) -> str:
 
 
 class LimitCounter(Struct, gc=False):
-    """All claims of a batch on one rule's limit for one requester; where they are recorded with requesters, the number
-    of that naming."""
+    """All claims of a batch on one rule's limit for one requester; `naming` refers to requesters recorded with it."""
 
     number: int
     account: str
@@ -80,12 +79,12 @@ class LimitCounter(Struct, gc=False):
 
 
 def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
-    """The outcome of each request that cannot share a batch with the others; None for one that can.
+    """Return an outcome for each request that cannot join the batch, None for the others.
 
-    A request is stored as a whole or not at all: the stored part of one would be decided and charged a second time
-    when it is retried. All decisions of one request are of one account, one epoch and one moment. Of several
-    epochs of an account only the newest can be stored; the others must not hold it up. What a request claims whose
-    requesters may turn out to be somebody else's is counted by itself.
+    A request is stored completely or not at all; otherwise a retry would decide and charge the stored part again. Its
+    decisions have the same account, epoch and time. If an account appears with several epochs, only the newest can be
+    stored; the others must not delay it. Claims of a request whose requesters may turn out to belong to another are
+    counted separately.
     """
     epochs: dict[str, int] = {}
     for entries in many:
@@ -110,25 +109,25 @@ def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
 
 
 class Batch:
-    """Decisions to be recorded in one statement. Claims on the same counter are numbered in the order given.
+    """Decisions to record in one statement. Claims on the same counter are numbered in order.
 
-    An entry for a different window of a counter is left out and decided again for a later batch. Entries are never
-    changed: what they share with others of the batch is numbered in copies.
+    An entry for another window of a counter is left out and decided again in a later batch. Entries are never
+    modified: copies carry their numbers in the batch.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
         self.cases: list[Case] = []
-        self.ids: list[str] = []  # of the decisions of all cases
+        self.ids: list[str] = []  # decision ids of all cases
         self.contents: list[str] = []
         self.charges: list[ChargeOfCase] = []
         self.counters: dict[tuple[int, str, str], LimitCounter] = {}
-        self.replies: dict[Reply, KeyClaim] = {}  # in the order of their numbers
-        self.namings: dict[Naming, Naming] = {}  # likewise
-        self.numbered = [self.add(entry) for entry in entries]  # the case of each entry; None if it is left out
+        self.replies: dict[Reply, KeyClaim] = {}  # in order of their numbers
+        self.namings: dict[Naming, Naming] = {}  # in order of their numbers
+        self.numbered = [self.add(entry) for entry in entries]  # each entry's case, or None if it is left out
 
     def add(self, entry: Entry) -> Case | None:
-        """Return the numbered case of the entry; None if it has to wait for a later batch."""
+        """Return the entry's numbered case, or None if it must wait for a later batch."""
         naming = None if entry.naming is None else self.naming(entry.naming)
         case = entry.case if naming is None else replace(entry.case, naming=naming)
         if entry.claim is not None:
@@ -177,7 +176,7 @@ class Batch:
         return counter
 
     def statement(self) -> tuple[str, list[Parameter]]:
-        """The statement for PostgreSQL and its parameters: JSON, lists of UUIDs in hex, and of sealed replies."""
+        """Return the PostgreSQL statement and its parameters: JSON, lists of UUIDs in hex, and encrypted replies."""
         charges = [as_json(self.charges)] if self.charges else []
         parts = [as_json(part) for part in (self.counters.values(), self.namings.values()) if part]
         replies: list[Parameter] = []
@@ -191,7 +190,7 @@ class Batch:
             keeping=bool(self.replies),
             alike=alike,
         )
-        # In the order of their ids many rows go to the end of their index, which then has fuller pages.
+        # Sorted by id, many rows are appended to their index, which then has fuller pages.
         cases = sorted(self.cases, key=lambda case: self.ids[case.first - 1]) if alike else self.cases
         return statement, [*charges, self.ids, self.contents, as_json(cases), *parts, *replies]
 
@@ -203,8 +202,11 @@ class Batch:
         claimed: Collection[int] = (),
         unnamed: Collection[int] = (),
     ) -> list[Outcome]:
-        """The outcome of each entry, from the stale accounts, the room of each counter, the accounts that have reached
-        a newer epoch, and the numbers of the replies whose keys were free and of the namings that were not written."""
+        """Return the outcome of each entry.
+
+        `stale` and `behind` are account ids, `rooms` each counter's room, `claimed` the numbers of replies whose keys
+        were free, `unnamed` those of namings that were not written.
+        """
         outcomes = []
         for case in self.numbered:
             if case is None:
@@ -222,7 +224,7 @@ class Batch:
         return outcomes
 
     def read_row(self, row: Sequence[Any]) -> list[Outcome]:
-        """The outcomes from PostgreSQL's row: JSON texts and a number, or the bytes of each."""
+        """Return the outcomes from PostgreSQL's result row, whose values are JSON and a number, as text or bytes."""
         told = (orjson.loads(row[place]) if row[place] else [] for place in (0, 1, 3, 4, 5))
         stale, rooms, claimed, behind, unnamed = told
         outcomes = self.outcomes(stale, dict(rooms), behind, set(claimed), set(unnamed))

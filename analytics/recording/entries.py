@@ -1,4 +1,4 @@
-"""What is recorded of a request: its decisions, and what each claims, costs and keeps."""
+"""The record of a request: its decisions, and what each claims, costs and stores."""
 
 from msgspec import Struct, field
 
@@ -6,23 +6,23 @@ from analytics.recording.naming import Naming
 
 
 class Claim(Struct, frozen=True, gc=False):
-    """One use of a rule's limit: `allowance` per window, this one since `window_start` (Unix seconds)."""
+    """One use of a rule's limit: `allowance` per window, which began at `window_start` (Unix seconds)."""
 
     account: str
     requester: int
     policy: str  # UUID in hex
-    rule: str  # the rule's fingerprint in hex
+    rule: str  # rule fingerprint in hex
     window_start: int
     allowance: int
 
 
 class Case(Struct, eq=False, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What decisions of a request share that differ only in id and item.
+    """The fields shared by decisions of a request that differ only in id and item.
 
-    UUIDs are in hex. `epoch` is the account's when the facts were read. The fields from `number` on are set by the
-    batch in its own copy (analytics.recording.batch).
+    UUIDs are in hex. `epoch` is the account's when the facts were read. The batch sets the fields from `number` on in
+    a copy (analytics.recording.batch).
 
-    Fields with their default are not sent: PostgreSQL would spend as long on a null as on a value.
+    Fields with their default are not sent, because PostgreSQL spends as much time on a null as on a value.
     """
 
     account: str
@@ -37,24 +37,24 @@ class Case(Struct, eq=False, frozen=True, gc=False, kw_only=True, omit_defaults=
     rule_index: int | None = None
     permission: str | None = None
     rate_reset: int | None = None
-    # Where decisions are only observed: why this one would have been denied, empty if it would have been allowed.
+    # In observe mode: why it would have been denied; empty if it would have been allowed.
     observed: str | None = None
-    # By names of accounts.plans.epochs, what it depends on beside items, policy and requester.
+    # Names (accounts.plans.epochs) that it depends on besides items, policy and requester.
     also: list[str] = field(default_factory=list)
 
     number: int = -1  # of the case in its batch
     first: int = 0  # number of its first decision in the batch, from 1
     last: int = 0  # number of its last decision
-    counter: int | None = None  # number of the counter that its decisions claim from
+    counter: int | None = None  # number of the counter that it claims from
     claimed: int = 0  # claims on that counter by earlier cases
-    reply: int | None = None  # number of the reply that is recorded with it
-    naming: int | None = None  # number of the requesters that are recorded with it
+    reply: int | None = None  # number of the reply recorded with it
+    naming: int | None = None  # number of the naming recorded with it
 
 
 class Charge(Struct, frozen=True, gc=False):
-    """What a decision costs, if it is recorded as allowed. Ids are UUIDs in hex; the amount is in millionths.
+    """The price of a decision, if it is recorded as allowed. Ids are UUIDs in hex; the amount is in millionths.
 
-    `license` is None where the access was paid for by itself.
+    `license` is None for a single paid access.
     """
 
     amount: int
@@ -64,9 +64,9 @@ class Charge(Struct, frozen=True, gc=False):
 
 
 class KeyClaim(Struct, eq=False, frozen=True, gc=False):
-    """The Idempotency-Key of a request: `account` is a UUID in hex, `fingerprint` that of the request, in hex too.
+    """A request's Idempotency-Key: `account` is a UUID in hex, `fingerprint` the request's digest in hex.
 
-    The batch sets `number` and `naming` in its own copy: its position, and that of the requesters recorded with it.
+    The batch sets `number`, its position, and `naming`, the requesters recorded with it, in a copy.
     """
 
     account: str
@@ -78,16 +78,16 @@ class KeyClaim(Struct, eq=False, frozen=True, gc=False):
 
 
 class Reply(Struct, eq=False, frozen=True, gc=False):
-    """The sealed reply to a request with an Idempotency-Key, kept with its decisions if the key is free."""
+    """The encrypted reply to a request with an Idempotency-Key, stored with its decisions if the key is free."""
 
     claim: KeyClaim
     sealed: bytes
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """Decisions to be recorded: their ids and items, UUIDs in hex, what they share, and what each claims and costs.
+    """Decisions to record: ids and items as UUIDs in hex, shared fields, claim and charge.
 
-    With a `reply` there is no claim.
+    Entries with a `reply` have no claim.
     """
 
     case: Case

@@ -1,7 +1,7 @@
-"""Requesters that a record writes: those that are new, and those that have been given another name.
+"""Requesters written together with decisions: new ones, and those with a new name.
 
-They are written in the transaction of the decisions, which are stored only if their requesters are theirs: a crash
-leaves both or neither. Where somebody else has just created a requester, or writes to the account at this moment
+They share the decisions' transaction, and the decisions are stored only if the requesters are theirs: a crash leaves
+both or neither. If another request has just created a requester, or a write holds the account
 (accounts.plans.epochs.hold), the request is decided again.
 """
 
@@ -12,7 +12,7 @@ from accounts.plans.epochs import HELD
 
 
 class Named(Struct, gc=False):
-    """A requester's number, the caller's own id of him, and the name that he was given, if any."""
+    """A requester's number, its id in the API, and its new name, if any."""
 
     requester: int
     requester_id: str
@@ -20,9 +20,9 @@ class Named(Struct, gc=False):
 
 
 class Naming(Struct, eq=False, frozen=True, gc=False):
-    """The requesters that a request is the first to name so.
+    """The requesters that a request creates or renames.
 
-    `account` is a UUID in hex. The batch sets `number`, the position in the batch, in its own copy.
+    `account` is a UUID in hex. The batch sets `number`, its position, in a copy.
     """
 
     account: str
@@ -37,12 +37,11 @@ NAME = """
   ON CONFLICT (account_id, requester_id) DO UPDATE SET name = coalesce(excluded.name, known.name)
   WHERE known.id = excluded.id
   RETURNING id"""
-# Of several requests of a batch that name somebody new, the first creates him; of several names the last stays.
+# If several requests of a batch name the same new requester, the first creates it; the last name wins.
 IN_ORDER = """SELECT DISTINCT ON (account, requester_id) requester, account, requester_id, name, created
   FROM naming WHERE account IN (SELECT id FROM unheld)
   ORDER BY account, requester_id, requester, number DESC"""
-# `unnamed` are the namings of which nothing may be stored. All requesters come before the counters and keys, of which
-# those of a naming depend on it.
+# Nothing may be stored for the namings in `unnamed`. Requesters come before counters and keys, which depend on them.
 NAMINGS = f"""
 , naming AS MATERIALIZED (
   SELECT number, account, requester, requester_id, name, created
@@ -61,7 +60,7 @@ IS_NAMED = "AND (naming IS NULL OR naming NOT IN (SELECT number FROM unnamed))"
 
 
 def name_on_sqlite(cursor: CursorWrapper, naming: Naming, created: str) -> bool:
-    """Writes them; False if somebody else has created one of them. `created` is as Django writes a time."""
+    """Write the requesters. Returns False if another request created one of them. `created` is in Django's format."""
     statement = NAME.format(source="VALUES (%s, %s, %s, %s, %s)")
     account = bytes.fromhex(naming.account)
     return all(

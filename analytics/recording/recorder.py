@@ -1,9 +1,8 @@
-"""Recording decisions: events, counts of rule limits, charges and what usage figures need, in one transaction.
+"""Recording decisions: events, rate limits of rules, charges and pending usage, in one transaction.
 
-`record` writes any number of decisions, of any accounts, in one statement on PostgreSQL: that the facts they were made
-on still hold is checked, rule limits are counted, events and charges stored and noted for the rollups (added to
-them later, analytics.rollups.roll_up) at the same moment.
-The answer to a decision leaves after that has committed.
+`record` writes any number of decisions of any accounts, on PostgreSQL in one statement. It verifies that the facts
+still hold, counts rate limits, and stores events, charges and pending rows, which are rolled up later
+(analytics.rollups.roll_up). The reply to a decision is sent after the commit.
 """
 
 from collections.abc import Sequence
@@ -18,11 +17,13 @@ from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.telemetry.tracing import traced
 
-TOO_MUCH = (IntegrityError, OverflowError)  # for a total of SQLite's, which has 64 bits
+TOO_MUCH = (IntegrityError, OverflowError)  # a total overflows SQLite's 64 bits
 
 
 def record(entries: Sequence[Entry]) -> list[Outcome]:
-    """Writes the decisions on Django's connection: in the caller's transaction, or on PostgreSQL in one of its own."""
+    """Write the decisions on Django's connection: in the caller's transaction, or on PostgreSQL possibly in one of its
+    own.
+    """
     if not entries:
         return []
     batch = Batch(entries)
@@ -35,7 +36,7 @@ def record(entries: Sequence[Entry]) -> list[Outcome]:
 def commit(entries: Sequence[Entry]) -> list[Outcome]:
     """Write the decisions in one transaction, or in one per account if a total would overflow.
 
-    Nothing is written for an account whose total overflows: its outcomes are stale, so its checks are retried and fail
+    Nothing is written for an account with an overflow: its outcomes are RETRY, so its checks are retried and fail
     without affecting other accounts.
     """
     try:
@@ -59,7 +60,7 @@ def record_together(entries: Sequence[Entry]) -> list[Outcome]:
 
 @traced("INSERT decisions", system="postgresql")
 def run_prepared(statement: str, parameters: Sequence[Parameter]) -> tuple[object, ...]:
-    """Run a statement prepared once per connection and return its row."""
+    """Run a statement, prepared once per connection, and return its row."""
     with prepared_cursor() as cursor:
         cursor.execute(statement, parameters)
         row: tuple[object, ...] = cursor.fetchone()
@@ -67,14 +68,17 @@ def run_prepared(statement: str, parameters: Sequence[Parameter]) -> tuple[objec
 
 
 class AsyncRecorder:
-    """Records on the event loop, on PostgreSQL: the same statement on connections that no thread is woken for."""
+    """Records on the event loop, on PostgreSQL: the same statement, without threads."""
 
     def __init__(self) -> None:
         self.sessions = Sessions()
 
     @traced("INSERT decisions", system="postgresql")
     async def record(self, entries: Sequence[Entry]) -> list[Outcome]:
-        """Writes the decisions, in one transaction. Raises Django's OperationalError; then nothing is answered."""
+        """Write the decisions in one transaction.
+
+        Raises Django's OperationalError; then no decision may be returned.
+        """
         batch = Batch(entries)
         [row] = await self.sessions.run(*batch.statement())
         return batch.read_row(row)

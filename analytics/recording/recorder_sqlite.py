@@ -1,6 +1,6 @@
-"""Recording on SQLite: the steps of the one statement for PostgreSQL, one by one; and the rollups, at once.
+"""Recording on SQLite: the parts of PostgreSQL's statement one by one, and the rollups at once.
 
-SQLite has one writer at a time, and its statements cost no round trip.
+SQLite has one writer at a time, and its statements cost no round trips.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ COUNT_ON_SQLITE = (
 
 
 def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
-    """Writes the batch in the caller's transaction."""
+    """Write the batch in the caller's transaction."""
     entries = [entry for entry, case in zip(batch.entries, batch.numbered, strict=True) if case is not None]
     epochs = {account: current_epoch(cursor, account) for account in {entry.case.account for entry in entries}}
     missing = [entry for entry in entries if entry.case.epoch != epochs[entry.case.account]]
@@ -61,7 +61,7 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
 
 
 class Stored:
-    """The decision at that place of an entry as it is stored, its ids as bytes."""
+    """One decision of an entry as stored, with ids as bytes."""
 
     def __init__(self, entry: Entry, outcome: Outcome, place: int) -> None:
         case = entry.case
@@ -84,7 +84,7 @@ class Stored:
         return self.entry.charge if self.allowed and self.observed is None else None
 
     def row(self) -> tuple[Parameter, ...]:
-        """The values of EVENT_COLUMNS, and `observed`."""
+        """Return the values of EVENT_COLUMNS, and `observed`."""
         case = self.entry.case
         policy = case.policy and bytes.fromhex(case.policy)
         return (
@@ -95,7 +95,7 @@ class Stored:
 
 
 def as_django_writes(created: str) -> str:
-    """The text of a time, which a list's cursor and filters compare."""
+    """Return a time in Django's text format, which cursors and filters compare."""
     return created.replace("T", " ").removesuffix("Z").removesuffix(".000000")
 
 
@@ -174,7 +174,7 @@ def holds(cursor: CursorWrapper, entry: Entry) -> bool:
 
 
 def count(cursor: CursorWrapper, counter: LimitCounter) -> int:
-    """The counter's room before these claims."""
+    """Count the claims and return the room that the counter had before them."""
     first = min(counter.claimed, counter.allowance)
     key = (counter.requester, bytes.fromhex(counter.policy), bytes.fromhex(counter.rule), counter.window_start)
     row = cursor.execute(COUNT_ON_SQLITE, [*key, first, counter.allowance, counter.claimed, first]).fetchone()

@@ -1,7 +1,6 @@
-"""The SQL of the recorder: counting rules' limits, storing events, charging, noting both for the rollups.
+"""The recorder's SQL: count rate limits, store events and charges, and append pending rows.
 
-On PostgreSQL it is all one statement (`postgresql`); on SQLite, a statement each
-(analytics.recording.recorder_sqlite).
+One statement on PostgreSQL (`postgresql`), several on SQLite (analytics.recording.recorder_sqlite).
 """
 
 from functools import cache
@@ -9,10 +8,10 @@ from typing import NamedTuple
 
 from analytics.recording.naming import IS_NAMED, NAMINGS
 
-MAX_MISSED = 100  # epochs that are looked at; who has missed more reads what has changed first
+MAX_MISSED = 100  # epochs to compare; decisions further behind read the changes first
 RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
 
-# base is what the counter's current window has used so far; excluded holds the new claims.
+# `base` is the current window's count so far; `excluded` holds the new claims.
 BASE = "CASE WHEN excluded.window_start > u.window_start THEN 0 ELSE u.used END"
 COUNT = """
 INSERT INTO analytics_ruleusage AS u
@@ -36,8 +35,8 @@ CLAIMS = """
     least(claimed, allowance)
   FROM counter WHERE account NOT IN (SELECT account FROM stale) {is_named}
   ORDER BY requester, policy, rule"""
-# The accounts of which facts may have changed since the epoch that they were read at: an epoch since then has no row
-# (accounts.plans.epochs), or is of something that a decision was made on.
+# Accounts whose facts may have changed since the decision's epoch: a later epoch has no row (accounts.plans.epochs),
+# or changed something that the decision depends on.
 STALE = f"""
   SELECT DISTINCT account FROM behind
   WHERE missed IS NULL OR missed NOT BETWEEN 1 AND {MAX_MISSED} OR missed > (
@@ -51,7 +50,7 @@ PENDING_ROW = """
   SELECT account_id, date_trunc('hour', created, 'UTC'), array_agg(content_id), array_agg(requester_id),
     array_agg(coalesce(reason, ''))
   FROM stored GROUP BY 1, 2"""
-# One for each case: the items of many decisions that are alike are not taken apart and put together again.
+# One row per case, so that lists of many similar decisions are not split and rebuilt.
 PENDING_ROWS = """
   INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes)
   SELECT account, date_trunc('hour', created, 'UTC'), contents, array_fill(requester, ARRAY[cardinality(ids)]),
@@ -62,7 +61,7 @@ CHARGES = """charge AS MATERIALIZED (
   SELECT * FROM json_to_recordset(%s::json) AS charge (
     "case" int, amount bigint, currency text, license uuid, license_type text)
 ), """
-# Writes the ledger's entries for the allowed decisions of `charge`.
+# Writes ledger entries for the allowed decisions in `charge`.
 CHARGED = f"""
 , charged AS (
   INSERT INTO analytics_ledgerentry ({LEDGER_COLUMNS})
@@ -78,8 +77,8 @@ CHARGED = f"""
   FROM charged GROUP BY 1, 2, 3)"""  # noqa: S608
 
 
-# Claims Idempotency-Keys, with the replies to be kept. One that has a record, or is being claimed at this moment
-# (accounts.retries.idempotency), is left to whoever has it: nobody else's decisions wait for that.
+# Claims Idempotency-Keys and stores their replies. A key that has a record or is being claimed
+# (accounts.retries.idempotency) is skipped, so that no other decision waits for it.
 CLAIMED_KEYS = """
 , reply AS MATERIALIZED (
   SELECT *, (%s::bytea[])[number + 1] AS sealed FROM json_to_recordset(%s::json) AS reply (
@@ -97,7 +96,7 @@ CLAIMED_KEYS = """
 )"""
 
 
-# Counts the claims of rules' limits; `settled` says what became of each counter.
+# Counts the claims on rate limits; `settled` has each counter's result.
 COUNTERS = """, counter AS MATERIALIZED (
   SELECT number, account, requester, policy, decode(rule, 'hex') AS rule, window_start, allowance, claimed, naming
   FROM json_to_recordset(%s::json) AS counter (
@@ -114,7 +113,7 @@ SETTLED = """, counted AS ({counted}
 
 
 class Stored(NamedTuple):
-    """What is stored of a decision, as SQL: by what its limit has left, or as it was made."""
+    """SQL expressions for a decision's stored columns, with or without rate limits."""
 
     counted: str = ""
     allowed: str = "allowed"
@@ -136,17 +135,18 @@ AS_COUNTED = Stored(
 
 @cache
 def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool, alike: bool) -> str:
-    """The statement for a batch that charges or does not, that counts for rules' limits or does not, that writes
-    requesters or does not, that keeps replies for Idempotency-Keys or does not, and of which most decisions are alike
-    and count for nothing, or are not: each part that is left out saves PostgreSQL a tenth of a check or more.
+    """Return the statement for a batch with or without charges, rate limits, requesters and replies.
 
-    What it returns: the stale accounts, what became of the counters, the number of decisions stored, the replies kept,
-    the accounts that have reached a newer epoch, stale or not, and the namings that were not written. Its parameters:
-    a JSON array of the charges, the decisions' ids and items as arrays, JSON arrays of the cases, the counters and the
-    namings, and the sealed replies as an array and a JSON array of their claims, of what there is. What claims a key
-    must claim of no counter: it may not be stored.
-    `entry` is no table of its own unless charges need it too: that is a tenth of the cost of a decision.
-    Rows are written in one order everywhere, so that transactions that meet wait for each other in turn.
+    `alike`: most decisions are similar and have no rate limit. Each omitted part saves PostgreSQL a tenth of a check
+    or more.
+
+    Returns: stale accounts, counters' results, number of stored decisions, stored replies, accounts with a newer
+    epoch, and namings that were not written. Parameters, as far as used: charges (JSON), decision ids and items
+    (arrays), cases, counters and namings (JSON), encrypted replies (array) and their claims (JSON). A case with a
+    reply must not claim a counter, because it may not be stored.
+
+    `entry` is only materialised if charges use it too, which saves a tenth of a decision's cost. All writers insert
+    rows in the same order, so that they do not deadlock.
     """
     is_named = IS_NAMED if naming else ""
     claims, claimed_keys = CLAIMS.format(is_named=is_named), CLAIMED_KEYS.format(is_named=is_named)

@@ -1,1 +1,1 @@
-"""The revenue report: the ledger added up, in any currency."""
+"""The revenue report: the ledger's totals in any currency."""

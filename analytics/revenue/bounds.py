@@ -1,9 +1,9 @@
-"""Candidates for the top earners of a long time on PostgreSQL, found without its days: the rest need not be added up.
+"""Candidates for the top earners of a long span on PostgreSQL, found without reading single days.
 
-A row per item (or requester), currency, sign and year, with running totals by month, bounds what was earned: amounts
-of the whole months at the least rate of the time from below, amounts of all months that it touches at the greatest
-rate from above; the other way round for what was given back. Ten keys that surely earned something set the bar, and
-whoever cannot reach it is out. All sums are exact, and so is the list that is then added up by day.
+Each item or requester has one row per currency, sign and year with running monthly totals. They bound the earnings:
+from below, whole months at the lowest exchange rate of the span; from above, all months it touches at the highest
+rate; for refunds the other way round. The ten keys with the highest guaranteed earnings set the bar, and keys that
+cannot reach it are excluded. All sums are exact, and so is the list that is then added up by day.
 """
 
 from collections.abc import Sequence
@@ -15,21 +15,21 @@ from analytics.revenue.spans import Span, Weights, rounded
 from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import Parameter, adapted, owned
 
-# Below, adding up all days takes no longer than reading a row of each year.
+# For shorter spans, adding up all days is as fast as reading the yearly rows.
 LONG = timedelta(days=150)
-# Short numbers multiply faster; rounded outwards they still bound.
+# Short numbers multiply faster; rounded outwards they are still bounds.
 DOWN, UP = Context(prec=6, rounding=ROUND_FLOOR), Context(prec=6, rounding=ROUND_CEILING)
 
 
 def candidates(
     name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int
 ) -> tuple[str, list[Parameter]]:
-    """A WITH clause and its parameters: its `candidates` has the keys of all that may be top earners.
+    """Return a WITH clause whose `candidates` has the keys of all possible top earners, and its parameters.
 
-    Those are the `count` that earned most, equals included.
+    Top earners are the `count` highest, including ties.
 
-    Keys that set the bar have a bound above 0, so that each has entries in the span: one that has them only elsewhere
-    in the months at its edges would take the place of another that is in the list, with a loss.
+    Only keys with a guaranteed amount above 0 set the bar, so each has entries in the span. A key with entries only
+    elsewhere in the months at its edges could otherwise displace one with a loss.
     """
     bounds, parameters = bounds_of(name, accounts, span, weights)
     foremost = f"ARRAY(SELECT key FROM ceiling ORDER BY highest DESC LIMIT {count:d})"  # noqa: S608
@@ -41,7 +41,7 @@ def candidates(
 
 
 def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) -> tuple[str, list[Parameter]]:
-    """SQL for each key's earnings in millionths of the report's currency: `lowest` and `highest`."""
+    """Return SQL for each key's earnings in millionths of the report's currency, as `lowest` and `highest`."""
     condition, owners = owned(accounts)
     first, last = span.start.date(), (span.end - timedelta.resolution).date()
     day = "(hour AT TIME ZONE 'UTC')::date"
@@ -63,7 +63,7 @@ def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) 
 
 
 def whole_months(span: Span) -> tuple[date, date]:
-    """The first and the last day of the whole months in the span; a long span has at least one."""
+    """Return the first and last day of the whole months in the span; a long span has at least one."""
     begin, end = span.days
     if begin.day > 1:
         begin = (begin.replace(day=1) + timedelta(days=31)).replace(day=1)
@@ -71,7 +71,7 @@ def whole_months(span: Span) -> tuple[date, date]:
 
 
 def total(first: date, last: date) -> str:
-    """SQL for a row's total of the months from `first` to `last`, inclusive."""
+    """Return SQL for a row's total over the months from `first` to `last`, inclusive."""
     until = f"CASE year WHEN {last.year} THEN {MONTHS[last.month - 1]} ELSE {MONTHS[-1]} END"
     before = f"CASE year WHEN {first.year} THEN {MONTHS[first.month - 2]} ELSE 0 END" if first.month > 1 else "0"
     return f"CASE WHEN year BETWEEN {first.year} AND {last.year} THEN {until} - {before} ELSE 0 END"

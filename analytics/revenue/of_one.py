@@ -1,4 +1,4 @@
-"""What one item or one requester earned in a stretch of days, by currency. Nothing is converted."""
+"""The unconverted daily revenue of one item or requester, by currency."""
 
 from datetime import date, timedelta
 from decimal import Decimal
@@ -15,9 +15,9 @@ from kit.values.amounts import from_millionths
 
 
 def revenue_of_one(one: One, account_id: str, key: Key, first: date, after: date) -> dict[str, Decimal]:
-    """The sums from the day `first` to the one before `after`; without currencies of which nothing was booked.
+    """Return the sums by currency from day `first` to the day before `after`; currencies without entries are absent.
 
-    The rollup's index begins with day and currency: with all of them named, each row is found by it.
+    Naming every day and currency lets the rollup's index find each row.
     """
     days = [first + timedelta(number) for number in range((after - first).days)]
     ours = TierRevenue.objects.filter(account_id=account_id, day__gte=first, day__lt=after)

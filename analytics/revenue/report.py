@@ -1,6 +1,6 @@
-"""Revenue figures (docs/reference/reports.md): exact, and as current as the last entry.
+"""Revenue figures (docs/reference/reports.md): exact and up to date.
 
-Every entry is converted at the rate of its own day. Nothing is rounded here: figures are rounded where they are shown.
+Every entry is converted at the rate of its own day. Rounding happens only where figures are shown.
 """
 
 from collections import defaultdict
@@ -18,20 +18,20 @@ from analytics.revenue.sums import Key, Sum, names, sums_by_tier, top_earners
 from analytics.windows import DAY, Window, midnight
 
 TOP = 10
-NO_TIER = "other"  # what byLicenseType calls entries without a licence type,
-BLANK_TIER = ""  # and where a licence type is called that, as none can be called
+NO_TIER = "other"  # the key in byLicenseType for entries without a licence type
+BLANK_TIER = ""  # the key instead if a licence type is named "other"; no licence type can be blank
 DAYS_OF_A_MONTH = 30
 
 
 @dataclass(frozen=True)
 class Booked:
-    """What was booked in a window, and in the one of equal length just before; nothing is converted."""
+    """The unconverted revenue of a window and of the preceding one of equal length."""
 
     sums: list[Sum]
     former: list[Sum]
 
     def by_currency(self) -> dict[str, tuple[Decimal, Decimal]]:
-        """The totals of both by currency, in the order of their codes."""
+        """Return both totals by currency, sorted by code."""
         of = {
             code: (Decimal(0), Decimal(0)) for code in sorted({code for _, _, code, _ in [*self.sums, *self.former]})
         }
@@ -44,7 +44,7 @@ class Booked:
 
 @dataclass(frozen=True)
 class Earner:
-    """An item with its title, or a requester (by the caller's own id) with a name; `key` is its row's."""
+    """An item with its title, or a requester (id in the API) with its name; `key` is the database key."""
 
     key: Key
     id: str
@@ -54,15 +54,15 @@ class Earner:
 
 @dataclass(frozen=True)
 class RevenueReport:
-    """Amounts are in `currency`, not rounded."""
+    """A revenue report; amounts are in `currency`, not rounded."""
 
     currency: str
     total: Decimal
-    before: Decimal  # the total of the window of equal length just before
+    before: Decimal  # total of the preceding window of equal length
     projected_monthly: Decimal
-    series: list[tuple[datetime, Decimal]]  # by the beginning of each bucket
-    by_day: Mapping[date, Decimal]  # without days of no entries
-    by_license_type: dict[str, Decimal]  # the largest first
+    series: list[tuple[datetime, Decimal]]  # by start of the bucket
+    by_day: Mapping[date, Decimal]  # without empty days
+    by_license_type: dict[str, Decimal]  # largest first
     by_requester: list[Earner]
     by_content: list[Earner]
 
@@ -72,7 +72,7 @@ class RevenueReport:
 
 
 def change_percent(total: Decimal, before: Decimal) -> Decimal | None:
-    """The change from `before` to `total` in percent; None if `before` was 0."""
+    """Return the change in percent, or None if `before` is 0."""
     if not before:
         return None
     change = PRECISION.subtract(total, before)
@@ -80,7 +80,7 @@ def change_percent(total: Decimal, before: Decimal) -> Decimal | None:
 
 
 def first_entry(accounts: Sequence[str]) -> datetime | None:
-    """When these accounts' first entry occurred."""
+    """Return when the accounts' first entry occurred."""
     earliest: datetime | None = LedgerEntry.objects.filter(account_id__in=accounts).aggregate(
         first=Min("occurred_at")
     )["first"]
@@ -92,7 +92,7 @@ def booked(accounts: Sequence[str], window: Window) -> Booked:
     if window.start != midnight(window.start):
         span, before = Span(window.start, window.end), Span(earliest, window.start)
         return Booked(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
-    sums = sums_by_tier(accounts, Span(earliest, window.end))  # of days, which are in either
+    sums = sums_by_tier(accounts, Span(earliest, window.end))  # sums of both windows by day
     first = window.start.date()
     return Booked([one for one in sums if one[1] >= first], [one for one in sums if one[1] < first])
 
@@ -100,9 +100,9 @@ def booked(accounts: Sequence[str], window: Window) -> Booked:
 def revenue_report(
     accounts: Sequence[str], window: Window, currency: str, now: datetime, of: Booked | None = None
 ) -> RevenueReport:
-    """The report on the ledgers of these accounts (ids, at least one). Raises InvalidRequest if a rate is missing.
+    """Build the report on these accounts (ids, at least one). Raises InvalidRequest if a rate is missing.
 
-    `of` is what `booked` has found of them. All figures come from one snapshot except the two top lists, which may
+    `of` is the result of `booked`, if known. All figures come from one snapshot except the two top lists, which may
     include entries added a moment later.
     """
     span = Span(window.start, window.end)
@@ -145,7 +145,7 @@ def add(amounts: Iterable[Decimal]) -> Decimal:
 
 
 def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
-    """The rates needed to convert the sums; empty if all are in the report's currency."""
+    """Return the rates needed to convert the sums; empty if none is needed."""
     foreign = {(day, code) for _, day, code, _ in sums if code != currency}
     if not foreign:
         return Rates([])
@@ -161,7 +161,7 @@ def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, curren
 
 
 def projected(total: Decimal, window: Window, now: datetime) -> Decimal:
-    """Total ÷ elapsed days × 30. Today counts as a whole day; 0 for a window that has yet to begin."""
+    """Return total ÷ elapsed days × 30. Today counts as a whole day; 0 if the window has not begun."""
     elapsed = min(window.end, midnight(now) + DAY) - window.start
     if elapsed <= timedelta(0):
         return Decimal(0)

@@ -1,4 +1,4 @@
-"""The revenue report on the wire."""
+"""The revenue report in the API."""
 
 from decimal import Decimal
 
@@ -46,7 +46,7 @@ class PayingRequester(serializers.Serializer):
 
 
 class RevenueReportSerializer(serializers.Serializer):
-    """Amounts are in the summary's currency, each rounded by itself (half to even) to its minor unit."""
+    """Amounts are in the summary's currency, each rounded separately (half to even) to its minor unit."""
 
     summary = RevenueSummary()
     timeSeries = RevenueBucket(many=True, help_text="All buckets of the window, oldest first; those with nothing too.")

@@ -1,4 +1,4 @@
-"""Spans of time to sum revenue over, and the exchange rates of their days."""
+"""Time spans for revenue, and the exchange rates of their days."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from decimal import Decimal
 from analytics.rates.conversion import PRECISION
 from analytics.windows import DAY, midnight
 
-Group = tuple[date, str]  # a day and a currency
-Weights = Mapping[Group, Decimal]  # what an amount of that currency was worth that day, in the report's currency
+Group = tuple[date, str]  # day and currency
+Weights = Mapping[Group, Decimal]  # value of one unit in the report's currency, by day and currency
 
 WEIGHT_PLACES = 40
 
@@ -20,14 +20,14 @@ def rounded(weight: Decimal) -> Decimal:
 
 @dataclass(frozen=True)
 class Span:
-    """From `start` to just before `end`."""
+    """From `start` (included) to `end` (excluded)."""
 
     start: datetime
     end: datetime
 
     @property
     def days(self) -> tuple[date, date]:
-        """The half-open range of whole days in the span, (first, day after the last); both equal if there is none."""
+        """Return the half-open range of whole days: first day, day after the last. Both are equal if there is none."""
         first = midnight(self.start)
         if first < self.start:
             first += DAY
@@ -35,7 +35,7 @@ class Span:
 
     @property
     def parts(self) -> list[tuple[datetime, datetime]]:
-        """The partial days at the edges of the span."""
+        """Return the partial days at the edges."""
         first, last = midnight(self.start), midnight(self.end)
         if first == last:
             return [(self.start, self.end)] if self.start < self.end else []

@@ -1,9 +1,9 @@
-"""Sums of the ledger over a span of time: whole UTC days from the rollups, parts of days from the entries.
+"""Revenue sums over a span: whole UTC days from rollups, partial days from entries.
 
-Sums are by day and currency, since exchange rates are. A rollup of a year has a row per day, currency and item (or
-requester). PostgreSQL adds them up itself, each times the rate of its day, and returns only the top ten. Over a long
-span analytics.revenue.bounds rules out most items by a few rows of each, and only the others are added up. SQLite has
-no exact decimals, so its rows go through Python as whole numbers. Either does about a million a second.
+Sums are by day and currency, because exchange rates are. A year's rollup has a row per day, currency and item (or
+requester). PostgreSQL multiplies and adds them and returns only the top ten; over long spans analytics.revenue.bounds
+first excludes most items. SQLite lacks exact decimals, so Python adds up whole numbers. Both process about a million
+rows a second.
 """
 
 import heapq
@@ -29,17 +29,17 @@ from kit.values.amounts import from_millionths
 
 Sum = tuple[str, date, str, Decimal]  # licence type, day, currency, amount
 
-StoredKey = ids.RawId | int  # of an item or requester, as a database returns it
-Key = str | int  # an item's id, a requester's number
+StoredKey = ids.RawId | int  # key of an item or requester, as returned by the database
+Key = str | int  # an item's id or a requester's number
 
 ROLLUPS: dict[str, type[Model]] = {"content": ContentRevenue, "requester": RequesterRevenue}
-SUM_PLACES = WEIGHT_PLACES // 2  # which leaves no trace of the weights' own rounding
+SUM_PLACES = WEIGHT_PLACES // 2  # hides the rounding of the weights
 
 
 def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[Parameter]]:
-    """SQL for the rows of a rollup, of what is pending, and of entries at the edges.
+    """Return SQL for a rollup's rows, pending rows and entries at the edges, and its parameters.
 
-    Each is key, day, currency and amount in millionths.
+    Columns: key, day, currency, amount in millionths.
     """
     key = REVENUE_KEYS[name]
     condition, owners = owned(accounts)
@@ -66,7 +66,7 @@ def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[P
 
 
 def sums_by_tier(accounts: Sequence[str], span: Span) -> list[Sum]:
-    """Of all entries, each counted once; the licence type is `""` where there is none."""
+    """Return the sums of all entries, each counted once; the licence type is `""` for entries without one."""
     rows, parameters = rows_of("tier", accounts, span)
     grouped = f"SELECT coalesce(key, ''), day, currency, sum(amount) FROM ({rows}) AS entry GROUP BY 1, 2, 3"  # noqa: S608
     with connection.cursor() as cursor:
@@ -81,9 +81,9 @@ def as_date(day: date | str) -> date:
 def top_earners(
     name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
 ) -> dict[Key, Decimal]:
-    """The top `count` items (`name` is `content`) or requesters with what they earned, in `currency`; equals by id.
+    """Return the `count` top earners and their revenue in `currency`, ties by id. `name` is content or requester.
 
-    Entries that came since the weights were found may be left out, but are never added unconverted.
+    Entries that are newer than the weights may be left out, but are never added unconverted.
     """
     if not weights:
         return {}
@@ -97,7 +97,7 @@ def top_earners(
     return {key: amount.scaleb(-6, PRECISION).quantize(step, context=PRECISION) for key, amount in earned.items()}
 
 
-# By the id that the API shows.
+# By the id in the API.
 IN_ORDER = {
     "content": "key",
     "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"',
@@ -107,8 +107,8 @@ IN_ORDER = {
 def top_on_postgresql(
     cursor: CursorWrapper, name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
 ) -> dict[Key, Decimal]:
-    """In millionths."""
-    worth, rates = "amount", "WHERE currency = %s"  # others may have come since
+    """Return the top earners in millionths."""
+    worth, rates = "amount", "WHERE currency = %s"  # entries in other currencies may be newer
     values: list[Parameter] = [currency]
     if {code for _, code in weights} != {currency}:
         worth = "amount * weight"
@@ -120,7 +120,7 @@ def top_on_postgresql(
     clause, condition = "", "key IS NOT NULL"
     if span.end - span.start >= LONG:
         clause, of_candidates = candidates(name, accounts, span, weights, count)
-        # OFFSET 0 makes it the first join: the planner cannot know how few they are.
+        # OFFSET 0 forces this to be the first join; the planner cannot know how few keys it has.
         condition, parameters = "key IN (SELECT key FROM candidates) OFFSET 0", [*of_candidates, *parameters]
     cursor.execute(
         f"""{clause}
@@ -136,16 +136,16 @@ def top_on_postgresql(
 
 
 def top_on_sqlite(cursor: CursorWrapper, name: str, weights: Weights, count: int) -> dict[Key, Decimal]:
-    """In millionths."""
+    """Return the top earners in millionths."""
     whole: dict[tuple[date | str, str], int] = {}
     for (day, code), weight in weights.items():
-        # Days come as dates or, out of a UNION, as texts.
+        # Days are dates or, from a UNION, strings.
         whole[day, code] = whole[str(day), code] = int(rounded(weight).scaleb(WEIGHT_PLACES, PRECISION))
     earned: defaultdict[StoredKey | None, int] = defaultdict(int)
     while rows := cursor.fetchmany(10_000):
         for key, day, currency, amount in rows:
             earned[key] += amount * whole.get((day, currency), 0)
-    earned.pop(None, None)  # what no item or requester earned
+    earned.pop(None, None)  # revenue without an item or requester
     worst = min(heapq.nlargest(count, earned.values()), default=0)
     ahead = {loaded(name, key): sum_ for key, sum_ in earned.items() if key is not None and sum_ >= worst}
     shown = names(name, list(ahead)) if len(ahead) > count else dict.fromkeys(ahead, ("", None))
@@ -154,14 +154,14 @@ def top_on_sqlite(cursor: CursorWrapper, name: str, weights: Weights, count: int
 
 
 def loaded(name: str, key: StoredKey) -> Key:
-    """A key as the model represents it."""
+    """Return a key as the model represents it."""
     if isinstance(key, int):
         return key
     return ids.encode(ids.prefix_of(referred(ROLLUPS[name], name)), ids.raw_bytes(key))
 
 
 def names(name: str, keys: Sequence[Key]) -> dict[Key, tuple[str, str | None]]:
-    """The API's id, and the item's title or requester's name, by key."""
+    """Return the id in the API and the title or name, by key."""
     if not keys:
         return {}
     columns = ("pk", "title") if name == "content" else ("requester_id", "name")

@@ -1,1 +1,1 @@
-"""The totals that reports read: kept current, rebuilt, compared with the events."""
+"""The totals that reports read: updating, rebuilding and verifying them."""

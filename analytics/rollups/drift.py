@@ -1,8 +1,8 @@
-"""Where rollups differ from what they add up: a SELECT for each rollup and stretch of time.
+"""Differences between rollups and their sources: a SELECT per rollup and period.
 
-Each reads events (or the ledger), what of them is pending, and the rollup in one statement, and so at one
-moment. As all are written in one transaction, the difference stays true whatever is recorded or rolled up meanwhile:
-it can be added later, without a lock.
+Each statement reads events (or the ledger), pending rows and the rollup in one snapshot. Because they are all written
+in one transaction, a difference stays valid during concurrent recording and rolling up, and can be added later without
+a lock.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from analytics.windows import bucket_after
 
 @dataclass(frozen=True)
 class Difference:
-    """`select` gives a row for each key that differs, with what is to be added to each of `values`."""
+    """`select` returns a row per differing key, with the amount to add to each of `values`."""
 
-    rollup: str  # the table
+    rollup: str  # table name
     keys: tuple[str, ...]
     values: tuple[str, ...]
-    constants: dict[str, int]  # further columns of the key
+    constants: dict[str, int]  # further key columns with fixed values
     select: str
     parameters: Sequence[Parameter]
 
@@ -38,7 +38,7 @@ PENDING_ENTRIES = f"""SELECT hour, currency, license_type, content_id, requester
 
 
 class Dialect:
-    """SQL fragments of a database: parts of a timestamp, and the events and entries that rollups are computed from."""
+    """SQL fragments of a database: parts of a timestamp, and the sources of the rollups."""
 
     def __init__(self, vendor: str) -> None:
         if vendor == "postgresql":
@@ -59,7 +59,9 @@ class Dialect:
 
 
 def differing(keys: Sequence[str], values: Sequence[str], recorded: str, kept: str) -> str:
-    """SQL for the keys whose sums over both SELECTs are not zero; `kept` selects the rollup's values negated."""
+    """Return SQL for the keys whose sums over both SELECTs are not zero; `kept` selects the rollup's values
+    negated.
+    """
     names = ", ".join(keys)
     sums = ", ".join(f"sum({value}) AS {value}" for value in values)
     differ = " OR ".join(f"sum({value}) <> 0" for value in values)
@@ -79,7 +81,7 @@ def hourly(account: Parameter, month: datetime, dialect: Dialect) -> Difference:
 
 
 def running_sums(columns: Sequence[str]) -> str:
-    """SQL for running totals over rows with `part` (of the period) and count `n`."""
+    """Return SQL for running totals over rows with `part` (of the period) and count `n`."""
     return ", ".join(f"sum(CASE WHEN part <= {part} THEN n ELSE 0 END) AS {of}" for part, of in enumerate(columns, 1))
 
 
@@ -97,7 +99,10 @@ def monthly(one: str, account: Parameter, month: datetime, dialect: Dialect) -> 
 
 
 def yearly(one: str, account: Parameter, year: int, horizon: datetime | None, dialect: Dialect) -> Difference:
-    """For a year with purged events: only the remaining months, and `allowed` only for keys without a row."""
+    """Return the differences of a year.
+
+    After a purge, only in its remaining months, and in `allowed` only for new keys.
+    """
     begin, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
     cut = horizon is not None and horizon > begin
     first = horizon.month if cut and horizon else 1
@@ -105,7 +110,7 @@ def yearly(one: str, account: Parameter, year: int, horizon: datetime | None, di
       {running_sums(MONTHS)}, 0 AS has_row FROM (
         SELECT {one}_id, {dialect.month.format("created")} AS part, reason IS NULL AS allowed, sum(n) AS n
         FROM ({dialect.events}) events GROUP BY 1, 2, 3) months GROUP BY 1"""  # noqa: S608
-    # Of purged months the row's own total stands, and the others are counted from there.
+    # A purged month keeps the row's own total, from which later months are counted.
     base = f" + {MONTHS[first - 2]}" if first > 1 else ""
     months = ", ".join("0" if number < first else f"-{month}{base}" for number, month in enumerate(MONTHS, 1))
     kept = f"""SELECT {one}_id, {"0" if cut else "-allowed"}, {months}, 1
@@ -122,7 +127,7 @@ def yearly(one: str, account: Parameter, year: int, horizon: datetime | None, di
 
 
 def revenue(one: str, account: Parameter, month: datetime, dialect: Dialect) -> Difference:
-    """`one` is tier, requester or content."""
+    """Return the differences of a month; `one` is tier, requester or content."""
     key, value = (("license_type",), "coalesce(license_type, '')") if one == "tier" else ((f"{one}_id",), f"{one}_id")
     keys = ("day", "currency", *key)
     period = (account, month, bucket_after(month, "month"))
@@ -138,7 +143,7 @@ def revenue(one: str, account: Parameter, month: datetime, dialect: Dialect) -> 
 
 
 def revenue_year(one: str, account: Parameter, year: int, dialect: Dialect) -> Difference:
-    """`one` is requester or content. PostgreSQL only."""
+    """Return the differences of a year; `one` is requester or content. PostgreSQL only."""
     keys = (f"{one}_id", "currency", "refund")
     named = ", ".join(keys)
     entries = f"""SELECT *, amount < 0 AS refund FROM ({ENTRIES}) entries

@@ -1,8 +1,7 @@
-"""Recomputing the rollups from the events and the ledger, beside a service that goes on recording.
+"""Recomputes the rollups from events and ledger while the service is recording.
 
-What differs is found in one statement (analytics.rollups.drift) and added in short transactions, to rows in the order
-in which the recorder gets to them. An interrupted rebuild leaves no row worse than it was; run again, it does the
-rest.
+One statement finds the differences (analytics.rollups.drift); short transactions add them, locking rows in the
+recorder's order. An interrupted rebuild leaves no row worse than before, and can be repeated.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,14 +20,14 @@ from analytics.rollups.drift import Dialect, Difference
 from analytics.rollups.upserts import adapted, month_number, prepared
 from analytics.windows import YEARS, bucket_after, floor
 
-CHUNK = 1_000  # rows that a transaction holds
+CHUNK = 1_000  # rows per transaction
 TABLE = "analytics_difference"
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Step:
-    """A rollup of an account in a month or a year, and how many of its rows differed."""
+    """An account's rollup in a month or year, and its number of differing rows."""
 
     account: str
     period: str  # 2026 or 2026-03
@@ -43,10 +42,10 @@ def rebuild(
     apply: bool = True,
     show: Callable[[Step], object] | None = None,
 ) -> list[Step]:
-    """Correct the accounts' rollups from the month of `since` on; return the steps in which rows differed.
+    """Correct the accounts' rollups from the month of `since` on; return the steps with differences.
 
-    Without `apply` nothing is written. `show` is called after each step. Months with purged events keep their figures.
-    Raises ValidationError if a rebuild or a purge is running.
+    `apply=False` only compares. `show` is called after each step. Months with purged events keep their figures. Raises
+    ValidationError if a rebuild or purge is running.
     """
     differing = []
     with alone():
@@ -86,10 +85,10 @@ def steps(account: str, since: datetime | None, purged: datetime | None) -> Iter
 
 
 def months(account: str, since: datetime | None) -> Iterator[datetime]:
-    """The months from that of `since` on of which there are events, entries or figures, oldest first.
+    """Yield the months with events, entries or figures, oldest first, from that of `since` on.
 
-    Empty months are skipped: a licence may begin centuries from now. A year that has only totals of years comes by its
-    last month. Months past the years of reports are left out.
+    Skips empty months, because a licence may begin centuries from now, and months beyond the years of reports. A year
+    with only yearly totals is represented by its December.
     """
     of_years = (models.ContentYear, models.RequesterYear, models.ContentRevenueYear, models.RequesterRevenueYear)
     owned = (model._default_manager.filter(account_id=account) for model in of_years)
@@ -102,7 +101,7 @@ def months(account: str, since: datetime | None) -> Iterator[datetime]:
 
 
 def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime | None:
-    """The first month from `begin` (a month) on with anything in it; `years` are those with something, too."""
+    """Return the first month with data from `begin` (a month) on; `years` are those with yearly totals."""
 
     def first(column: str, least: T, *of_models: type[Model]) -> list[T]:
         later = {"account_id": account, f"{column}__gte": least}
@@ -123,7 +122,7 @@ def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime 
 
 
 def settle(difference: Difference, account: str, apply: bool) -> int:
-    """Finds the rows that differ, and corrects them if `apply`; returns how many there are."""
+    """Find the differing rows, correct them if `apply`, and return their number."""
     key = prepared(models.HourlyUsage, "account_id", account)
     with connection.cursor() as cursor:
         try:
@@ -146,7 +145,7 @@ def settle(difference: Difference, account: str, apply: bool) -> int:
 
 
 def addition(difference: Difference) -> str:
-    """Adds the differences of a range of numbers. It commutes with what is recorded at the same time."""
+    """Return SQL that adds a range of differences. It commutes with concurrent recording."""
     key = ["account_id", *difference.keys, *difference.constants]
     names = ", ".join([*key, *difference.values])
     values = ", ".join([*difference.keys, *map(str, difference.constants.values()), *difference.values])

@@ -1,9 +1,8 @@
-"""Moving pending rows (analytics.models.pending) into the rollups, on PostgreSQL only.
+"""Moves pending rows (analytics.models.pending) into the rollups; PostgreSQL only.
 
-A row is deleted in the transaction that adds it to the rollups: a reader of both in one statement sees it once, and an
-interrupted roll-up changes nothing and is repeated by the next. So its commit does not wait for the disk.
-
-Most of the work is updates spread over the rollups, so their pages keep room for new row versions (migration 0011).
+Rows are deleted in the transaction that adds them: a reader of both in one statement counts them once, and an
+interrupted roll-up has no effect, so its commit need not wait for the disk. Most of the work is scattered updates, so
+the rollups' pages reserve room for new row versions (migration 0011).
 """
 
 from collections.abc import Iterator
@@ -24,23 +23,23 @@ from analytics.rollups.upserts import (
     yearly,
 )
 
-LOCK = 7_202_611_042  # any number that nothing else locks
-BATCHES = 4_000  # rows that a transaction takes
-INTERVAL = timedelta(seconds=10)  # many batches ask for the same items: together they cost a fraction
+LOCK = 7_202_611_042  # an arbitrary advisory lock number
+BATCHES = 4_000  # rows per transaction
+INTERVAL = timedelta(seconds=10)  # batches ask for the same items, so rolling up many at once is far cheaper
 
 USAGE_LISTS = "unnest(contents, requesters, outcomes) AS one (content_id, requester_id, outcome)"
 REVENUE_LISTS = """unnest(amounts, license_types, contents, requesters)
   AS one (amount, license_type, content_id, requester_id)"""
-ROWS = "<rows>"  # stands for the pending decisions or charges, one a row, in the steps of a roll-up (see in_order)
-# What readers add to the rollups: a row for each decision or charge.
+ROWS = "<rows>"  # placeholder for the source with one pending decision or charge per row (see in_order)
+# What readers add to the rollups: one row per decision or charge.
 PENDING_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
 PENDING_REVENUE = f"analytics_recentrevenue, {REVENUE_LISTS}"
 
 
 def roll_up(age: timedelta = timedelta(0)) -> int:
-    """Roll up all pending rows once the oldest is of that age; return their number.
+    """Roll up all pending rows if the oldest is at least `age` old; return their number.
 
-    0 while another process is rolling up.
+    Returns 0 while another process is rolling up.
     """
     if connection.vendor != "postgresql":
         return 0
@@ -77,7 +76,7 @@ SETTINGS = "SELECT set_config('synchronous_commit', 'off', true), set_config('ji
 
 
 def usage(day: date) -> str:
-    """The statement for decisions of that UTC day: each rollup then has one column to add to."""
+    """Return the statement for decisions of a UTC day, so that each rollup updates the same columns."""
     where = "WHERE hour >= %s::timestamp AT TIME ZONE 'UTC' AND hour < (%s::date + 1)::timestamp AT TIME ZONE 'UTC'"
     hours = f"SELECT account_id, hour, outcome, count(*) FROM {ROWS} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"  # noqa: S608
     steps = [HOURLY.format(source=hours)]
@@ -106,9 +105,9 @@ def revenue() -> str:
 
 
 def moving(table: str, where: str, selected: str, steps: list[str]) -> str:
-    """A statement that deletes pending rows, runs the steps on their decisions, and returns the number of rows.
+    """Return a statement that deletes pending rows, runs the steps on them, and returns their number.
 
-    Parameters: those of `where`, then the largest number of rows. Each step reads from ROWS.
+    Parameters: those of `where`, then the maximum number of rows. Each step reads from ROWS.
     """
     return f"""
 WITH taken AS (
@@ -118,10 +117,10 @@ SELECT count(*) FROM taken"""  # noqa: S608 - made of constants
 
 
 def in_order(steps: list[str]) -> Iterator[str]:
-    """The steps as parts of a WITH that lock their rows one step after the other.
+    """Yield the steps as parts of a WITH that lock their rows in order.
 
-    PostgreSQL runs data-modifying parts of a WITH in an unpredictable order, unless one reads what another returns. So
-    each step counts the rows of the step before, which completes that step, before it reads a row of its own.
+    PostgreSQL runs data-modifying parts of a WITH in any order, unless one reads another's result. So each step first
+    counts the rows returned by the one before.
     """
     rows = "one"
     for number, step in enumerate(steps):

@@ -1,6 +1,6 @@
-"""The SQL that adds to the rollups: an upsert for each, from whatever rows `source` brings.
+"""The SQL that adds to the rollups: an upsert for each, fed by `source`.
 
-A source brings each key once, and in the key's order: writers that meet then wait for each other in turn.
+A source has each key once, in key order, so that concurrent writers do not deadlock.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from django.db.models import Field, ForeignKey, Model
 from analytics.models.usage import DAYS, MONTHS, HourlyUsage
 
 Count = TypeVar("Count")
-# A value of an SQL statement, as the databases' drivers take it.
+# A value of an SQL statement, as database drivers accept it.
 Parameter: TypeAlias = int | Decimal | str | bytes | date | UUID | list[Any] | None
 
 HOURLY = """
@@ -28,13 +28,16 @@ INSERT INTO analytics_{one}revenue AS u (account_id, day, currency, {key}, amoun
 {source}
 ON CONFLICT (account_id, day, currency, {key}) DO UPDATE SET amount = u.amount + excluded.amount
 """
-# The revenue rollups in the order in which every transaction locks them: each by day, then by year.
+# The revenue rollups in locking order, each first by day, then by year.
 REVENUE_KEYS = {"content": "content_id", "requester": "requester_id", "tier": "license_type"}
 YEARLY_REVENUE = ("content", "requester")
 
 
 def revenue_of_years(one: str, rows: str = "one") -> str:
-    """`one` is content or requester. Adds up `rows`: account, day, currency, id (or NULL) and amount."""
+    """Return the upsert of yearly revenue; `one` is content or requester.
+
+    Adds up `rows` with the columns account, day, currency, id (or NULL) and amount.
+    """
     months = (f"sum(CASE WHEN extract(month FROM day) <= {number} THEN amount ELSE 0 END)" for number in range(1, 13))
     key = f"account_id, {one}_id, year, currency, refund"
     return f"""INSERT INTO analytics_{one}revenueyear AS u ({key}, {", ".join(MONTHS)})
@@ -44,7 +47,10 @@ ON CONFLICT ({key}) DO UPDATE SET {added(MONTHS)}"""  # noqa: S608 - made of con
 
 
 def yearly(one: str, month: int, source: str) -> str:
-    """`one` is content or requester. The source brings account, year, id, allowed and `running` counts."""
+    """Return the upsert of yearly usage; `one` is content or requester.
+
+    `source` has the columns account, year, id, allowed, and the `running` counts.
+    """
     return f"""
 INSERT INTO analytics_{one}year AS u (account_id, year, {one}_id, allowed, {", ".join(MONTHS[month - 1 :])})
 {source}
@@ -52,7 +58,10 @@ ON CONFLICT (account_id, {one}_id, year) DO UPDATE SET {added(["allowed", *MONTH
 
 
 def monthly(one: str, day: int, source: str) -> str:
-    """`one` is content or requester. The source brings account, month, id and `running` counts."""
+    """Return the upsert of monthly usage; `one` is content or requester.
+
+    `source` has the columns account, month, id, and the `running` counts.
+    """
     return f"""
 INSERT INTO analytics_{one}month AS u (account_id, month, {one}_id, {", ".join(DAYS[day - 1 :])})
 {source}
@@ -64,17 +73,17 @@ def added(columns: Sequence[str]) -> str:
 
 
 def running(count: Count, columns: Sequence[str], first: int) -> list[Count]:
-    """The count of the column of that number, for it and all that come after it."""
+    """Return the count for column number `first` and every later one, as running totals need it."""
     return [count] * (len(columns) - first + 1)
 
 
 def month_number(day: date) -> int:
-    """As in analytics.models.usage.Monthly."""
+    """Return the month's number as in analytics.models.usage.Monthly."""
     return day.year * 12 + day.month - 1
 
 
 def prepared(model: type[Model], column: str, value: object) -> Parameter:
-    """The value as it is stored: an id's text as its 16 bytes."""
+    """Convert a value to its stored form, such as an id to its 16 bytes."""
     field = model._meta.get_field(column.removesuffix("_id"))
     if isinstance(field, ForeignKey):
         field = field.target_field
@@ -84,13 +93,13 @@ def prepared(model: type[Model], column: str, value: object) -> Parameter:
 
 
 def adapted(value: Parameter) -> Parameter:
-    """A parameter of SQL; a date or a moment as the database compares it."""
+    """Convert dates and times to the form that the database compares."""
     if isinstance(value, datetime):
         return connection.ops.adapt_datetimefield_value(value)
     return connection.ops.adapt_datefield_value(value) if isinstance(value, date) else value
 
 
 def owned(accounts: Sequence[str]) -> tuple[str, list[Parameter]]:
-    """The condition that rows are of one of these accounts (ids, at least one), with its parameters."""
+    """Return the condition for rows of these accounts (ids, at least one), and its parameters."""
     keys: list[Parameter] = [prepared(HourlyUsage, "account_id", account) for account in accounts]
     return f"account_id IN ({', '.join(['%s'] * len(keys))})", keys

@@ -1,1 +1,1 @@
-"""The usage report: what was asked for and answered."""
+"""The usage report: requests and their outcomes."""

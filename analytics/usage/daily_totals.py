@@ -1,4 +1,6 @@
-"""Today against yesterday, by account. From the hourly figures: a busy day costs no more than a quiet one."""
+"""Today's and yesterday's totals by account, from hourly figures, so that a busy day costs no more than a
+quiet one.
+"""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -13,7 +15,7 @@ from analytics.windows import DAY, floor, midnight
 
 
 class Days(Struct, frozen=True):
-    """Decisions of today and of yesterday; `…_whole`: in the hours of the day that are over by now."""
+    """Decisions of today and yesterday; `…_whole` counts only the hours of the day that have ended by now."""
 
     today: int = 0
     today_allowed: int = 0
@@ -24,7 +26,7 @@ class Days(Struct, frozen=True):
 
 
 def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Days]:
-    """The totals by account id, of the accounts that had decisions."""
+    """Return the totals by account id; accounts without decisions are absent."""
     today, hour = midnight(now), floor(now, "hour")
     if not accounts:
         return {}

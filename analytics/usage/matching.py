@@ -1,8 +1,8 @@
-"""How many decisions match the filters of a list, from the rollups: exact, current, as cheap for a year as for a day.
+"""Counts the decisions that match a list's filters, from the rollups: exact, current, as fast for a year as for a day.
 
-Whole hours of an account, by outcome, come from HourlyUsage; whole days of items or requesters from their rows of a
-year and a month. What is left at both ends of the window is counted among the events, what is not rolled up yet among
-the pending rows. It is one statement, and so one snapshot.
+An account's whole hours by outcome come from HourlyUsage; whole days of items or requesters from their yearly and
+monthly rows. Both ends of the window are counted among the events, and recent decisions among the pending rows. One
+statement, so one snapshot.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,18 +23,18 @@ from kit.storage.limited import number_within
 
 HOUR = timedelta(hours=1)
 One = Literal["content", "requester"]
-LISTED = {"content": "uuid[]", "requester": "bigint[]"}  # the pending rows' lists
-ALLOWED = ""  # the outcome
+LISTED = {"content": "uuid[]", "requester": "bigint[]"}  # array types of the pending rows' lists
+ALLOWED = ""  # an outcome
 
 
 class Outcomes(Struct, frozen=True):
-    """Outcomes as in HourlyUsage: these, or with `are_excluded` all others."""
+    """Outcomes as in HourlyUsage: these or, if `are_excluded`, all others."""
 
     names: tuple[str, ...]
     are_excluded: bool = False
 
     def condition(self, column: str) -> str:
-        """SQL with a parameter for each name."""
+        """Return an SQL condition with a parameter per name."""
         if not self.names:
             return "1 = 1" if self.are_excluded else "1 = 0"
         marks = ", ".join(["%s"] * len(self.names))
@@ -42,7 +42,7 @@ class Outcomes(Struct, frozen=True):
 
 
 class Keys(Struct, frozen=True):
-    """Items or requesters, by their ids or numbers: these, or with `are_excluded` all others."""
+    """Items (ids) or requesters (numbers): these or, if `are_excluded`, all others."""
 
     one: One
     values: tuple[str | int, ...]
@@ -50,9 +50,9 @@ class Keys(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """Decisions of an account from `begin` to just before `end`, None being without bound.
+    """An account's decisions from `begin` (included) to `end` (excluded); None means unbounded.
 
-    The rollups know outcomes, items and requesters each by itself: with `keys` there can be no `outcomes`.
+    The rollups cannot combine outcomes with items or requesters, so `keys` excludes `outcomes`.
     """
 
     account_id: str
@@ -63,7 +63,7 @@ class Selection(Struct, frozen=True):
 
 
 def count_matching(selection: Selection, seconds: float) -> int:
-    """Raises kit.storage.limited.TookTooLong."""
+    """Count the decisions. Raises kit.storage.limited.TookTooLong after `seconds`."""
     keys = selection.keys
     if keys is None:
         return counted([(1, selection)], seconds)
@@ -75,7 +75,7 @@ def count_matching(selection: Selection, seconds: float) -> int:
 
 
 def counted(signed: Sequence[tuple[int, Selection]], seconds: float) -> int:
-    """The sum of the numbers of several selections, each with its sign."""
+    """Return the sum of several selections' counts, each with its sign."""
     purged = horizon()
     selects: list[str] = []
     parameters: list[Parameter] = []
@@ -91,21 +91,21 @@ def counted(signed: Sequence[tuple[int, Selection]], seconds: float) -> int:
 
 
 class Parts:
-    """The stretches of a selection's window, and how each is counted."""
+    """The parts of a selection's window, and how each is counted."""
 
     def __init__(self, selection: Selection, purged: datetime | None) -> None:
         self.selection, self.purged = selection, purged
         self.account = prepared(AccessEvent, "account_id", selection.account_id)
         begin, end = selection.begin, selection.end
         step, cut = (HOUR, hour_of) if selection.keys is None else (DAY, midnight)
-        # The rollups keep what was purged, the list does not have it.
+        # The rollups include purged decisions; the list does not.
         self.first = None if begin is None else cut(begin - MICROSECOND) + step
         if purged is not None:
             self.first = purged if self.first is None else max(self.first, purged)
         self.after = None if end is None else cut(end)
 
     def selects(self) -> Iterator[tuple[str, list[Parameter]]]:
-        """SQL for a number each, with its parameters."""
+        """Yield SELECTs that return a number each, with their parameters."""
         begin, end, first, after = self.selection.begin, self.selection.end, self.first, self.after
         if begin is not None and end is not None and begin >= end:
             return
@@ -124,7 +124,7 @@ class Parts:
             yield self.pending()
 
     def events(self, begin: datetime | None, end: datetime | None) -> tuple[str, list[Parameter]]:
-        """Decisions one by one."""
+        """Count single events."""
         conditions, values = self.conditions("created", begin, end)
         more, further = self.matching("coalesce(reason, '')")
         return f"SELECT count(*) FROM analytics_accessevent WHERE {conditions}{more}", values + further  # noqa: S608
@@ -140,21 +140,21 @@ class Parts:
         more, further = self.matching("outcome")
         if self.selection.keys is None:
             return f"SELECT count(*) FROM {PENDING_USAGE} WHERE {conditions}{more}", values + further  # noqa: S608
-        # Lists without any of the keys are passed over before one is taken apart.
+        # Skips lists without any of the keys before expanding one.
         one, keys = self.selection.keys.one, [*self.key_values(self.selection.keys)]
         rows = f"""SELECT * FROM analytics_recentusage
           WHERE {conditions} AND {one}s && %s::{LISTED[one]} OFFSET 0"""  # noqa: S608
         return f"SELECT count(*) FROM ({rows}) AS pending, {USAGE_LISTS} WHERE true{more}", [*values, keys, *further]  # noqa: S608
 
     def days(self, keys: Keys) -> Iterator[tuple[str, list[Parameter]]]:
-        """Decisions before `after`, less those before `first`: the rollups have running totals."""
+        """Yield decisions before `after`, minus those before `first`: the rollups hold running totals."""
         yield from self.before(keys, self.after)
         if self.first is not None:
             for sql, values in self.before(keys, self.first):
                 yield f"SELECT -({sql})", values
 
     def before(self, keys: Keys, day: datetime | None) -> Iterator[tuple[str, list[Parameter]]]:
-        """All decisions of the keys before that midnight."""
+        """Yield all decisions of the keys before that midnight."""
         marks, values = ", ".join(["%s"] * len(keys.values)), self.key_values(keys)
         owned = f"account_id = %s AND {keys.one}_id IN ({marks})"
         if day is None:
@@ -179,7 +179,7 @@ class Parts:
         return " AND ".join(conditions), values
 
     def matching(self, outcome: str) -> tuple[str, list[Parameter]]:
-        """Further conditions on rows with an outcome, an item and a requester."""
+        """Return further conditions on outcome, item and requester."""
         sql, values = "", list[Parameter]()
         for outcomes in self.selection.outcomes:
             sql += f" AND {outcomes.condition(outcome)}"

@@ -1,7 +1,7 @@
-"""Decisions about one item, or of one requester: allowed and denied by day, and why.
+"""The decisions about one item or requester: allowed and denied by day, and the reasons.
 
-The rollups of an item or a requester have no outcomes (analytics.models.usage). So the newest decisions are taken
-apart by outcome, which an index finds; of the days before them the rollups tell how many there were.
+The rollups of an item or requester have no outcomes (analytics.models.usage). So the newest decisions, found by index,
+are grouped by outcome; for earlier days only the number of requests is known.
 """
 
 from collections.abc import Iterator
@@ -22,17 +22,17 @@ from analytics.windows import DAY, MICROSECOND, Window
 from kit.values import ids
 
 One = Literal["content", "requester"]
-Key = str | int  # an item's id, a requester's number
+Key = str | int  # an item's id or a requester's number
 
-MOST = 20_000  # decisions that are taken apart
-# Between the moment of a decision and that of its id, by which partitions are made.
+MOST = 20_000  # newest decisions to group by outcome
+# A decision's time and its id's time, which determines the partition, differ by less.
 SLACK = DAY
-LISTED = {"content": "uuid[]", "requester": "bigint[]"}  # the pending rows' lists
+LISTED = {"content": "uuid[]", "requester": "bigint[]"}  # array types of the pending rows' lists
 MONTHS = {"content": ContentMonth, "requester": RequesterMonth}
 
 
 class DayOfOne(Struct, frozen=True):
-    """`allowed` is None where only the number of requests is known."""
+    """A day's decisions; `allowed` is None if only the number of requests is known."""
 
     date: date
     requests: int
@@ -44,7 +44,7 @@ class DayOfOne(Struct, frozen=True):
 
 
 class UsageOfOne(Struct, frozen=True):
-    """The days of a window, oldest first; why they were denied, the most frequent reason first."""
+    """A window's days, oldest first, and the reasons for denials, most frequent first."""
 
     days: list[DayOfOne]
     reasons: list[tuple[str, int]]
@@ -63,17 +63,17 @@ class UsageOfOne(Struct, frozen=True):
 
     @property
     def known_since(self) -> date | None:
-        """The first day that is taken apart; None if all are."""
+        """Return the first day with known outcomes; None if all days have them."""
         known = [day.date for day in self.days if day.allowed is not None]
         return None if len(known) == len(self.days) else min(known, default=self.days[-1].date + DAY)
 
 
 def usage_of_one(one: One, account_id: str, key: Key, window: Window) -> UsageOfOne:
-    """The decisions of a window of whole days, by day."""
+    """Return the decisions by day for a window of whole days."""
     outcomes = newest(one, account_id, key, window)
     first = window.start.date()
     if sum(outcomes.values()) == MOST:
-        first = min(day for day, _ in outcomes) + DAY  # of the earliest day some may be missing
+        first = min(day for day, _ in outcomes) + DAY  # the earliest day may be incomplete
     kept = horizon()
     if kept is not None and kept > window.start:
         first = max(first, kept.date())
@@ -94,7 +94,7 @@ def usage_of_one(one: One, account_id: str, key: Key, window: Window) -> UsageOf
 
 
 def newest(one: One, account_id: str, key: Key, window: Window) -> dict[tuple[date, str], int]:
-    """How many of the newest MOST decisions of the window were made on which day, with which outcome."""
+    """Group the newest MOST decisions of the window by day and outcome."""
     dialect = DIALECTS[connection.vendor]
     day = dialect.unix.format(dialect.buckets["day"].format("created"))
     parameters: list[Parameter] = [
@@ -121,7 +121,7 @@ def day_of(seconds: int) -> date:
 
 
 def requests_by_day(one: One, account_id: str, key: Key, window: Window, until: date) -> dict[date, int]:
-    """The number of decisions on each day of the window before `until`, from the rollups and the pending rows."""
+    """Return the number of decisions per day before `until`, from rollups and pending rows."""
     totals = dict(rolled_up(one, account_id, key, window.start.date(), min(until, (window.end - MICROSECOND).date())))
     for day, count in pending(one, account_id, key, window.start, until):
         totals[day] = totals.get(day, 0) + count
@@ -143,7 +143,7 @@ def pending(one: One, account_id: str, key: Key, start: datetime, until: date) -
     if connection.vendor != "postgresql":
         return []
     value = prepared(AccessEvent, f"{one}_id", key)
-    # Lists without the key are passed over before any is taken apart.
+    # Skips lists without the key before expanding any.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT (hour AT TIME ZONE 'UTC')::date, count(*) FROM (

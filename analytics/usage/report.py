@@ -1,4 +1,4 @@
-"""Usage figures: exact and current, from the rollups and the pending rows, in one statement each."""
+"""Usage figures: exact and current, from rollups and pending rows, in one statement each."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,19 +19,19 @@ from kit.values import ids
 from kit.values.timestamps import render_timestamp
 
 IN_MEMORY: ContextVar[bool] = ContextVar("in_memory", default=False)
-# A merge join would sort a year's rows by day first, on disk.
+# A merge join would first sort a year's rows by day, on disk.
 IN_MEMORY_SETTINGS = """SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true),
   set_config('enable_mergejoin', 'off', true)"""
-ReportRow = tuple[str, str, int, int, str | None]  # what it is, a key, two counts (or one and a number), a name
+ReportRow = tuple[str, str, int, int, str | None]  # kind, key, two counts (or a count and a number), name
 
 
 def content_stats(account_id: str, content_id: str) -> dict[str, int]:
-    """`stats` of an item: every decision that was answered for it."""
+    """Return an item's `stats`: all decisions about it."""
     owner, item = prepared(ContentYear, "account_id", account_id), prepared(ContentYear, "content_id", content_id)
     select = "SELECT m12 AS requests, allowed FROM analytics_contentyear WHERE account_id = %s AND content_id = %s"
     parameters: list[Parameter] = [owner, item]
     if connection.vendor == "postgresql":
-        # Lists without the item are passed over before any is taken apart.
+        # Skips lists without the item before expanding any.
         select += f""" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END
           FROM (SELECT * FROM analytics_recentusage WHERE account_id = %s AND contents @> ARRAY[%s] OFFSET 0) pending,
           {USAGE_LISTS} WHERE content_id = %s"""  # noqa: S608
@@ -43,7 +43,7 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
 
 
 def requester_stats(account_id: str, requester: int) -> dict[str, object]:
-    """`stats` of a requester, by its number: every decision that was answered to it, and when the last one was."""
+    """Return the `stats` of a requester (by number): all decisions about it, and the time of the last."""
     owner = prepared(RequesterYear, "account_id", account_id)
     select = "SELECT m12 AS requests, allowed FROM analytics_requesteryear WHERE account_id = %s AND requester_id = %s"
     parameters: list[Parameter] = [owner, requester]
@@ -61,14 +61,14 @@ def requester_stats(account_id: str, requester: int) -> dict[str, object]:
 
 
 def rolled_up_hours(accounts: Sequence[str]) -> tuple[datetime, datetime] | None:
-    """The first and the last hour with decisions of these accounts that are in the rollups."""
+    """Return the first and last hour with decisions of these accounts in the rollups."""
     hours = HourlyUsage.objects.filter(account_id__in=accounts).aggregate(first=Min("hour"), last=Max("hour"))
     return (hours["first"], hours["last"]) if hours["first"] else None
 
 
 def first_event(accounts: Sequence[str]) -> datetime | None:
-    """The hour of these accounts' first decision."""
-    # What is rolled up between the two is found by the second.
+    """Return the hour of the accounts' first decision."""
+    # In this order: rows rolled up between the two queries are found by the second.
     found = [
         model._default_manager.filter(account_id__in=accounts).aggregate(first=Min("hour"))["first"]
         for model in (RecentUsage, HourlyUsage)
@@ -77,29 +77,29 @@ def first_event(accounts: Sequence[str]) -> datetime | None:
 
 
 def usage_report(accounts: Sequence[str], window: Window, rows: list[ReportRow] | None = None) -> dict[str, Any]:
-    """The report of docs/reference/reports.md on the decisions of these accounts (ids, at least one).
+    """Build the report of docs/reference/reports.md on these accounts (ids, at least one).
 
-    `rows` are what `usage_rows` has found of them.
+    `rows` is the result of `usage_rows`, if known.
     """
     return present(usage_rows(accounts, window) if rows is None else rows, window)
 
 
 def usage_rows(accounts: Sequence[str], window: Window) -> list[ReportRow]:
-    """The figures of the report, all at one moment."""
+    """Return the report's figures, all from one snapshot."""
     rows = read(accounts, window, Parts.of(window, rolled_up_hours(accounts)))
     if any(row[0] == "surprise" for row in rows):
-        # Midnight passed just now, or another server's clock is ahead.
+        # Midnight has just passed, or another server's clock is ahead.
         rows = read(accounts, window, Parts.of(window))
     return rows
 
 
 def requester_numbers(rows: list[ReportRow]) -> list[int]:
-    """The numbers of the report's `topRequesters`, in their order."""
+    """Return the numbers of the report's `topRequesters`, in order."""
     return [number for what, _, _, number, _ in sorted(rows, key=by_count) if what == "requester"]
 
 
 def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
-    """The rows of analytics.usage.report_sql.Statement: all figures at one moment."""
+    """Run analytics.usage.report_sql.Statement and return its rows, all from one snapshot."""
     statement = Statement(connection.vendor, accounts, window, parts)
     sql = statement.build()
     parameters = [adapted(value) for value in statement.parameters]
@@ -110,12 +110,12 @@ def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRo
 
 @contextmanager
 def in_memory() -> Iterator[None]:
-    """Lets PostgreSQL group and join a row per item and requester without spilling to disk or compiling.
+    """Let PostgreSQL group and join in memory, without JIT compilation.
 
-    Around several reports it spares each of them a transaction of its own.
+    Wrapped around several reports, it runs them in one transaction.
     """
     if connection.vendor != "postgresql" or IN_MEMORY.get():
-        yield  # on SQLite a transaction would keep others from writing
+        yield  # on SQLite a transaction would block writers
         return
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.execute(IN_MEMORY_SETTINGS)
@@ -127,7 +127,7 @@ def in_memory() -> Iterator[None]:
 
 
 def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
-    """The report as the API shows it."""
+    """Return the report in the API's form."""
     of: dict[str, list[ReportRow]] = {}
     for row in rows:
         of.setdefault(row[0], []).append(row)
@@ -163,5 +163,5 @@ def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
 
 
 def by_count(row: ReportRow) -> tuple[int, str]:
-    """Sorts by count, descending, then by key."""
+    """Sort key: count descending, then key."""
     return -row[2], row[1]

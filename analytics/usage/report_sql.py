@@ -1,8 +1,8 @@
-"""The SQL of the usage report: one statement, and so one snapshot, on either database.
+"""The SQL of the usage report: one statement, so one snapshot, on either database.
 
-Whole months are read from a row per item or requester and year, days of other months from a row per month, parts of
-days from the events, and what is not rolled up yet from the pending rows (analytics.models.pending). How
-many rows that are hangs on how many items and requesters there are, not on what they did.
+Whole months come from yearly rows, days of other months from monthly rows, partial days from events, and recent
+decisions from pending rows (analytics.models.pending). The number of rows read depends on the number of items and
+requesters, not on their activity.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ TOP = 10
 
 
 class PostgreSQL:
-    """Counts are added up as float8, which is exact up to 2**53, and takes half the time that numeric does."""
+    """PostgreSQL expressions. Counts are added as float8: exact up to 2**53, and twice as fast as numeric."""
 
     buckets = {
         "hour": "date_bin('1 hour', {0}, '2001-01-01Z')",
@@ -44,7 +44,7 @@ class SQLite:
     number = ""
     unix = "CAST(strftime('%%s', {0}) AS INTEGER)"
     id = "lower(hex({0}))"
-    pending = ""  # rollups are added to at once
+    pending = ""  # SQLite has no pending rows
     bytewise = "COLLATE BINARY"
 
 
@@ -53,13 +53,13 @@ DIALECTS: dict[str, type[PostgreSQL] | type[SQLite]] = {"postgresql": PostgreSQL
 
 @dataclass
 class Parts:
-    """What a window is made of: whole months by year, days (from, to) of other months, parts of days.
+    """The parts of a window: whole months by year, day ranges (from, to) of other months, partial days.
 
-    A month that is the only whole one of its year is among the other months.
+    A month that is the only whole one of its year is treated as one of the other months.
     """
 
-    first_day: datetime  # of the whole days; none if that is not before last_day
-    last_day: datetime  # the midnight after them
+    first_day: datetime  # of the whole days; there are none if it is not before last_day
+    last_day: datetime  # the midnight after the whole days
     years: dict[int, list[int]] = field(default_factory=dict)
     months: dict[int, tuple[int, int]] = field(default_factory=dict)
     edges: list[tuple[datetime, datetime]] = field(default_factory=list)
@@ -67,8 +67,10 @@ class Parts:
 
     @classmethod
     def of(cls, window: Window, recorded: tuple[datetime, datetime] | None = None) -> "Parts":
-        """`recorded`: the first and the last hour with decisions, if known, so that a month in which nothing happened
-        before and after the window counts as whole. What is then taken for empty is to be looked at again.
+        """Divide a window into parts.
+
+        `recorded` is the first and last hour with decisions, if known: a month that is empty outside the window then
+        counts as whole. Such assumptions are in `taken_for_empty` and need checking.
         """
         first, last = midnight(window.start - MICROSECOND) + DAY, midnight(window.end)
         if first >= last:
@@ -80,7 +82,7 @@ class Parts:
             parts.add_month(month, bucket_after(month, "month"), recorded)
             month = bucket_after(month, "month")
         for year in [year for year, months in parts.years.items() if len(months) == 1]:
-            # Who asked in that month are fewer than who asked in that year.
+            # The month has fewer rows than the year.
             [number] = parts.years.pop(year)
             parts.months[month_number(date(year, number, 1))] = (1, len(DAYS))
         return parts
@@ -96,7 +98,7 @@ class Parts:
 
 
 class Statement:
-    """SQL as it grows, with its parameters in order."""
+    """SQL under construction, with its parameters in order."""
 
     def __init__(self, vendor: str, accounts: Sequence[str], window: Window, parts: Parts) -> None:
         self.dialect, self.window, self.parts = DIALECTS[vendor], window, parts
@@ -115,7 +117,7 @@ class Statement:
         return self.dialect.buckets[self.window.group_by].format(column)
 
     def singles(self) -> Iterator[str]:
-        """Decisions one by one: the events of parts of days, and the pending ones of whole days."""
+        """Yield the decisions read one by one: events of partial days, and pending ones of whole days."""
         selects = []
         if self.parts.edges:
             ranges = " OR ".join(["(created >= %s AND created < %s)"] * len(self.parts.edges))
@@ -130,7 +132,7 @@ class Statement:
             yield f"single AS MATERIALIZED ({' UNION ALL '.join(selects)})"
 
     def figures(self) -> str:
-        """Decisions by bucket and outcome."""
+        """Return decisions by bucket and outcome."""
         self.take(*self.accounts, self.parts.first_day, self.parts.last_day)
         single = "UNION ALL SELECT bucket, outcome, count(*) FROM single GROUP BY 1, 2" if self.has_singles else ""
         return f"""figures AS MATERIALIZED (
@@ -140,7 +142,7 @@ class Statement:
   GROUP BY 1, 2 HAVING sum(requests) > 0)"""  # noqa: S608
 
     def counted(self, one: str) -> Iterator[str]:
-        """Decisions by item or requester."""
+        """Yield decisions by item or requester."""
         sources = []
         if self.parts.years:
             whens = " ".join(
@@ -161,14 +163,14 @@ class Statement:
   SELECT id, sum(n) AS n FROM ({union}) parts GROUP BY id HAVING sum(n) > 0)"""  # noqa: S608
 
     def between(self, columns: Sequence[str], first: int, last: int) -> str:
-        """The decisions from the `first` month or day to the `last` one, both inclusive, out of running totals."""
+        """Return SQL for the decisions from month or day `first` to `last`, inclusive, from running totals."""
         before = f" - {columns[first - 2]}" if first > 1 else ""
         return f"({columns[last - 1]}{before}){self.dialect.number}"
 
     def selected(self) -> str:
-        """Rows of five: what it is, a key, two counts, a name."""
+        """Return rows with five columns: kind, key, two counts, name."""
         number, id_text, bytewise = "CAST({0} AS bigint)", self.dialect.id, self.dialect.bytewise
-        # The tenth requester's count decides who is in, their own ids which of those who share it.
+        # The tenth requester's count decides who is included; ties are broken by id.
         return f"""
 SELECT 'bucket', CAST({self.dialect.unix.format("bucket")} AS text), {number.format("sum(requests)")},
   {number.format("sum(CASE outcome WHEN '' THEN requests ELSE 0 END)")}, NULL FROM figures GROUP BY bucket
@@ -187,7 +189,7 @@ UNION ALL SELECT * FROM (SELECT 'requester', asked.requester_id, {number.format(
 {self.surprises()}"""  # noqa: S608
 
     def surprises(self) -> str:
-        """A row `surprise` if something was recorded where nothing was thought to be."""
+        """Return a row `surprise` if a range assumed empty has decisions."""
         ranges = self.parts.taken_for_empty
         if not ranges:
             return ""

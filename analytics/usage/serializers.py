@@ -1,4 +1,4 @@
-"""The reports as the OpenAPI document describes them."""
+"""The usage report in the OpenAPI document."""
 
 from rest_framework import serializers
 

@@ -23,7 +23,7 @@ class UsageViewSet(AccountViewSet):
     @extend_schema(summary="Get usage analytics", parameters=windows.USAGE.documented())
     @action(detail=False)
     def usage(self, request: Request) -> HttpResponseBase:
-        """Exact and current: a decision that was answered is counted. All figures are of one moment."""
+        """Exact and up to date: every answered decision is counted. All figures are from one snapshot."""
         accounts = [self.account_id]
         window = windows.USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts))
         return report_response(request, self.exportable["usage"], UsageReport, lambda: usage_report(accounts, window))

@@ -6,7 +6,7 @@ from analytics.rates.ecb_file import parse_rates, read_text
 from analytics.rates.loading import RateImport, import_rates
 from kit.commands import ServiceCommand
 
-SHOWN = 20  # changed rates told one by one
+SHOWN = 20  # changed rates printed individually
 
 
 class Command(ServiceCommand):

@@ -79,7 +79,7 @@ class Command(ServiceCommand):
             self.found_here.append(f"{rows_of(step.rows)} of {step.rollup}")
 
     def tell(self) -> None:
-        """A line about the month of an account that is done."""
+        """Print the result of the account's finished month."""
         if self.reached:
             told = f"{', '.join(self.found_here)} {self.verb}" if self.found_here else "agrees"
             self.stderr.write(f"{self.reached}: {told}")

@@ -61,7 +61,7 @@ export interface components {
         /** @enum {string} */
         ActorType: "command" | "key" | "operator" | "system";
         AddressRanges: string[];
-        /** @description An entry to be added. */
+        /** @description An adjustment to add. */
         AdjustmentRequest: {
             /** @description Negative for what is given back, and not 0. */
             amount: string;
@@ -1230,7 +1230,7 @@ export interface components {
         };
         /** @enum {string} */
         KeyType: "secret" | "public";
-        /** @description An amount earned, or given back if negative. */
+        /** @description Revenue, or a refund if negative. */
         LedgerEntry: {
             /** @description The resource's id. */
             readonly id: string;
@@ -2727,7 +2727,7 @@ export interface components {
              */
             revenue: string;
         };
-        /** @description Amounts are in the summary's currency, each rounded by itself (half to even) to its minor unit. */
+        /** @description Amounts are in the summary's currency, each rounded separately (half to even) to its minor unit. */
         RevenueReport: {
             summary: components["schemas"]["RevenueSummary"];
             /** @description All buckets of the window, oldest first; those with nothing too. */

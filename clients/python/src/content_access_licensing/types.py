@@ -587,7 +587,7 @@ KeyType: TypeAlias = Literal["secret", "public"]
 
 class LedgerEntry(TypedDict):
     """
-    An amount earned, or given back if negative.
+    Revenue, or a refund if negative.
     """
 
     id: str
@@ -1503,7 +1503,7 @@ class AccessOffer(TypedDict):
 
 class AdjustmentRequest(TypedDict):
     """
-    An entry to be added.
+    An adjustment to add.
     """
 
     amount: Decimal | str
@@ -2119,7 +2119,7 @@ class RequesterProfile(TypedDict):
 
 class RevenueReport(TypedDict):
     """
-    Amounts are in the summary's currency, each rounded by itself (half to even) to its minor unit.
+    Amounts are in the summary's currency, each rounded separately (half to even) to its minor unit.
     """
 
     summary: RevenueSummary
