@@ -1,29 +1,29 @@
-"""The admin's settings: its address, apps, middleware and appearance (docs/guides/admin.md)."""
+"""Settings of the admin: address, apps, middleware and appearance (docs/guides/admin.md)."""
 
 from django.templatetags.static import static
 from django.urls import reverse
 
 from kit.environ import env, env_bool, env_int
 
-ADMIN = env_bool("ADMIN", "on")  # off: no address, no middleware and no code of it is there
-ADMIN_HOST = env("ADMIN_HOST").lower()  # the only host name under which the admin answers
-ADMIN_PORT = env_int("ADMIN_PORT", 0, 65_535) if env("ADMIN_PORT") else 0  # a port of its own, beside PORT
+ADMIN = env_bool("ADMIN", "on")  # off removes its URLs, middleware and code
+ADMIN_HOST = env("ADMIN_HOST").lower()  # the only host name that serves the admin
+ADMIN_PORT = env_int("ADMIN_PORT", 0, 65_535) if env("ADMIN_PORT") else 0  # a separate port for the admin
 
-ADMIN_REQUIRE_TOTP = env_bool("ADMIN_REQUIRE_TOTP")  # nobody gets further than to set up a second factor without one
+ADMIN_REQUIRE_TOTP = env_bool("ADMIN_REQUIRE_TOTP")  # staff without a second factor can only set one up
 
 PASSWORD_VALIDATORS: list[dict[str, object]] = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
-SESSION_SECONDS = 8 * 3600  # a working day; operators.middleware ends it by the clock, however busy it is
+SESSION_SECONDS = 8 * 3600  # a working day; operators.middleware ends the session then, even if it is in use
 
 APPS = [
-    "operators.apps.OperatorsConfig",  # before unfold, whose templates and scripts it replaces
-    "unfold.apps.BasicAppConfig",  # before the admin, likewise
+    "operators.apps.OperatorsConfig",  # before unfold, to override its templates and scripts
+    "unfold.apps.BasicAppConfig",  # before the admin, to override it
     "unfold.contrib.filters",
     "django.contrib.humanize",
-    "operators.apps.OperatorAdminConfig",  # django.contrib.admin with the site of this project
+    "operators.apps.OperatorAdminConfig",  # django.contrib.admin with this project's site
 ]
 MIDDLEWARE = [
     "operators.middleware.AdminMiddleware",
@@ -37,8 +37,8 @@ MIDDLEWARE = [
 if not ADMIN:
     APPS, MIDDLEWARE = [], []
 
-NAME = "Content Access Licensing"  # what all pages are headed with
-# The colours are those of brand/brand.css, by name.
+NAME = "Content Access Licensing"  # heading of all pages
+# The colours of brand/brand.css, by name.
 SHADES = ("50", "100", "200", "300", "400", "500", "600", "700", "800", "900", "950")
 
 UNFOLD: dict[str, object] = {
@@ -67,7 +67,7 @@ UNFOLD: dict[str, object] = {
     },
     "BORDER_RADIUS": "var(--brand-radius)",
     "SHOW_VIEW_ON_SITE": False,
-    "SHOW_HISTORY": False,  # but where there is one: operators.base.history
+    "SHOW_HISTORY": False,  # except where operators.base.history adds it
     "LOGIN": {"form": "operators.login.form.LoginForm"},
     "ACCOUNT": {
         "navigation": [

@@ -1,7 +1,7 @@
-"""The ASGI application: access checks and probes on the event loop, everything else by Django in threads.
+"""The ASGI application: access checks and probes on the event loop, everything else in Django threads.
 
-Neither stalls the other: the loop never waits for the database, and heavy requests have threads of their own. A
-request gets a thread when all of it is there: a client that sends slowly holds up nobody.
+Neither delays the other: the loop never waits for the database, and heavy requests have threads of their own. A
+request gets a thread only once it has arrived completely, so a slow client blocks no one.
 """
 
 import asyncio
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ON_POSTGRESQL = connection.vendor == "postgresql"
-SWITCH_SECONDS = 0.001  # that a busy thread keeps the interpreter from others; by default Python lets it have 5 ms
-SECONDS_FOR_THREAD = 30  # of waiting for one, and for a heavy request less: some of those run for minutes
+SWITCH_SECONDS = 0.001  # the longest a busy thread keeps the interpreter from others; Python's default is 5 ms
+SECONDS_FOR_THREAD = 30  # how long to wait for a thread; less for heavy requests, because some run for minutes
 SECONDS_FOR_HEAVY_THREAD = 10
-MOST_HEAVY_WAITING = 100  # requests of one caller: who waits does not ask again meanwhile, as who is refused does
-HEAVY_REST = 3  # times what a heavy request took: two threads of one account then take half of the interpreter's time
+MOST_HEAVY_WAITING = 100  # heavy requests per caller; waiting is better than being refused and retrying
+HEAVY_REST = 3  # multiple of a heavy request's CPU time; so two threads of one account use half of the interpreter
 
 ordinary = Threads(
     django_application,
@@ -75,7 +75,7 @@ heavy = Threads(
 
 
 def start_tracing() -> "Tracing | None":
-    """None if traces are off. To be called before the application is made, see config.tracing."""
+    """Start tracing; returns None if it is off. Call before the application is created, see config.tracing."""
     if not settings.OTEL_EXPORTER_OTLP_ENDPOINT:
         return None
     try:
@@ -119,10 +119,10 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     except Disconnected:
         return
     except ApiError as error:
-        # To close would reset the reply of a client that is still sending. Only one that is late is given up.
+        # Closing would reset the reply of a client that is still sending, so only late bodies close the connection.
         await refuse(error, head, send, close=isinstance(error, InvalidRequest))
         return
-    # A body that is too large is refused by its length, after the key: what was read of it is not needed.
+    # A body that is too large is rejected by its length, after the key was checked; its content is not needed.
     of_body = (b"content-length", b"transfer-encoding")
     headers = [line for line in head.headers.items() if line[0] in LIMITS and line[0] not in of_body]
     if body.length:
@@ -153,16 +153,16 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def admit_early(head: Head, scope: Scope) -> Scope:
-    """With what the event loop does for many requests at once, where a thread would wait for each."""
+    """Add authentication and rate limits to the scope, batched on the event loop rather than one by one in threads."""
     extensions = scope.get("extensions", {})
-    if "limit_state" in extensions or not is_served(head.host):  # it has been left to Django, or never counts
+    if "limit_state" in extensions or not is_served(head.host):  # done already, or never counted
         return scope
     known = await checks.gateway.callers.admit_for_django(head.header(b"authorization"), head.address)
     return {**scope, "extensions": {**extensions, **known}}
 
 
 async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:
-    """Answers on the event loop a request that Django has not seen."""
+    """Answer a request on the event loop without Django."""
     sent_id, accept = head.header(b"x-request-id"), head.header(b"accept")
     if head.path.startswith("/v1/"):
         state = known_limit(head.header(b"authorization"), head.address)
@@ -175,7 +175,7 @@ async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True)
 
 
 def bound_of(scope: Scope, gone: Event, *, is_long: bool) -> statements.Bound:
-    """The time limit of the request's statements. A read may be dropped when its client has left."""
+    """Return the time limit of the request's statements. Reads may be abandoned once their client disconnects."""
     api = scope["path"].startswith("/v1/")
     seconds = settings.HEAVY_STATEMENT_SECONDS if is_long or not api else settings.STATEMENT_SECONDS
     reads = scope["method"] in ("GET", "HEAD") or (is_long and api)
@@ -188,15 +188,15 @@ async def lifespan(receive: Receive, send: Send) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
-            # What is loaded now stays: leaving it out of every collection takes the longest pauses away. The young
-            # are collected often enough to be few: at 50,000 the p99 of a check was three times what it is at 5,000.
+            # Excluding everything loaded so far from garbage collection avoids the longest pauses. Collecting young
+            # objects often keeps them few: at 50,000 the p99 of a check was three times that at 5,000.
             gc.collect()
             gc.freeze()
             gc.set_threshold(5_000, 20, 50)
             sys.setswitchinterval(SWITCH_SECONDS)
             await send({"type": "lifespan.startup.complete"})
         else:
-            # The server has let the requests under way finish, so nothing waits to be recorded.
+            # The server has finished all running requests, so nothing waits to be recorded.
             for task in upkeep:
                 task.cancel()
             await run(TELLING)

@@ -1,4 +1,4 @@
-"""Django's error handlers: pages for browsers, the API's errors for everybody else and for all of /v1."""
+"""Django's error handlers: pages for browsers, API errors for everyone else and all of /v1."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -26,7 +26,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """A page without a template: that may be what failed."""
+    """Answer a server error without a template, because that may be what failed."""
     if settings.ADMIN and admin_pages.is_of_admin(request):
         return admin_pages.failed(request)
     return error_answer(

@@ -1,4 +1,4 @@
-"""The first operator of the admin, made where nobody could sign in yet."""
+"""Creates the first operator of the admin if there is none."""
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -8,7 +8,7 @@ if settings.ADMIN:
 
 
 def first_operator() -> dict[str, str] | None:
-    """Create a superuser if there is no operator. None if there is one, or the admin is off."""
+    """Create a superuser if there is no operator. Returns None if there is one or the admin is off."""
     if not settings.ADMIN or User.objects.filter(is_staff=True).exists():
         return None
     operator, password = create_operator("operator", superuser=True)
@@ -22,6 +22,6 @@ def in_words(operator: dict[str, str] | None) -> str:
 
 
 def address(port: int = 0) -> str:
-    """Where a client on this machine reaches the service: a wildcard is no address to call."""
+    """Return the URL of the service for a client on this machine, also if it listens on a wildcard address."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 - read, not bound
     return f"http://[{host}]:{port or settings.PORT}" if ":" in host else f"http://{host}:{port or settings.PORT}"

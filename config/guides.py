@@ -1,4 +1,4 @@
-"""The guides for whoever calls the API: docs/guides/*.md as pages under /docs/guides/."""
+"""The guides for API users: docs/guides/*.md as pages under /docs/guides/."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 

@@ -1,7 +1,7 @@
-"""The front page's live check: what a requester of the demo would be answered, of a few prepared ones. A dry run.
+"""The front page's live check: a dry run for some prepared requesters and items of the demo.
 
-It is of the demo account alone, and takes no key: nothing that the address says is looked up but the names in
-licensing.demo.story. How often somebody may ask is bounded as for every page (PAGES_PER_MINUTE).
+It only uses the demo account and needs no key. The only values accepted from the URL are the names in
+licensing.demo.story. Its rate is limited like that of any page (PAGES_PER_MINUTE).
 """
 
 import json
@@ -23,7 +23,7 @@ from licensing.policies.models import PolicyRevision
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the requesters or items to choose from."""
+    """A requester or item to choose."""
 
     id: str
     name: str
@@ -33,7 +33,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class LiveCheck:
-    """What was chosen from, and what came of it: an answer, or the problem in its place."""
+    """The choices, and the answer or the problem that prevents one."""
 
     requesters: Sequence[Choice]
     items: Sequence[Choice]
@@ -44,9 +44,9 @@ class LiveCheck:
 
 
 def live_check(asked: Mapping[str, str], base: str) -> LiveCheck | None:
-    """The check that the address asks for, or the first one; None where there is no demo account.
+    """Run the check that the URL asks for, or the first one. Returns None without a demo account.
 
-    `base` is the address of the service, for the curl line.
+    `base` is the service's URL, for the curl line.
     """
     account = Account.objects.filter(is_demo=True, suspended_at=None).order_by("pk").first()
     if account is None:
@@ -80,7 +80,7 @@ def titles() -> dict[str, str]:
 
 
 def as_sent(requester_id: str) -> str | dict[str, object]:
-    """The requester as the demo's own site names it."""
+    """Return the requester as the demo's own site would send it."""
     customer = next(one for one in CUSTOMERS if one.id == requester_id)
     if customer.vouched is None:
         return customer.id

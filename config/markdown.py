@@ -1,4 +1,4 @@
-"""The project's own Markdown as HTML: the guides of docs/guides/, and the story of the README."""
+"""Renders the project's own Markdown as HTML: the guides and the README's story."""
 
 import re
 from functools import cache
@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(settings.BASE_DIR)
 DOCS = ROOT / "docs"
-NAMES = {  # the guides with their files, in reading order
+NAMES = {  # guides with their files, in reading order
     "quickstart": "start/quickstart",
     "pages": "guides/lists",
     "errors": "reference/errors",
@@ -20,12 +20,12 @@ NAMES = {  # the guides with their files, in reading order
     "versioning": "reference/versions",
 }
 STORY = "## The story in thirteen lines\n"
-README_BASE = "http://127.0.0.1:8000"  # of the service, in the README
+README_BASE = "http://127.0.0.1:8000"  # the service's URL in the README
 
 
 @cache
 def guide(name: str) -> tuple[str, SafeString]:
-    """The title and the HTML of a guide."""
+    """Return a guide's title and HTML."""
     text = (DOCS / f"{NAMES[name]}.md").read_text()
     html = rendered(text)
     for linked, path in NAMES.items():
@@ -35,12 +35,12 @@ def guide(name: str) -> tuple[str, SafeString]:
 
 
 def titles() -> list[tuple[str, str]]:
-    """The guides by name, each with its title."""
+    """Return the guides' names and titles."""
     return [(name, guide(name)[0]) for name in NAMES]
 
 
 def story(base: str) -> SafeString:
-    """The README's story as HTML, of a service at the address `base`."""
+    """Return the README's story as HTML, for a service at the URL `base`."""
     return mark_safe(readme_story().replace(README_BASE, escape(base)))  # noqa: S308 - as rendered()
 
 
@@ -51,6 +51,6 @@ def readme_story() -> str:
 
 
 def rendered(text: str) -> str:
-    """The Markdown is the project's own: it may be trusted. What scrolls can be reached by keyboard."""
+    """Render trusted Markdown of the project itself. Scrolling parts can be reached by keyboard."""
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     return re.sub(r"<(pre|table)>", r'<\1 tabindex="0">', html)

@@ -1,4 +1,4 @@
-"""Words for the fields of the OpenAPI document that mean the same wherever they stand."""
+"""Default descriptions for fields of the OpenAPI document that mean the same everywhere."""
 
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.request import Request
@@ -113,7 +113,7 @@ FIELDS = {
 def describe(
     result: dict[str, object], generator: SchemaGenerator, request: Request | None, public: bool
 ) -> dict[str, object]:
-    """Adds a description to each field that has none. A reference has that of its target."""
+    """Add a description to each field without one. References use their target's."""
     describe_fields(result)
     return result
 

@@ -1,4 +1,4 @@
-"""The pages beside the API: the front page, the reference, probes, and Prometheus metrics."""
+"""Pages beside the API: front page, reference, probes, metrics, public keys."""
 
 from functools import cache
 
@@ -30,9 +30,9 @@ LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "
 
 
 def page(request: HttpRequest, template: str, place: str, **context: object) -> HttpResponse:
-    """A page beside the API; `place` is the entry of the bar that it belongs to.
+    """Render a page beside the API; `place` is its entry in the navigation bar.
 
-    It names the admin only where that is at the same address.
+    It links to the admin only if that is served at the same address.
     """
     admin = "/admin/" if settings.ADMIN and not (settings.ADMIN_HOST or settings.ADMIN_PORT) else ""
     framed = {"brand": NAME, "place": place, "admin": admin, "has_fonts": settings.ADMIN, **context}
@@ -42,58 +42,58 @@ def page(request: HttpRequest, template: str, place: str, **context: object) -> 
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """The front page, with a live check on the demo account. It stands without a database too."""
+    """Return the front page with a live check on the demo account. Works without a database."""
     base = request.build_absolute_uri("/").rstrip("/")
     try:
         live = live_check(request.GET.dict(), base)
     except DatabaseError:
         live = None
     response = page(request, "home.html", "home", live=live, story=story(base), guides=titles())
-    response["Cache-Control"] = "no-store"  # what is decided now
+    response["Cache-Control"] = "no-store"  # shows a current decision
     return response
 
 
 def docs(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI document, browsable."""
+    """Return the browsable OpenAPI document."""
     return page(request, "docs.html", "docs")
 
 
 def livez(request: HttpRequest) -> JsonResponse:
-    """The process answers. config.asgi serves both probes; these views are for other servers."""
+    """Report that the process answers. config.asgi serves both probes; these views are for other servers."""
     return JsonResponse(ALIVE)
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """The process can serve."""
+    """Report whether the process can serve requests."""
     body, status = readiness()
     return JsonResponse(body, status=status)
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus metrics, of all worker processes where there are several."""
+    """Return Prometheus metrics, of all workers if there are several."""
     if not may_read_metrics(request):
         raise Http404
     return HttpResponse(generate_latest(registry()), content_type=CONTENT_TYPE_LATEST)
 
 
 def jwks(request: HttpRequest) -> JsonResponse:
-    """The public keys of signed decisions and licence tokens, as of now: one may have been rotated."""
+    """Return the public keys of signed decisions and licence tokens, current after a rotation."""
     return JsonResponse(key_set(), content_type="application/jwk-set+json", headers={"Cache-Control": "max-age=60"})
 
 
 def license_jwks(request: HttpRequest) -> JsonResponse:
-    """The public keys of licence tokens alone, at the address that the Open License Protocol gives them."""
+    """Return the public keys of licence tokens only, at the address defined by the Open License Protocol."""
     keys = key_set(Algorithm.ES256)
     return JsonResponse(keys, content_type="application/jwk-set+json", headers={"Cache-Control": "max-age=60"})
 
 
 def may_read_metrics(request: HttpRequest) -> bool:
-    """Whether the client has METRICS_TOKEN; where none is set, whether it is this machine, and no proxy on it."""
+    """Whether the client sent METRICS_TOKEN; if none is set, whether it is on this machine and not behind a proxy."""
     if settings.METRICS_TOKEN:
         sent = request.headers.get("Authorization", "")
         return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
     client = client_address_of(request)
-    # A trusted proxy names its client; then the address is that client's.
+    # A trusted proxy reports its client, whose address then counts.
     known = "X-Forwarded-For" in request.headers and TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
     forwarded = not known and any(name in request.headers for name in LEFT_BY_PROXIES)
     return client is not None and client.is_loopback and not forwarded
@@ -101,13 +101,13 @@ def may_read_metrics(request: HttpRequest) -> bool:
 
 @cache
 def openapi_document() -> dict[str, object]:
-    """The document, made once per process: it depends on code and settings alone."""
+    """Return the document, built once per process because it depends only on code and settings."""
     document: dict[str, object] = SchemaGenerator().get_schema(request=None, public=True)
     return document
 
 
 class OpenApiDocument(ApiViewSet):
-    """The OpenAPI document. Needs no key; counted by client address."""
+    """The OpenAPI document. Needs no key; rate-limited by client address."""
 
     authentication_classes = ()
     permission_classes = ()

@@ -1,4 +1,4 @@
-"""The probes `/livez` and `/readyz`, answered even while all threads are busy."""
+"""The probes `/livez` and `/readyz`, which answer even if all threads are busy."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -12,13 +12,13 @@ from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 
 PROBES = frozenset({"/livez", "/readyz"})
-SECONDS = 5  # for the database to answer
+SECONDS = 5  # time limit for the database
 ALIVE = {"status": "ok"}
-Report = tuple[dict[str, object], int]  # the body and the status
+Report = tuple[dict[str, object], int]  # body and status
 
 
 def readiness() -> Report:
-    """503 while the database does not answer. Without Redis the service is ready."""
+    """Return 503 if the database does not answer. Missing Redis does not matter."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -34,7 +34,7 @@ def readiness_with(database: str) -> Report:
 
 
 class Readiness:
-    """Checks in a thread of its own, one check at a time for everybody who waits."""
+    """Checks readiness in its own thread; concurrent probes share one check."""
 
     def __init__(self) -> None:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="readiness")

@@ -1,4 +1,4 @@
-"""All settings. A clone runs with nothing set; production sets the environment (docs/guides/deployment.md)."""
+"""All settings. A fresh clone needs none; production sets environment variables (docs/guides/deployment.md)."""
 
 import os
 import secrets
@@ -18,12 +18,12 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 
 DATA_DIR = Path(env("DATA_DIR") or BASE_DIR / "var").resolve()
-if not env("DATA_DIR"):  # the service's own; of one that somebody chose, the check accounts.W004 tells if it is open
+if not env("DATA_DIR"):  # the default directory; the check accounts.W004 reports a chosen one that is open to others
     close_to_others(DATA_DIR)
 
 
 def kept_secret() -> str:
-    """The SECRET_KEY of an installation that set none: made once, kept beside its data, readable by its owner."""
+    """Return the SECRET_KEY of an installation that sets none: created once beside its data, readable by its owner."""
     try:
         private_directory(DATA_DIR)
     except OSError as error:
@@ -33,7 +33,7 @@ def kept_secret() -> str:
         draft = DATA_DIR / f"secret_key.{os.getpid()}"
         with os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
             file.write(secrets.token_urlsafe(48))
-        # A hard link appears whole or not at all: of several processes starting at once, one wins.
+        # Creating a hard link is atomic: of several starting processes, one wins.
         os.link(draft, path)
     except FileExistsError:
         pass
@@ -47,11 +47,11 @@ def kept_secret() -> str:
 
 DEBUG = env_bool("DEBUG")
 SECRET_KEY = env("SECRET_KEY") or kept_secret()
-# Digests of API keys and sealed replies hang on this. It may differ from SECRET_KEY, so that one can be changed alone.
+# Digests of API keys and encrypted replies depend on this. Separate from SECRET_KEY, so that either can be changed.
 API_KEY_PEPPER_TEXT = env("API_KEY_PEPPER") or SECRET_KEY
 API_KEY_PEPPER = sha256(b"api-key-pepper:" + API_KEY_PEPPER_TEXT.encode()).digest()
 
-# Naming hosts is what tells a deployment from a trial on one's own machine, so cookies are Secure from then on.
+# ALLOWED_HOSTS marks a deployment, as opposed to a trial on one's own machine: cookies are then Secure.
 PUBLIC = bool(env("ALLOWED_HOSTS"))
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 ADMIN, ADMIN_HOST, ADMIN_PORT = admin_settings.ADMIN, admin_settings.ADMIN_HOST, admin_settings.ADMIN_PORT
@@ -59,7 +59,7 @@ ADMIN_REQUIRE_TOTP = admin_settings.ADMIN_REQUIRE_TOTP
 if ADMIN_HOST:
     ALLOWED_HOSTS.append(ADMIN_HOST)
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
-CRAWLER_DNS = env_bool("CRAWLER_DNS", "on")  # whether crawlers are verified by the names of their addresses
+CRAWLER_DNS = env_bool("CRAWLER_DNS", "on")  # whether to verify crawlers by reverse DNS
 HOST = env("HOST", "127.0.0.1")
 PORT = env_int("PORT", 8000, 65_535)
 WORKERS = env_int("WORKERS", 1, 256)
@@ -74,17 +74,19 @@ STATEMENT_SECONDS = server_settings.STATEMENT_SECONDS
 HEAVY_STATEMENT_SECONDS = server_settings.HEAVY_STATEMENT_SECONDS
 PAGES_PER_MINUTE = server_settings.PAGES_PER_MINUTE
 
-DECISION_CACHE_SECONDS = env_int("DECISION_CACHE_SECONDS", 60, 86_400, least=0)  # that an answer may be kept at most
-LICENSE_TOKEN_SECONDS = env_int("LICENSE_TOKEN_SECONDS", 3_600, 86_400, least=60)  # that a licence token is valid
-BASE_URL = env_url("BASE_URL", "http", "https").rstrip("/")  # who issued a signed decision; without it as asked for
+# the longest that a decision may be cached
+DECISION_CACHE_SECONDS = env_int("DECISION_CACHE_SECONDS", 60, 86_400, least=0)
+LICENSE_TOKEN_SECONDS = env_int("LICENSE_TOKEN_SECONDS", 3_600, 86_400, least=60)  # validity of a licence token
+BASE_URL = env_url("BASE_URL", "http", "https").rstrip("/")  # issuer of signed decisions; by default the requested URL
 
 SESSION_ENGINE = "operators.login.session_store"
 SESSION_COOKIE_SECURE = PUBLIC
-LOGIN_REDIRECT_URL = "/admin/"  # from the admin's login page, asked for by its own address
+LOGIN_REDIRECT_URL = "/admin/"  # after a login without a target page
 CSRF_COOKIE_SECURE = PUBLIC
 SESSION_COOKIE_HTTPONLY = True
 AUTH_PASSWORD_VALIDATORS = admin_settings.PASSWORD_VALIDATORS
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"  # Strict would sign out whoever follows a link to the admin
+# Strict would sign out operators who follow a link to the admin
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin/"
 SESSION_COOKIE_AGE = admin_settings.SESSION_SECONDS
 if ADMIN:
@@ -97,12 +99,12 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_PROXY_SSL_HEADER = (
     "HTTP_X_FORWARDED_PROTO",
     "https",
-)  # ClientAddressMiddleware drops it unless a proxy is trusted
+)  # ClientAddressMiddleware removes it unless it comes from a trusted proxy
 SILENCED_SYSTEM_CHECKS = [
-    "security.W005",  # HSTS for subdomains is for the owner of the domain to decide, at the proxy
-    "security.W008",  # an API must not redirect: the key would have crossed the wire in the clear by then
-    "security.W021",  # HSTS preloading, likewise
-    *([] if ADMIN else ["security.W003"]),  # where no page has a form and no cookie counts, nothing can be forged
+    "security.W005",  # HSTS for subdomains is the domain owner's decision, at the proxy
+    "security.W008",  # an API must not redirect, because the key would already have been sent unencrypted
+    "security.W021",  # HSTS preloading is the domain owner's decision, too
+    *([] if ADMIN else ["security.W003"]),  # without forms and cookies there is nothing to forge
 ]
 
 # --- What it is made of ----------------------------------------------------------------------------------------------
@@ -136,7 +138,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "accounts.limits.headers.PageLimitMiddleware",
     "kit.http.compression.CompressionMiddleware",
-    "licensing.edge.middleware.SiteDocuments",  # under hosts that the next refuses
+    "licensing.edge.middleware.SiteDocuments",  # before the next one, which rejects unknown hosts
     "kit.http.middleware.ApiBoundaryMiddleware",
     "django.middleware.common.CommonMiddleware",
     *admin_settings.MIDDLEWARE,
@@ -147,8 +149,8 @@ UNFOLD = admin_settings.UNFOLD
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000  # of a form: a policy of 100 rules has some 2,500
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # the API's own bound of 1 MiB is in kit.http.parsing
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000  # per form: a policy with 100 rules has about 2,500
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # the API's own limit of 1 MiB is in kit.http.parsing
 
 TEMPLATES = [
     {
@@ -171,7 +173,7 @@ USE_TZ = True
 FORMAT_MODULE_PATH = ["config.formats"]
 
 STATIC_URL = "/static/"
-WHITENOISE_USE_FINDERS = True  # served from where they are: there is nothing to collect
+WHITENOISE_USE_FINDERS = True  # serves files from their apps, without collectstatic
 
 # --- Where it keeps things -------------------------------------------------------------------------------------------
 
@@ -187,25 +189,25 @@ def database() -> dj_database_url.DBConfig:
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": str(name),
             "OPTIONS": {
-                # A transaction takes the write lock when it begins: one that upgrades later can only fail.
+                # Take the write lock at the start of a transaction: upgrading later could only fail.
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
-                # FULL: a commit is on disk before the reply that tells of it leaves.
+                # FULL: a commit is on disk before its reply is sent.
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384;",
             },
-            # Each thread keeps its connection: to open one costs as much as a small request, and whoever closes the
-            # last one writes the whole log back first. Not for ever, for each fills a cache of its own (16 MiB).
+            # Threads keep their connections: opening one costs as much as a small request, and closing the last one
+            # writes back the whole log. Limited, because each has its own cache of 16 MiB.
             "CONN_MAX_AGE": 60,
-            # A file also under test: SQLite's in-memory database cannot be shared by threads or processes.
+            # A file even under test: threads and processes cannot share SQLite's in-memory database.
             "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
         }
     parsed = dj_database_url.parse(url)
     options: dict[str, object] = {"connect_timeout": 5, **parsed.get("OPTIONS", {})}
-    # One for each thread of config.asgi and nine for upkeep, the probe, look-ups and webhooks. A lost server is
-    # noticed within seconds, and a request never waits longer than that for a connection.
+    # One per thread of config.asgi, and nine for background jobs, probe, lookups and webhooks. The timeouts make a
+    # lost server show within seconds.
     most = THREADS + HEAVY_THREADS + 9
     options["pool"] = {"min_size": 1, "max_size": most, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
-    # A connection is tried before it serves a request, and replaced if a restarted server has closed it.
+    # Each connection is checked before a request uses it, and replaced if a restarted server has closed it.
     return {**parsed, "ENGINE": "kit.storage.postgresql", "OPTIONS": options, "CONN_HEALTH_CHECKS": True}
 
 
@@ -232,16 +234,17 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["accounts.keys.permissions.KeyHasPermission"],
     "DEFAULT_THROTTLE_CLASSES": ["accounts.limits.throttling.PlanThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["kit.http.rendering.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],  # for the OpenAPI document; see kit.http.parsing
+    # for the OpenAPI document only; see kit.http.parsing
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kit.http.rendering.AlwaysJSON",
     "EXCEPTION_HANDLER": "kit.http.errors.exception_handler",
-    "NON_FIELD_ERRORS_KEY": "\0",  # what no field of a body can be called
+    "NON_FIELD_ERRORS_KEY": "\0",  # cannot be the name of a field
     "DEFAULT_SCHEMA_CLASS": "kit.rest.openapi.ApiSchema",
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
 }
 
-# Public keys are for pages of any origin. No cookie counts under /v1, so there is nothing for another site to ride on.
+# Public keys are used by pages of any origin. Cookies have no effect under /v1, so there is nothing to forge.
 CORS_URLS_REGEX = r"^/v1/"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_HEADERS = [
@@ -261,19 +264,20 @@ SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
 
 # --- Webhooks (docs/guides/webhooks.md) ------------------------------------------------------------------------------
 
-WEBHOOKS_ALLOW_PRIVATE = env_bool("WEBHOOKS_ALLOW_PRIVATE")  # http, any port and private addresses
-WEBHOOKS_DELIVER = env_bool("WEBHOOKS_DELIVER", "on")  # off: `manage.py deliver_webhooks` does it elsewhere
+WEBHOOKS_ALLOW_PRIVATE = env_bool("WEBHOOKS_ALLOW_PRIVATE")  # allows http, any port and private addresses
+WEBHOOKS_DELIVER = env_bool("WEBHOOKS_DELIVER", "on")  # off: `manage.py deliver_webhooks` runs elsewhere
 WEBHOOK_RETRY_SCHEDULE = env_seconds("WEBHOOK_RETRY_SCHEDULE", "0,5,300,1800,7200,18000,36000,50400,72000,86400")
 EVENT_RETENTION_DAYS = env_int("EVENT_RETENTION_DAYS", 30, 3_650)
 
 # --- What it says (docs/reference/observability.md) ------------------------------------------------------------------
 
-PROMETHEUS_MULTIPROC_DIR = env("PROMETHEUS_MULTIPROC_DIR")  # of several workers; `manage.py serve` makes one
+PROMETHEUS_MULTIPROC_DIR = env("PROMETHEUS_MULTIPROC_DIR")  # needed with several workers; `manage.py serve` sets it
 if PROMETHEUS_MULTIPROC_DIR:
     private_directory(Path(PROMETHEUS_MULTIPROC_DIR))
 METRICS_TOKEN = env("METRICS_TOKEN")
 ACCESS_LOG = env_bool("ACCESS_LOG")
-OTEL_EXPORTER_OTLP_ENDPOINT = env("OTEL_EXPORTER_OTLP_ENDPOINT")  # traces, if the group `tracing` is installed
+# enables traces, if the `tracing` packages are installed
+OTEL_EXPORTER_OTLP_ENDPOINT = env("OTEL_EXPORTER_OTLP_ENDPOINT")
 
 LOGGING = {
     "version": 1,
@@ -291,6 +295,6 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
         "django.request": {"level": "ERROR"},
-        "django.security.DisallowedHost": {"level": "CRITICAL"},  # answered with a 400; anybody can cause it
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # anyone can cause it; answered with 400
     },
 }

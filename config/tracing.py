@@ -1,7 +1,8 @@
-"""OpenTelemetry traces, if OTEL_EXPORTER_OTLP_ENDPOINT is set and installed (docs/reference/observability.md).
+"""OpenTelemetry traces, if OTEL_EXPORTER_OTLP_ENDPOINT is set and the packages are installed
+(docs/reference/observability.md).
 
 Otherwise nothing of this is imported. Traced functions are marked in place (kit.telemetry.tracing) and wrapped by
-`start`, which must come before the application is made, because that binds its methods.
+`start`, which must run before the application is created, because that binds its methods.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ propagator = TraceContextTextMapPropagator()
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
-Make = Callable[[Callable[..., Any]], Callable[..., object]]  # of a function of any signature
+Make = Callable[[Callable[..., Any]], Callable[..., object]]  # wraps a function of any signature
 OnLoop = Callable[[CheckApplication, Scope, Receive, Send], Awaitable[None]]
 InDjango = Callable[[ObservationMiddleware, HttpRequest], HttpResponse]
 Submit = Callable[[MicroBatch[ItemT, ResultT], ItemT, Work | None], "asyncio.Future[ResultT]"]
@@ -47,7 +48,7 @@ InThreadCall = Callable[[InThread[ItemT, ResultT], Sequence[ItemT]], Awaitable[S
 
 
 def exporting_provider() -> TracerProvider:
-    """Sends spans to the endpoint, as the standard OTEL_… variables say."""
+    """Return a provider that exports spans to the endpoint, configured by the standard OTEL_… variables."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - not for tests
 
     os.environ.setdefault("OTEL_SERVICE_NAME", "content-access-licensing")
@@ -59,7 +60,7 @@ def exporting_provider() -> TracerProvider:
 class Tracing:
     """Spans for requests, decisions, batches, records, the database and Redis.
 
-    No span contains a value: no ids, no parameters of a statement, no message of an exception.
+    Spans contain no values: no ids, no statement parameters, no exception messages.
     """
 
     def __init__(self, provider: TracerProvider) -> None:
@@ -67,7 +68,7 @@ class Tracing:
         self.tracer = provider.get_tracer("content-access-licensing")
         self.proxies = TrustedProxies()
         self.originals: list[tuple[object, str, object]] = []
-        self.waiting: WeakKeyDictionary[object, Span] = WeakKeyDictionary()  # by the futures of submissions
+        self.waiting: WeakKeyDictionary[object, Span] = WeakKeyDictionary()  # by the future of their submission
 
     def start(self) -> None:
         makers: dict[str, Callable[[Mark], Make]] = {
@@ -86,7 +87,7 @@ class Tracing:
             self.watch(None, connection)
 
     def stop(self) -> None:
-        """Exports the remaining spans, and restores every wrapped function."""
+        """Export the remaining spans and restore every wrapped function."""
         for owner, name, original in reversed(self.originals):
             setattr(owner, name, original)
         self.originals.clear()
@@ -102,7 +103,7 @@ class Tracing:
         setattr(owner, name, wraps(original)(make(original)))
 
     def around(self, mark: Mark) -> Make:
-        """A span around a call; `describe` adds attributes from its result."""
+        """Wrap a function in a span; `describe` adds attributes from its result."""
         name, kind = mark.name, SpanKind.CLIENT if mark.system else SpanKind.INTERNAL
         attributes = {"db.system.name": mark.system} if mark.system else None
 
@@ -137,7 +138,7 @@ class Tracing:
         context: Context | None = None,
         links: Sequence[Link] | None = None,
     ) -> Iterator[Span]:
-        """The current span while its block runs. Of an exception it has only the type: a message can hold values."""
+        """Open a span for the block. Records only the type of an exception, because its message can contain values."""
         with self.tracer.start_as_current_span(
             name,
             context,
@@ -156,7 +157,10 @@ class Tracing:
     # --- Requests ----------------------------------------------------------------------------------------------------
 
     def caller(self, peer: str, headers: Callable[[str], str | None]) -> Context | None:
-        """The trace that a request belongs to. Only a trusted proxy may say, as with every forwarding header."""
+        """Return the trace that a request belongs to.
+
+        Only trusted proxies may set it, as with all forwarding headers.
+        """
         if not self.proxies.include(peer):
             return None
         return propagator.extract({name: value for name in ("traceparent", "tracestate") if (value := headers(name))})
@@ -206,7 +210,7 @@ class Tracing:
         return traced
 
     def batch(self, original: Serve[ItemT, ResultT]) -> Serve[ItemT, ResultT]:
-        """A batch belongs to no single request: its span goes below the first one's, linked to the others."""
+        """Wrap a batch in a span below its first request's, linked to the others."""
 
         async def traced(batch: MicroBatch[ItemT, ResultT], items: Sequence[Waiting[ItemT, ResultT]]) -> None:
             spans = [span for _, future, _ in items if (span := self.waiting.get(future)) is not None]
@@ -234,7 +238,7 @@ class Tracing:
     def query(
         self, execute: Callable[..., object], sql: str, params: object, many: bool, context: dict[str, Any]
     ) -> object:
-        """A span with the statement and its placeholders, within a recorded span only."""
+        """Add a span with the statement and its placeholders, if a recorded span is active."""
         if not get_current_span().is_recording():
             return execute(sql, params, many, context)
         attributes = {"db.system.name": context["connection"].vendor, "db.query.text": str(sql)[:2000]}
@@ -243,7 +247,7 @@ class Tracing:
 
 
 def submitted(original: Submit[ItemT, ResultT]) -> Submit[ItemT, ResultT]:
-    """Each wait has a future, and by that its span."""
+    """Always use a future, because waiting spans are found by it."""
 
     def traced(batch: MicroBatch[ItemT, ResultT], item: ItemT, work: Work | None = None) -> "asyncio.Future[ResultT]":
         return batch.submit(item, work)

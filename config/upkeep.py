@@ -1,4 +1,4 @@
-"""What a process does from time to time beside its requests."""
+"""Background jobs of each process."""
 
 import asyncio
 import logging
@@ -24,17 +24,17 @@ if settings.ADMIN:
 logger = logging.getLogger(__name__)
 
 DAY = 86_400
-CLOSING_SECONDS = 600  # between two looks for months that are over
-TELLING_SECONDS = 1  # until the use of a limit has its event
+CLOSING_SECONDS = 600  # between checks for months to close
+TELLING_SECONDS = 1  # delay of an event about a limit
 FORGETTING_SECONDS = 60
 
 
 @dataclass(frozen=True)
 class Job:
-    """`act` runs in a thread every `seconds`, if `is_due`; for the first time at the start unless it is `delayed`.
+    """A job that runs `act` in a thread every `seconds` if `is_due`; first at startup, unless `delayed`.
 
-    Several processes may run it at the same moment. A failure is logged with `complaint` and the job goes on; one of
-    `expected`, which loses nothing, is logged without its traceback.
+    Several processes may run it at once. A failure is logged with `complaint` and does not stop the job; `expected`
+    exceptions, which lose nothing, are logged without a traceback.
     """
 
     act: Callable[[], object]
@@ -49,7 +49,7 @@ def make_partitions() -> None:
     ensure_partitions(timezone.now())
 
 
-# Limits that requests of this process have used up: it alone knows of them, so this job runs at its end too.
+# Only this process knows which limits its requests used up, so this job also runs at shutdown.
 TELLING = Job(
     limits.tell,
     TELLING_SECONDS,
@@ -64,13 +64,13 @@ JOBS = [
         INTERVAL.total_seconds(),
         "What was recorded could not be added to the rollups; trying again",
         delayed=True,
-        expected=(OperationalError,),  # reports see what waits
+        expected=(OperationalError,),  # reports include pending rows
     ),
     Job(
         counting.count_visits,
         counting.EVERY.total_seconds(),
         "Visits at the edge could not be counted; trying again",
-        expected=(OperationalError,),  # the report sees what waits
+        expected=(OperationalError,),  # the report includes uncounted visits
     ),
     Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),
     TELLING,

@@ -1,4 +1,4 @@
-"""All addresses. Everything under /v1 answers in JSON, 404 included."""
+"""All URLs. Everything under /v1 answers in JSON, including 404."""
 
 from django.conf import settings
 from django.contrib import admin
@@ -22,7 +22,7 @@ urlpatterns = [
     path("olp/jwks.json", pages.license_jwks),
     path("olp/", include("licensing.license_server.urls")),
     path("v1/openapi.json", pages.OpenApiDocument.as_view({"get": "retrieve"})),
-    path("v1/", include("licensing.urls")),  # what is asked for most is found first
+    path("v1/", include("licensing.urls")),  # the most frequent routes come first
     path("v1/", include("accounts.urls")),
     path("v1/", include("analytics.urls")),
     re_path(r"^v1(?P<rest>/.*)?$", unknown_path),

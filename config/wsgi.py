@@ -20,10 +20,10 @@ from kit.http.parsing import MAX_BYTES
 
 
 class Request(WSGIRequest):
-    """A request whose text is UTF-8, whatever charset its Content-Type names, and whose cookies take linear time.
+    """A request whose text is always UTF-8, and whose cookies take linear time to parse.
 
-    Django would read the query in that charset too, which changes its meaning, and fails without a reply where the
-    charset is unknown.
+    Django would also decode the query with the charset of Content-Type, which changes its meaning, and fail without a
+    reply if the charset is unknown.
     """
 
     def __init__(self, environ: "WSGIEnvironment") -> None:
@@ -49,7 +49,7 @@ OF_PAGES = {
 
 
 class ApiHandler(Handler):
-    """For /v1, where the middleware of pages would do nothing: a tenth of what a small request takes."""
+    """Handles /v1 without the middleware for pages, which saves a tenth of a small request."""
 
     def load_middleware(self, is_async: bool = False) -> None:
         every = settings.MIDDLEWARE
@@ -65,9 +65,9 @@ pages, api = Handler(), ApiHandler()
 
 
 def application(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-    """Reads a chunked body before Django, which takes a request without Content-Length as empty.
+    """Read a chunked body before Django, which treats requests without Content-Length as empty.
 
-    At most one byte more than allowed is read.
+    Reads at most one byte more than allowed.
     """
     if not environ.get("CONTENT_LENGTH") and "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
         body = environ["wsgi.input"].read(MAX_BYTES + 1)

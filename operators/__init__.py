@@ -1,5 +1,5 @@
-"""The admin, for the people who run the service: a client of the services, as the API is.
+"""The admin, for the people who run the service: like the API, a client of the services.
 
-`base` has what its pages share, `login` who gets in; the other folders are the sections of its sidebar. `admin`
-registers every page, `navigation` is the sidebar itself.
+`base` has shared parts and `login` the sign-in; the other packages are the sections of the sidebar. `admin` registers
+every page, `navigation` defines the sidebar.
 """

@@ -1,4 +1,4 @@
-"""Registers every page of the admin: Django looks for this module in each app."""
+"""Registers every page of the admin; Django imports this module."""
 
 from operators.access import accounts, api_keys, audit_log, webhooks  # noqa: F401
 from operators.catalogue import content, decisions, sites  # noqa: F401

@@ -7,7 +7,7 @@ from django.db.models.signals import post_migrate
 
 
 class OperatorsConfig(AppConfig):
-    """The pages of the admin. It has no models: those of operators are in `accounts`."""
+    """The admin's pages. Models of operators are in `accounts`."""
 
     name = "operators"
 
@@ -19,16 +19,16 @@ class OperatorsConfig(AppConfig):
 
 
 def leave_ids_as_they_are() -> None:
-    """Addresses of the admin have ids as they are: `cnt_01…`, and not `cnt_5F01…`, which is understood still.
+    """Keep ids unquoted in URLs of the admin: `cnt_01…` instead of `cnt_5F01…`, which still works.
 
-    Django quotes what a primary key of any text could hold. Here they are numbers, or ids of small letters and digits
-    with one underscore (kit.values.ids), so nothing that was not quoted reads as if it were.
+    Django quotes primary keys of arbitrary text. Here they are numbers, or ids of lower-case letters and digits with
+    one underscore (kit.values.ids), so unquoted ones are unambiguous.
     """
     utils.QUOTE_MAP.clear()
     utils.UNQUOTE_RE = re.compile("_5F")
 
 
 class OperatorAdminConfig(AdminConfig):
-    """`django.contrib.admin` whose `admin.site` is the site of this project."""
+    """`django.contrib.admin` with this project's site."""
 
     default_site = "operators.site.OperatorSite"

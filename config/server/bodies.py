@@ -1,7 +1,7 @@
-"""A request's body on its way to Django: bounded before it is read, kept in memory if small, on disk if an operator's.
+"""Request bodies on their way to Django: limited before they are read, in memory if small, on disk for operators.
 
-Under /v1 a body may have 1 MiB, and 64 KiB where there is no key that could be one: such a request is refused unread.
-Beside it 64 KiB are enough for all that strangers send, the login included. More takes a session of an operator.
+Under /v1 a body may have 1 MiB, or 64 KiB without a well-formed key, because such a request is refused anyway.
+Elsewhere 64 KiB suffice for anonymous clients, including the login. Larger bodies need an operator's session.
 """
 
 import asyncio
@@ -30,19 +30,19 @@ logger = logging.getLogger(__name__)
 SMALL = 64 * 1024
 FORM = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 UPLOAD = MOST_BYTES + SMALL  # a file, and the form around it
-MOST_ON_DISK = 8  # bodies of operators under way at a time, in each process
+MOST_ON_DISK = 8  # concurrent operator uploads per process
 
 on_disk = 0
 
 
 @cache
 def upload_paths() -> frozenset[str]:
-    """The paths of uploads."""
+    """Return the paths of uploads."""
     return frozenset({reverse("admin:licensing_content_import_items")})
 
 
 class Body:
-    """A body that has come whole: `data`, or a file. Of one that is too large for /v1 the length is all there is."""
+    """A complete body: `data`, or a file. If it is too large for /v1, only its length is kept."""
 
     def __init__(self, length: int, data: bytes = b"", file: BinaryIO | None = None) -> None:
         self.length, self.data, self.file = length, data, file
@@ -53,7 +53,7 @@ class Body:
 
     @property
     def input(self) -> BinaryIO:
-        """To be read in a thread."""
+        """Return the body as a file, to be read in a thread."""
         return BytesIO(self.data) if self.file is None else self.file
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class Body:
 
 
 async def take_body(scope: Scope, receive: Receive) -> Body:
-    """Raises Disconnected, and InvalidRequest, RequestTooLarge and ServiceUnavailable beside /v1."""
+    """Read the body. Raises Disconnected; outside /v1 also InvalidRequest, RequestTooLarge and ServiceUnavailable."""
     if scope["path"].startswith("/v1/"):
         most = MAX_BYTES if has_key(scope) else SMALL
         data = await read_body(scope, receive, most)
@@ -77,7 +77,7 @@ async def take_body(scope: Scope, receive: Receive) -> Body:
 
 
 def has_key(scope: Scope) -> bool:
-    """Whether there is the text of a key that may exist. Without one the reply is a 401 whatever the body says."""
+    """Whether the request has a well-formed key. Without one the reply is 401, whatever the body."""
     header = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
     try:
         return keytext.is_well_formed(bearer_token(header))
@@ -86,7 +86,10 @@ def has_key(scope: Scope) -> bool:
 
 
 async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
-    """The body of an operator's form or upload; `begun` is what has been read of it."""
+    """Store the body of an operator's form or upload on disk; `begun` is the part already read.
+
+    Raises RequestTooLarge or ServiceUnavailable.
+    """
     global on_disk  # noqa: PLW0603 - a count
     path = scope["path"]
     if not (settings.ADMIN and path.startswith("/admin/") and await is_operator(scope["headers"])):
@@ -103,7 +106,8 @@ async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
     try:
         file = await asyncio.to_thread(temporary_file)
         body = Body(0, file=file)
-        let_go = scope.get("extensions", {}).get("let_go")  # of config.server.protocol: what memory need not hold
+        # set by config.server.protocol: releases the part from its count of memory
+        let_go = scope.get("extensions", {}).get("let_go")
         async with aclosing(parts_of(scope, receive, begun)) as parts:
             async for part in parts:
                 body.length += len(part)
@@ -123,7 +127,7 @@ async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
 
 
 def release(body: Body | None) -> None:
-    """Gives the place on the disk back."""
+    """Delete the body's file and free its slot."""
     global on_disk  # noqa: PLW0603 - a count
     on_disk -= 1
     if body is not None and body.file is not None:

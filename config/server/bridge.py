@@ -1,6 +1,6 @@
-"""From ASGI to a WSGI application in a thread and back: one hop there, and one back with the whole reply.
+"""Runs a WSGI application in a thread for an ASGI request, with one thread switch in each direction.
 
-Only what is streamed crosses more often, a chunk at a time.
+Only streamed replies switch more often, once per chunk.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ broken_replies = Counter(
 
 
 class BrokenReply(Exception):
-    """A streamed reply failed after its beginning had been sent. Its cause is the failure.
+    """A streamed reply failed after it had begun; the failure is the cause.
 
-    The server logs it and closes the connection before the end of the body, so the client sees an incomplete transfer.
+    The server logs it and closes the connection early, so that the client sees an incomplete transfer.
     """
 
     def __init__(self, scope: Scope, sent: int, request_id: str) -> None:
@@ -30,7 +30,7 @@ class BrokenReply(Exception):
 
 
 class Exchange:
-    """A request to a WSGI application, and its reply. Made on the event loop, run in a thread."""
+    """A request to a WSGI application and its reply. Created on the event loop, run in a thread."""
 
     def __init__(self, wsgi: Any, scope: Scope, body: BinaryIO, send: Send) -> None:
         self.wsgi, self.scope, self.send = wsgi, scope, send
@@ -40,7 +40,7 @@ class Exchange:
         self.headers: list[tuple[bytes, bytes]] = []
 
     def run(self) -> bytes | None:
-        """The body of the reply; None of one that has been streamed."""
+        """Run the application. Returns the reply's body, or None if it was streamed."""
         reply = self.wsgi(self.environ, self.start_response)
         try:
             if not getattr(reply, "streaming", False):
@@ -51,7 +51,7 @@ class Exchange:
             getattr(reply, "close", lambda: None)()
 
     def stream(self, reply: Iterable[bytes]) -> None:
-        """Send a reply as it is made. Raises BrokenReply."""
+        """Send a reply in chunks. Raises BrokenReply."""
         self.tell(self.head())
         sent = 0
         try:
@@ -76,11 +76,11 @@ class Exchange:
         return {"type": "http.response.start", "status": self.status, "headers": self.headers}
 
     def tell(self, message: MutableMapping[str, Any]) -> None:
-        """Waits while the client does not read what it has been sent before."""
+        """Send a message and wait until the client has read enough of the previous ones."""
         asyncio.run_coroutine_threadsafe(self.send(message), self.loop).result()  # type: ignore[arg-type]
 
     async def answer(self, body: bytes) -> None:
-        """Sends a whole reply: in one write, where the server offers that (config.server.whole_request)."""
+        """Send a complete reply, in one write if the server supports it (config.server.whole_request)."""
         if self.status not in BODYLESS and not any(name == b"content-length" for name, _ in self.headers):
             self.headers.append((b"content-length", b"%d" % len(body)))
         at_once = self.scope.get("extensions", {}).get("respond")

@@ -1,7 +1,6 @@
-"""The connections of a process: how many there may be, how long each may keep it waiting, what their bodies may take.
+"""A process's connections: their number, how long each may keep the server waiting, and memory for bodies.
 
-No request sets a timer. Once a second a sweep looks at each connection, and ends those on which nothing has happened
-for too long.
+There are no timers per request. A sweep visits each connection once a second, and aborts those idle for too long.
 """
 
 import asyncio
@@ -23,14 +22,14 @@ from kit.storage.light_tasks import LightTasks
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 1.0
-AT_A_TIME = 250  # connections looked at before the loop serves others: about half a millisecond
-PROGRESS = 64 * 1024  # bytes that a client must read in SEND_SECONDS if it does not read all that it was sent
-GRACE_SECONDS = 5  # a late body is first answered by whoever reads it
+AT_A_TIME = 250  # connections per step of a sweep, about half a millisecond
+PROGRESS = 64 * 1024  # bytes that a slow client must read within SEND_SECONDS
+GRACE_SECONDS = 5  # lets the reader of a late body answer first
 WARN_SECONDS = 60.0
 
 
 class Wait(Enum):
-    """The thing that a connection makes the server wait for."""
+    """What a connection makes the server wait for."""
 
     REQUEST = "the next request"
     HEAD = "the head of a request"
@@ -39,7 +38,7 @@ class Wait(Enum):
 
 
 class Connection(Protocol):
-    """The attributes of a connection used here: uvicorn's, and those that this server adds."""
+    """The attributes of a connection that this module uses: uvicorn's, and some of this server."""
 
     transport: asyncio.Transport
     loop: asyncio.AbstractEventLoop
@@ -53,7 +52,7 @@ class Connection(Protocol):
 
 
 class Connections:
-    """The connections of one server of this process. Every method is called on its event loop."""
+    """The connections of one server in this process. Use only on its event loop."""
 
     def __init__(self, state: ServerState) -> None:
         self.open = cast("set[Connection]", state.connections)
@@ -69,7 +68,7 @@ class Connections:
         }
         self.by_client: Counter[str] = Counter()
         self.most_held = settings.MAX_BODY_MEMORY_MIB * 1024 * 1024
-        self.held = 0  # bytes of bodies
+        self.held = 0  # bytes of bodies in memory
         self.held_by_client: Counter[str] = Counter()
         self.sweeping = False
         self.warned_at = -WARN_SECONDS
@@ -77,14 +76,16 @@ class Connections:
     # --- How many ----------------------------------------------------------------------------------------------------
 
     def client_of(self, peer: str) -> str | None:
-        """The client that a connection counts for; None for this machine and for proxies, which serve many clients."""
+        """Return the client that a connection counts for; None for this machine and for proxies, which serve many
+        clients.
+        """
         address = parse_address(peer)
         if address is None or address.is_loopback or self.proxies.include(peer):
             return None
         return network_of(address)
 
     def admit(self, connection: Connection) -> None:
-        """Counts a new connection, or ends it at once."""
+        """Count a new connection, or abort it if there are too many."""
         client = connection.counted_for = self.client_of(connection.client[0]) if connection.client else None
         self.by_client[client or ""] += 1
         if len(self.open) > self.most:
@@ -106,7 +107,7 @@ class Connections:
             del self.by_client[client]
 
     def warn(self, message: str) -> None:
-        """Once a minute: whoever is refused may try again without end."""
+        """Log a warning at most once a minute, because refused clients may retry endlessly."""
         now = asyncio.get_running_loop().time()
         if now - self.warned_at >= WARN_SECONDS:
             self.warned_at = now
@@ -130,21 +131,21 @@ class Connections:
             self.sweeping = False
 
     def look_at(self, connection: Connection, now: float) -> None:
-        """Ends the connection if what the server waits for has not changed for as long as that may take."""
+        """Abort the connection if it has waited for the same thing for too long."""
         wait = connection.waits_for()
         watch = connection.watch
         if wait is not watch.wait or watch.has_moved(connection):
             watch.begin(wait, connection, now)
         elif wait is not None and now - watch.since >= self.seconds[wait]:
-            # Closing would wait for what is unread to be read.
+            # close() would wait for the client to read.
             connection.transport.abort()
 
     # --- How much ----------------------------------------------------------------------------------------------------
 
     def hold(self, size: int, client: str | None) -> bool:
-        """Counts bytes of bodies that wait in memory; whether there is room for them.
+        """Count bytes of bodies kept in memory; return whether there is room for them.
 
-        One client gets a quarter of it, so that some is left for others.
+        A single client may use a quarter.
         """
         if not size:
             return True
@@ -163,10 +164,10 @@ class Connections:
 
 
 class Watch:
-    """The state of a connection at the last sweeps."""
+    """A connection's state at the last sweep."""
 
     wait: Wait | None = None
-    headers: object = None  # of its last request: a list of its own for each
+    headers: object = None  # of the last request; each request has its own list
     since = 0.0
     drains = 0
     unread = 0
@@ -176,7 +177,7 @@ class Watch:
         self.drains, self.unread = connection.drains, connection.transport.get_write_buffer_size()
 
     def has_moved(self, connection: Connection) -> bool:
-        """Whether another request has begun, or the client has read a good part of what it was sent."""
+        """Whether a new request has begun, or the client has read a good part of its reply."""
         if connection.headers is not self.headers or connection.drains != self.drains:
             return True
         return connection.transport.get_write_buffer_size() <= self.unread - PROGRESS

@@ -1,6 +1,6 @@
-"""Checks of a request's head and of its framing: what two readers could understand differently is refused (RFC 9112).
+"""Checks of a request's head and framing: rejects what two parsers could read differently (RFC 9112).
 
-The parser itself refuses Transfer-Encoding beside Content-Length.
+The parser itself rejects Transfer-Encoding together with Content-Length.
 """
 
 import re
@@ -21,11 +21,11 @@ Headers = list[tuple[bytes, bytes]]
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 100
-MAX_UNREAD_BYTES = 1024**3  # of a body whose request has been answered: to close earlier would reset the reply
+MAX_UNREAD_BYTES = 1024**3  # of a body whose request was already answered; closing earlier would reset the reply
 NOTED = frozenset({b"expect", b"host", b"transfer-encoding"})  # headers that the server itself reads
 MAX_HOST = LIMITS[b"host"].most
 VERSIONS = frozenset({"1.0", "1.1"})
-# A name or an address, and a port (RFC 9112, section 3.2; RFC 3986, section 3.2.2).
+# A name or address, and a port (RFC 9112, section 3.2; RFC 3986, section 3.2.2).
 IS_HOST = re.compile(rb"([A-Za-z0-9._~!$&'()*+;=%-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{0,5})?").fullmatch
 IS_URL = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL).fullmatch
 TARGET_TOO_LONG = f"The path and query may have up to {MAX_TARGET:,} bytes."
@@ -33,10 +33,10 @@ TOO_LARGE = "The head of the request is larger than 64 KiB, or has more than 100
 
 
 def read_target(target: bytes, http_version: str, hosts: list[bytes], headers: Headers) -> bytes:
-    """The path and query that a request asks for. Raises InvalidRequest where the request line or Host is invalid.
+    """Return the requested path and query. Raises InvalidRequest for an invalid request line or Host.
 
-    `hosts` are the values of Host. A URL as the target has to name the same host. In HTTP/1.0, where Host may be
-    missing, the URL takes its place.
+    `hosts` are the values of Host. A URL as the target must name the same host; in HTTP/1.0 without Host, it supplies
+    the host.
     """
     if http_version not in VERSIONS:
         raise InvalidRequest(f"HTTP/{http_version} is not supported here. Use HTTP/1.1.")
@@ -64,7 +64,7 @@ def is_host(value: bytes) -> bool:
 
 
 def split_url(target: bytes) -> tuple[bytes, bytes]:
-    """The path and query of a URL, and its host with the port. Raises InvalidRequest for any other target."""
+    """Return a URL's path and query, and its host with port. Raises InvalidRequest for any other target."""
     found = IS_URL(target)
     if found is None:
         raise InvalidRequest("The target of a request must be a path, or an http URL.")
@@ -73,7 +73,7 @@ def split_url(target: bytes) -> tuple[bytes, bytes]:
 
 
 def check_codings(codings: bytes, http_version: str) -> None:
-    """Raises InvalidRequest and UnknownTransferCoding unless Transfer-Encoding is exactly `chunked`, in HTTP/1.1."""
+    """Raise InvalidRequest or UnknownTransferCoding unless Transfer-Encoding is exactly `chunked`, in HTTP/1.1."""
     names = [name.strip(b" \t").lower() for name in codings.split(b",")]
     if http_version != "1.1":
         raise InvalidRequest(f"HTTP/{http_version} has no Transfer-Encoding.", param="Transfer-Encoding")
@@ -84,10 +84,10 @@ def check_codings(codings: bytes, http_version: str) -> None:
 
 
 def stand_in_of(headers: Headers, codings: bytes) -> bytes:
-    """Return a head that tells the parser only how the body behind `headers` ends; empty if there is no body.
+    """Return a head that only tells the parser how the body behind `headers` ends; empty if there is no body.
 
-    Another protocol is never taken (RFC 9110, section 7.8). Java's HTTP client offers h2c with each request, and the
-    parser stops behind such a head, although the body follows in HTTP/1.1.
+    The server never switches protocols (RFC 9110, section 7.8). Java's HTTP client offers h2c with each request, and
+    the parser stops after such a head, although the body follows in HTTP/1.1.
     """
     if codings:
         return b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -105,7 +105,7 @@ async def serve(
     receive: "ASGIReceiveCallable",
     send: "ASGISendCallable",
 ) -> None:
-    """Serve the request, and count its body as memory until then, even if the client disconnects."""
+    """Serve the request, counting its body as memory until the end, even if the client disconnects."""
     if cycle.waiting_for_100_continue:
         send = partial(send_unasked, cycle)
     try:
@@ -115,9 +115,9 @@ async def serve(
 
 
 async def send_unasked(cycle: RequestResponseCycle, message: "ASGISendEvent") -> None:
-    """Ends the connection after a reply to a client that still waits for 100 Continue (RFC 9110, 10.1.1).
+    """Close the connection after a reply to a client that still waits for 100 Continue (RFC 9110, 10.1.1).
 
-    It may keep the body to itself, or send it all the same: what follows could be either that or a request.
+    It may omit the body or send it anyway, so what follows could be either the body or a new request.
     """
     if cycle.waiting_for_100_continue and cycle.more_body:
         cycle.keep_alive = False

@@ -1,21 +1,21 @@
-"""The limit on open files of a process, which bounds its connections."""
+"""A process's limit on open files, which also limits its connections."""
 
 import logging
 from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
 
 logger = logging.getLogger(__name__)
 
-SPARE_FILES = 256  # descriptors that are no clients' connections: databases, files, sockets that listen
+SPARE_FILES = 256  # descriptors for databases, files and listening sockets
 
 
 def connections_at_most(wanted: int) -> int:
-    """As many connections as wanted, or as this process may have open files for."""
+    """Return `wanted`, or fewer if this process may not open that many files."""
     soft, _ = getrlimit(RLIMIT_NOFILE)
     return wanted if soft == RLIM_INFINITY else max(1, min(wanted, soft - SPARE_FILES))
 
 
 def allow_connections(wanted: int) -> None:
-    """Raises the limit of this process, and of those that it starts, as far as that many connections need it."""
+    """Raise the limit on open files of this process and its children as far as `wanted` connections need."""
     soft, hard = getrlimit(RLIMIT_NOFILE)
     files = wanted + SPARE_FILES if hard == RLIM_INFINITY else min(wanted + SPARE_FILES, hard)
     if soft != RLIM_INFINITY and soft < files:

@@ -1,4 +1,4 @@
-"""The HTTP protocol of the server: uvicorn's, with bounds on what a client may send, and a shorter way for most."""
+"""The server's HTTP protocol: uvicorn's with limits on clients, and a faster path for most requests."""
 
 from asyncio import BaseTransport, Transport
 from functools import partial
@@ -17,32 +17,32 @@ from kit.http.errors import ApiError, InvalidRequest
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
 
-PARSED_AT_ONCE = 4 * 1024  # of many requests in one read only so much is taken apart, the rest is kept as it came
-BETWEEN, HEAD, BODY = range(3)  # what of a message comes next: its first byte, more of its head, or of its body
+PARSED_AT_ONCE = 4 * 1024  # pipelined requests are parsed in pieces of this size; the rest stays unparsed
+BETWEEN, HEAD, BODY = range(3)  # the next part of a message: its first byte, its head, or its body
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Bounds heads, trailers and the memory of bodies, and refuses what is no HTTP after the replies before it.
+    """Limits heads, trailers and memory for bodies. Rejects invalid HTTP after answering the requests before it.
 
-    Trailer fields are dropped: nothing that they say may count as a header (RFC 9110, 6.5.1). A plain request that has
-    come whole, as an access check does, is served by a WholeRequest.
+    Drops trailer fields, so that they never count as headers (RFC 9110, 6.5.1). A plain request that has arrived
+    completely, like most access checks, is served by WholeRequest.
     """
 
     stage = BETWEEN
-    head_bytes = 0  # of its headers and trailers, as far as they are complete
+    head_bytes = 0  # of complete headers and trailers
     trailers = 0
     codings = b""  # Transfer-Encoding
     hosts: list[bytes]
-    stand_in = b""  # the head that the parser reads again where it stopped behind one with Upgrade
-    unfinished = 0  # bytes read since something was complete: the head before, a header, or a part of the body
+    stand_in = b""  # the head that the parser reads again after stopping at one with Upgrade
+    unfinished = 0  # bytes read since the last complete head, header or piece of body
     may_come_whole = False
     body = b""
-    cycle: Cycle  # the one that was read last
-    running: RequestResponseCycle | None = None  # the cycle that is served
-    refusal: ApiError | None = None  # what is sent when all that came before it has been answered
-    unparsed = b""  # what came behind requests that wait for their turn
+    cycle: Cycle  # of the last request read
+    running: RequestResponseCycle | None = None  # of the request being served
+    refusal: ApiError | None = None  # sent once all earlier requests are answered
+    unparsed = b""  # input behind requests that wait for their turn
     unread_body = 0
-    drains = 0  # how often the client has read what it had been sent after the server paused for it
+    drains = 0  # how often the client caught up after the server paused writing
     counted_for: str | None = None
 
     # --- The connection ----------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def waits_for(self) -> Wait | None:
-        """The thing that the connection waits for its client to do; None while the server is at work."""
+        """Return what the connection waits for its client to do; None while the server works."""
         if self.transport.get_write_buffer_size():
             return Wait.READER
         if self.running is not None and not self.running.response_complete:
@@ -88,14 +88,15 @@ class BoundedProtocol(HttpToolsProtocol):
             self.parse_in_turn(data)
         else:
             self.parse(data)
-        if self.may_come_whole:  # it did not
+        if self.may_come_whole:  # the request is incomplete
             self.serve_in_parts()
 
     def parse(self, data: bytes) -> None:
         self.unfinished += len(data)
         try:
             self.parser.feed_data(data)
-        except HttpParserUpgrade as upgrade:  # to what this server does not speak: the connection stays as it is
+        # this server speaks no other protocol: the connection continues unchanged
+        except HttpParserUpgrade as upgrade:
             if rest := self.stand_in + data[upgrade.args[0] :]:
                 self.parse(rest)
         except HttpParserError as error:
@@ -106,7 +107,7 @@ class BoundedProtocol(HttpToolsProtocol):
                 self.refuse(InvalidRequest(TOO_LARGE))
 
     def parse_in_turn(self, data: bytes = b"") -> None:
-        """Takes it and what was kept apart until a request has to wait for the one before it; keeps what is left."""
+        """Parse the input piece by piece until a request must wait for the previous one; keep the rest."""
         data, at = self.unparsed + data, 0
         self.keep_unparsed(b"")
         while at < len(data) and not self.pipeline and self.refusal is None and not self.transport.is_closing():
@@ -126,7 +127,7 @@ class BoundedProtocol(HttpToolsProtocol):
                 self.flow.resume_reading()
 
     def keep_unparsed(self, data: bytes) -> bool:
-        """False if there is no room for it."""
+        """Replace the unparsed input. Returns False if there is no memory for it."""
         self.registry.let_go(len(self.unparsed), self.counted_for)
         self.unparsed = data
         return self.registry.hold(len(data), self.counted_for)
@@ -175,7 +176,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.stage = BODY
         self.may_come_whole = (
             IS_PLAIN_PATH(self.url) is not None
-            and (self.cycle is None or self.cycle.response_complete)  # others wait for their turn
+            and (self.cycle is None or self.cycle.response_complete)  # pipelined requests wait for their turn
             and not self.expect_100_continue
             and not upgrade
             and version == "1.1"
@@ -186,7 +187,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.begin_request()
 
     def serve_in_parts(self) -> None:
-        """The request has not come whole, or is too large for that: it is served as uvicorn does."""
+        """Serve the request as uvicorn does, because it is incomplete or too large."""
         self.may_come_whole = False
         self.begin_request()
         if self.body and not self.take(self.body):
@@ -212,14 +213,14 @@ class BoundedProtocol(HttpToolsProtocol):
             raise no_room()
 
     def take(self, body: bytes) -> bool:
-        """Keeps a part of a body until it is read. False if there is no room for it."""
+        """Store a part of the body until it is read. Returns False if there is no memory for it."""
         self.cycle.held += len(body)
         has_room = self.registry.hold(len(body), self.counted_for)
         super().on_body(body)
         return has_room
 
     def on_message_complete(self) -> None:
-        if self.stand_in:  # the body is still to come
+        if self.stand_in:  # the body follows
             return
         self.stage = BETWEEN
         if self.may_come_whole:
@@ -239,13 +240,13 @@ class BoundedProtocol(HttpToolsProtocol):
             super()._start_asgi_task(cycle, partial(framing.serve, app, cast(Cycle, cycle), self.let_go))
 
     def let_go(self, cycle: Cycle, size: int | None = None) -> None:
-        """Releases so many bytes of the body from the count of memory; None releases all of them."""
+        """Stop counting `size` bytes of the body as memory; None means all."""
         size = cycle.held if size is None else min(size, cycle.held)
         cycle.held -= size
         self.registry.let_go(size, self.counted_for)
 
     def on_response_complete(self) -> None:
-        """As uvicorn's, without a timer for each reply."""
+        """Continue with the next request, like uvicorn but without a timer per reply."""
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
@@ -264,7 +265,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # --- What is refused ---------------------------------------------------------------------------------------------
 
     def refuse(self, error: ApiError) -> None:
-        """Reads no further. The error is sent when all that came before it has its reply; then the connection ends."""
+        """Stop reading. Sends the error after all earlier replies, then closes the connection."""
         if self.transport.is_closing():
             return
         self.refusal, self.may_come_whole = error, False
@@ -276,7 +277,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.send_refusal()
 
     def give_up(self, cycle: Cycle) -> None:
-        """A request whose body cannot be read is not carried out: the refusal takes the place of its reply."""
+        """Abandon a request whose body cannot be read; the error becomes its reply."""
         if self.pipeline and self.pipeline[0][0] is cycle:
             self.pipeline.popleft()
             self.let_go(cycle)

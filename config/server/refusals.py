@@ -1,4 +1,4 @@
-"""The replies of the server itself, to requests that reach no application."""
+"""Replies by the server itself, for requests that reach no application."""
 
 import orjson
 from uuid_utils import uuid7
@@ -13,8 +13,8 @@ def no_room() -> ServiceUnavailable:
 
 
 def refusal(error: ApiError, client: tuple[str, int] | None) -> bytes:
-    """A reply in the API's envelope: what cannot be parsed has no path, so it may have been meant for /v1."""
-    # Models, which must not be loaded before the application is.
+    """Return a reply in the API's envelope, because an unparsable request may have been meant for /v1."""
+    # Imports models, which cannot be loaded before the application.
     from accounts.limits.throttling import headers_for_stranger  # noqa: PLC0415
 
     limits = headers_for_stranger(parse_address(client[0]) if client else None)

@@ -1,8 +1,8 @@
-"""Threads for Django, shared out among callers: nobody takes all, and who waits for one waits on the event loop.
+"""Threads for Django, shared fairly among callers. Requests wait for a thread on the event loop.
 
-A caller is an account or, of a stranger, an address. It has at most its share of the threads at a time; of what waits,
-callers come in turn. A caller with too much waiting is refused with 429, and so is one whose own requests keep its
-next one waiting for too long; if others do, that is a 503.
+A caller is an account or, without a key, an address. It may use its share of the threads at once; waiting callers take
+turns. A caller is refused with 429 if too many of its requests wait, or if its own requests keep the next waiting too
+long; with 503 if those of others do.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from kit.telemetry.metrics import Counter as CountedPlaces
 P = ParamSpec("P")
 ReturnT = TypeVar("ReturnT")
 
-MOST_WAITING = 500  # requests of one caller
-MOST_BYTES = 16 * 1024 * 1024  # of their bodies
+MOST_WAITING = 500  # waiting requests per caller
+MOST_BYTES = 16 * 1024 * 1024  # bytes of their bodies per caller
 MOST_BYTES_OF_ALL = 64 * 1024 * 1024
 RETRY_AFTER = 5  # seconds
 LONGEST_REST = 1.0  # seconds
-QUICK = 0.1  # seconds of the processor after which no rest is due: a report or two keep nobody waiting
+QUICK = 0.1  # seconds of CPU time without a rest; one or two reports delay no one
 
-ACCOUNT = "account:"  # how the name of a caller begins that is one
+ACCOUNT = "account:"  # prefix of callers that are accounts
 POOLS = ("ordinary", "heavy")
 refused = CountedPlaces(
     "licensing_thread_refusals",
@@ -41,7 +41,7 @@ refused = CountedPlaces(
 
 
 async def wait_for_end(receive: Receive, gone: Event) -> None:
-    """Returns when there is nobody to read the reply any more, and tells the thread that makes it."""
+    """Wait until the client disconnects, and notify the thread that serves it."""
     while (await receive())["type"] != "http.disconnect":
         pass
     gone.set()
@@ -52,7 +52,7 @@ async def as_it_is(scope: Scope) -> Scope:
 
 
 class Waiting:
-    """A request that waits for its turn, with the bytes that it keeps in memory meanwhile."""
+    """A waiting request, with the bytes that it keeps in memory."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -60,12 +60,11 @@ class Waiting:
 
 
 class Threads:
-    """`count` threads that run a WSGI application, `share` of them for one account at the most, and
-    `strangers_share` for an address (as many, if it is not given). For one event loop.
+    """`count` threads that run a WSGI application, for one event loop.
 
-    A request waits up to `patience` seconds for a thread, and `most_waiting` requests of one caller do at a time. A
-    turn goes to the next one after `rest` times the processor's time that it took beyond QUICK, so that an endless
-    line of long requests leaves the interpreter to others for the greater part.
+    An account may use `share` of them, an address `strangers_share` (default: the same). A request waits up to
+    `patience` seconds, and a caller may have `most_waiting` requests waiting. After a request, its thread rests for
+    `rest` times the CPU time beyond QUICK, so that endless long requests leave most of the interpreter to others.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class Threads:
         self.patience, self.most_waiting, self.rest = patience, most_waiting, rest
         self.executor = ThreadPoolExecutor(count, thread_name_prefix=pool)
         self.running: Counter[str] = Counter()
-        self.waiting: OrderedDict[str, deque[Waiting]] = OrderedDict()  # who comes next stands first
+        self.waiting: OrderedDict[str, deque[Waiting]] = OrderedDict()  # the next caller comes first
         self.bytes_waiting: Counter[str] = Counter()
 
     async def serve(
@@ -98,9 +97,9 @@ class Threads:
         left: asyncio.Future[None],
         prepare: Callable[[Scope], Awaitable[Scope]] = as_it_is,
     ) -> None:
-        """Serves the request; `left` is done when its client has gone. Raises Disconnected, 429 and 503.
+        """Serve the request; `left` completes when its client disconnects. Raises Disconnected, 429 or 503.
 
-        `prepare` is awaited once the turn has come, and returns the scope for the application.
+        `prepare` is awaited at the request's turn, and returns the scope for the application.
         """
         await self.turn(caller, size, left)
         turn = Turn(self, caller)
@@ -114,7 +113,7 @@ class Threads:
             await exchange.answer(reply)
 
     async def turn(self, caller: str, size: int, left: asyncio.Future[None]) -> None:
-        """Returns when the caller has one more thread, which `leave` gives back."""
+        """Wait until the caller may use one more thread, to be returned with `leave`."""
         if self.running.total() < self.count and self.has_room(caller):
             self.running[caller] += 1
             return
@@ -154,7 +153,7 @@ class Threads:
             del self.waiting[caller], self.bytes_waiting[caller]
 
     def leave(self, caller: str) -> None:
-        """Gives a thread back, and to the next caller in turn that has not got its share."""
+        """Return a thread and pass it to the next waiting caller below its share."""
         self.running[caller] -= 1
         if not self.running[caller]:
             del self.running[caller]
@@ -183,13 +182,13 @@ class Threads:
 
 
 class Turn:
-    """The executor of one request. The turn ends with its thread's work, not when the client has read the reply."""
+    """The thread of one request. The turn ends with the thread's work, not when the client has read the reply."""
 
     def __init__(self, threads: Threads, caller: str) -> None:
         self.threads, self.caller = threads, caller
         self.loop = asyncio.get_running_loop()
         self.begun = False
-        self.used = 0.0  # of the processor, in seconds
+        self.used = 0.0  # CPU seconds
 
     def submit(self, work: Callable[P, ReturnT], *args: P.args, **kwargs: P.kwargs) -> Future[ReturnT]:
         def timed() -> ReturnT:
@@ -209,6 +208,6 @@ class Turn:
         self.loop.call_later(min(rest, LONGEST_REST), self.threads.leave, self.caller)
 
     def end(self) -> None:
-        """Ends the turn of a request that failed before it had a thread."""
+        """End the turn of a request that failed before it had a thread."""
         if not self.begun:
             self.threads.leave(self.caller)

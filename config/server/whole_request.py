@@ -1,4 +1,4 @@
-"""A request that has come whole, as an access check does: served without most of what uvicorn prepares for others."""
+"""A request that arrived completely, like most access checks, served without most of uvicorn's setup."""
 
 import re
 from asyncio import Event
@@ -8,20 +8,20 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 MAX_WHOLE_BYTES = 16 * 1024
-IS_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._-]*").fullmatch  # without anything to decode, and without a query
+IS_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._-]*").fullmatch  # no escapes, no query
 
 
 class Cycle(RequestResponseCycle):
-    """A request and its reply, as uvicorn makes them, with what BoundedProtocol adds."""
+    """A uvicorn request and its reply, with the fields that BoundedProtocol adds."""
 
-    held: int  # bytes of the body in memory
+    held: int  # bytes of its body in memory
 
 
 class WholeRequest(Cycle):
-    """A request whose body has come with its head, which spares most of what uvicorn prepares for others.
+    """A request whose body arrived with its head, which saves most of uvicorn's setup.
 
-    Tells the application two things more than ASGI does, as `extensions` of the scope: the `body`, and
-    `respond(status, head, body)`, which sends a whole response in one write, or says False if that has to wait.
+    Adds two `extensions` to the ASGI scope: `body`, and `respond(status, head, body)`, which sends a whole response in
+    one write, or returns False if the client reads too slowly.
     """
 
     access_log = False
@@ -47,17 +47,17 @@ class WholeRequest(Cycle):
 
     @cached_property
     def message_event(self) -> Event:  # type: ignore[override]
-        """Made when somebody waits for more than the body, which is here."""
+        """Created only if something waits for more than the body, which is complete."""
         event = Event()
         event.set()
         return event
 
     def respond(self, status: int, head: bytes, body: bytes) -> bool:
-        """Sends a response; `head` is its header lines, each with its line end, content-length among them.
+        """Send a response; `head` consists of header lines with line ends, including content-length.
 
-        The way of `send`, in one system call for two: a fifth of what serving a check takes. False, and nothing is
-        sent, while the client does not read what it was sent before: only `send` waits for that, and what a client
-        asks for without reading it would fill the memory.
+        Like `send`, but with one system call instead of two, a fifth of the cost of a check. Returns False without
+        sending while the client does not read earlier replies: only `send` waits for that, and unread replies would
+        fill the memory.
         """
         if self.disconnected:
             return True
@@ -73,5 +73,5 @@ class WholeRequest(Cycle):
         if not self.keep_alive:
             self.transport.close()
         self.on_response()
-        self.scope = None  # it knows this method: a cycle that the garbage collector would have to find
+        self.scope = None  # breaks a reference cycle, which the garbage collector would have to find
         return True

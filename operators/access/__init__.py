@@ -1,1 +1,1 @@
-"""Accounts, API keys and the audit log."""
+"""Accounts, API keys, webhooks and the audit log."""

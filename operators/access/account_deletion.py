@@ -1,4 +1,4 @@
-"""What deleting an account would delete, and what keeps one from being deleted here."""
+"""What deleting an account would delete, and what prevents it in the admin."""
 
 from accounts.models import Account
 from analytics.models import AccessEvent
@@ -9,7 +9,7 @@ from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 
 MOST_COUNTED = 10_000
-MOST_DECISIONS = 100_000  # that a request may delete
+MOST_DECISIONS = 100_000  # most decisions that a request may delete
 COUNTED = {
     "Items": Content.objects.filter(deleted_at=None),
     "Policies": Policy.objects.filter(deleted_at=None),
@@ -20,7 +20,7 @@ COUNTED = {
 
 
 def counts_of(account: Account) -> list[tuple[str, str]]:
-    """Its rows by kind, counted up to MOST_COUNTED."""
+    """Count the account's rows by kind, up to MOST_COUNTED."""
     numbers = {
         name: rows.filter(account=account).order_by().values("pk")[: MOST_COUNTED + 1].count()
         for name, rows in COUNTED.items()
@@ -32,7 +32,7 @@ def counts_of(account: Account) -> list[tuple[str, str]]:
 
 
 def why_kept(account: Account) -> str:
-    """The sentence that says why it is not deleted here; empty if it can be."""
+    """Return why the account cannot be deleted here; empty if it can."""
     if keeps_ledger(account):
         return "It has a ledger, which is kept for ever, so it cannot be deleted. Suspend it to stop its keys."
     decisions = (

@@ -34,7 +34,7 @@ LIMITS_HELP = "For the enterprise plan alone: the others have their own."
 
 
 class PlanForm(forms.Form):
-    """`as_opened` is a digest of the plan as the page was opened, so that nobody undoes another's change."""
+    """`as_opened` is a digest of the plan when the page was opened, so that nobody overwrites another's change."""
 
     as_opened = forms.CharField(widget=forms.HiddenInput)
     plan = forms.ChoiceField(choices=Plan.choices, widget=UnfoldAdminSelectWidget)
@@ -96,10 +96,10 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
         )
 
     def grantable(self) -> frozenset[str]:
-        return super().grantable() - {"add"}  # which superusers alone do
+        return super().grantable() - {"add"}  # reserved for superusers
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """For superusers alone: anybody else would not see the new account."""
+        """Allow only superusers, because others would not see the new account."""
         return super().has_add_permission(request) and request.user.is_superuser
 
     def create(self, request: HttpRequest, fields: AccountFields) -> Account:
@@ -161,7 +161,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
         )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
-        """Suspend for an active account, Resume for a suspended one."""
+        """Offer Suspend for active accounts and Resume for suspended ones."""
         account = self.get_object(request, unquote(object_id))
         idle = "resume" if account is None or account.suspended_at is None else "suspend"
         return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
@@ -213,7 +213,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
         )
 
     def has_removing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        """For superusers alone, as making one."""
+        """Allow only superusers, as for creating accounts."""
         return bool(request.user.is_superuser)
 
     @heavy
@@ -274,7 +274,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
 
     @display(description="Figures")
     def figures(self, account: Account) -> str:
-        """The overview of this account."""
+        """Link to the account's overview."""
         return format_html(
             '<a class="text-link" href="{}?account={}">Usage and revenue</a>', reverse("admin:index"), account.pk
         )

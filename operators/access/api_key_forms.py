@@ -1,4 +1,4 @@
-"""The forms that make API keys. Their values are checked by the API's own serializer."""
+"""Forms for API keys. The API's serializers validate their values."""
 
 import re
 from datetime import datetime
@@ -18,12 +18,12 @@ IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 
 
 def split(lines: list[str]) -> list[str]:
-    """The words of the lines, which commas separate too."""
+    """Return the words of the lines, separated by spaces or commas."""
     return [one for line in lines for one in re.split(r"[\s,]+", line) if one]
 
 
 class KeyForm(forms.ModelForm):
-    """The fields of a key that can be changed."""
+    """The changeable fields of a key."""
 
     allowed_ips = Lines(
         label="Allowed addresses",
@@ -88,7 +88,7 @@ class KeyFields(TypedDict):
 
 
 def checked(fields: KeyFields) -> dict[str, Any]:
-    """A form's fields as the service takes them. Raises ApiError, and a serializer's ValidationError."""
+    """Return the form's fields for the service. Raises ApiError or a serializer's ValidationError."""
     body = {
         "name": fields["name"],
         "type": fields["type"],
@@ -101,7 +101,7 @@ def checked(fields: KeyFields) -> dict[str, Any]:
 
 
 def changed(fields: KeyFields) -> dict[str, Any]:
-    """The changed fields of a form as the service takes them. Raises ApiError, and a serializer's ValidationError."""
+    """Return the form's changed fields for the service. Raises ApiError or a serializer's ValidationError."""
     names = {
         "name": "name",
         "allowed_ips": "allowedIps",
@@ -116,14 +116,14 @@ OVERLAPS = {0: "at once", 3600: "in an hour", 86_400: "in a day", 259_200: "in t
 
 
 def overlap_field(label: str) -> forms.TypedChoiceField:
-    """The seconds that a former secret stays valid."""
+    """Return a field for the seconds that a former secret stays valid."""
     return forms.TypedChoiceField(
         coerce=int, choices=[*OVERLAPS.items()], initial=86_400, widget=UnfoldAdminSelectWidget, label=label
     )
 
 
 class RotationFields(TypedDict):
-    ticket: str  # cleaned, the new key's id
+    ticket: str  # the new key's id after cleaning
     overlap_seconds: int
     term: NotRequired[str]
 
@@ -137,14 +137,16 @@ FRESH, SAME, NEVER = "fresh", "same", "never"
 
 
 def ends_of(key: ApiKey, now: datetime) -> dict[str, datetime | None]:
-    """When a key can expire that takes the place of one which expires: after as long a term, with it, or never."""
+    """Return the possible expiries of a new key if the old one expires: the same term again, the same time,
+    or never.
+    """
     if key.expires_at is None:
         return {}
     return {FRESH: now + (key.expires_at - key.created_at), SAME: key.expires_at, NEVER: None}
 
 
 def rotation_form(key: ApiKey, now: datetime) -> type[RotationForm]:
-    """The form, with a choice of the new key's expiry where the old one has one."""
+    """Return the form class, with a choice of the new key's expiry if the old one expires."""
     ends = ends_of(key, now)
     if not ends:
         return RotationForm
@@ -158,7 +160,7 @@ def rotation_form(key: ApiKey, now: datetime) -> type[RotationForm]:
         term = forms.ChoiceField(
             choices=choices,
             initial=FRESH,
-            required=False,  # the form was opened before the key had an expiry, as one that is sent twice
+            required=False,  # missing if the form was opened before the key had an expiry, or is sent twice
             widget=UnfoldAdminSelectWidget,
             label="The new key expires",
         )

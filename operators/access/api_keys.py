@@ -1,4 +1,4 @@
-"""API keys: made, changed, rotated and revoked here. A key's text is on the one page that answers its making."""
+"""API keys: create, change, rotate and revoke. Only the page that confirms a new key shows its text."""
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
@@ -112,7 +112,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
         return self.readonly_fields if obj else ()
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        """Fields that cannot be changed are shown in words."""
+        """Describe fields in words if they cannot be changed."""
         in_words = {} if obj is None or self.has_change_permission(request, obj) else IN_WORDS
         return tuple(in_words.get(name, name) for name in self.fields)
 
@@ -140,7 +140,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
 
     @method_decorator(require_POST)
     def seen(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Called by the page with the key's text, once it is shown."""
+        """Record that a browser showed the page with the key's text; the page itself calls this."""
         note_seen(request, self.found(request, object_id))
         return HttpResponse(status=204)
 
@@ -164,7 +164,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
                     new, text = services.rotate_api_key(
                         key, overlap_seconds=overlap, key_id=new_id, seed=seed_of(request), **given
                     )
-            except (IntegrityError, ApiError):  # the same form, sent twice at the same moment
+            except (IntegrityError, ApiError):  # the same form was sent twice at once
                 if again := key_shown_again(request, self):
                     return again
                 raise
@@ -212,7 +212,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
         )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
-        """None for a key that has ended."""
+        """Offer no actions for a key that has ended."""
         key = self.get_object(request, unquote(object_id))
         works = key is not None and key_states.state_of(key, timezone.now()) == key_states.State.ACTIVE
         return super().get_actions_detail(request, object_id) if works else []

@@ -1,4 +1,4 @@
-"""The audit log: read, searched by resource, and never edited."""
+"""The audit log: read-only, searchable by resource."""
 
 import json
 from collections import Counter
@@ -30,9 +30,9 @@ KINDS = {
     "operator": "operators",
     "role": "roles",
 }
-# Bounds on what is left of two values without their common beginning and end: a comparison takes a second at worst.
+# Limits on two values without their common start and end: a comparison takes a second at most.
 MOST_LINES = 4_000
-MOST_WORK = 10_000_000  # pairs of lines that are alike, times lines: few, unless a line comes again and again
+MOST_WORK = 10_000_000  # pairs of equal lines times lines; small unless a line repeats very often
 CONTEXT = 3
 
 
@@ -41,7 +41,7 @@ def as_text(value: object) -> str:
 
 
 def difference(before: object, after: object) -> list[tuple[str, str]]:
-    """Lines, each "removed", "added", "kept" (some, around a change) or "left out"."""
+    """Return lines, each marked "removed", "added", "kept" (context of a change) or "left out"."""
     old, new = ([] if value is None else as_text(value).splitlines() for value in (before, after))
     sizes = f"{len(old):,} lines before and {len(new):,} after"
     begin = max(alike(old, new) - CONTEXT, 0)
@@ -51,7 +51,7 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
     if len(old) + len(new) > MOST_LINES or work(old, new) > MOST_WORK:
         return [("left out", f"{sizes}, too many to compare here. The API tells them all.")]
     lines: list[tuple[str, str]] = []
-    # Without "junk", by which difflib would take every bracket of long rules for noise, and the rest for changed.
+    # Without "junk" detection, which would ignore the brackets of long rules and report everything else as changed.
     for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT):
         if lines or begin + group[0][1] > 0:
             lines.append(("left out", "…"))
@@ -64,7 +64,7 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
 
 
 def alike(one: list[str], other: list[str]) -> int:
-    """The number of lines that both begin with."""
+    """Return the number of lines that both start with."""
     return next(
         (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
         min(len(one), len(other)),
@@ -72,7 +72,7 @@ def alike(one: list[str], other: list[str]) -> int:
 
 
 def work(old: list[str], new: list[str]) -> int:
-    """A bound on the steps that difflib takes: for each block that it finds, a look at all pairs that are alike."""
+    """Return an upper bound of difflib's steps: for each block it finds, it visits all pairs of equal lines."""
     counts = Counter(new)
     return sum(number * counts[line] for line, number in Counter(old).items()) * min(len(old), len(new))
 
@@ -108,14 +108,14 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
-        """Entries without an account are about operators: for superusers alone."""
+        """Restrict entries without an account, which concern operators, to superusers."""
         entries = super().get_queryset(request)
         return entries if request.user.is_superuser else entries.filter(account_id__isnull=False)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
     ) -> tuple[QuerySet[AuditEntry], bool]:
-        """By the index that there is; Django would compare the id's text with all rows, cast one by one."""
+        """Search by index; Django would cast the id in every row to text and compare."""
         return (queryset.filter(resource_id=search_term.strip()) if search_term.strip() else queryset), False
 
     @display(description="When (UTC)", ordering="pk")
@@ -137,7 +137,7 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
 
     @display(description="Fields")
     def fields_changed(self, entry: AuditEntry) -> str:
-        """The changed fields of an update; a creation or deletion concerns all of them."""
+        """Return the changed fields of an update; creations and deletions concern all fields."""
         return "" if entry.action.endswith((".created", ".deleted")) else ", ".join(sorted(entry.changes))
 
     @display(description="All changes of it")

@@ -1,4 +1,4 @@
-"""Finding the key that leaked: its full text is sent by POST, and is in no address, log, message, session or page."""
+"""Find a leaked key. Its full text is sent by POST and appears in no URL, log, message, session or page."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -59,7 +59,7 @@ def may_find(request: HttpRequest) -> bool:
 
 
 def warning(request: HttpRequest) -> str | SafeString:
-    """What to tell an operator after a key was in an address."""
+    """Return a warning for an operator who had a key in a URL."""
     if not may_find(request):
         return IN_ADDRESS
     link = format_html('<a class="underline" href="{}">{}</a>', list_url(ApiKey), FORM)
@@ -67,7 +67,7 @@ def warning(request: HttpRequest) -> str | SafeString:
 
 
 def drop_query(request: HttpRequest) -> HttpResponse:
-    """Redirect to the same page without the query, which contains a key's secret."""
+    """Redirect to the same page without the query, which contains a secret."""
     if request.user.is_authenticated:
         messages.warning(request, warning(request))
     response = redirect(request.path)

@@ -1,4 +1,4 @@
-"""What was changed and decided with an API key, as the audit log and the decisions recorded it."""
+"""Changes and decisions made with an API key, from the audit log and the decisions."""
 
 from collections.abc import Iterable
 
@@ -9,11 +9,11 @@ from analytics.models import AccessEvent
 from operators.base.links import change_url
 
 LATEST = 5
-SEARCHED = 5_000  # latest changes, and latest decisions, of the account: neither has an index by key
+SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
 
 
 def latest_changes(key: ApiKey) -> str:
-    """Link to the newest changes made with the key, each with the address that it came from."""
+    """List the newest changes made with the key, each with its client address."""
     newest = AuditEntry.objects.filter(account_id=key.account_id).order_by("-created", "-id")[:SEARCHED]
     made = AuditEntry.objects.filter(pk__in=newest.values("pk"), actor_type=ActorType.KEY, actor_id=key.pk)
     entries = made.order_by("-created", "-id").only("pk", "created", "action", "resource_title", "address")[:LATEST]
@@ -24,7 +24,7 @@ def latest_changes(key: ApiKey) -> str:
 
 
 def latest_decisions(key: ApiKey) -> str:
-    """Link to the newest decisions that the key asked for, each with its requester."""
+    """List the newest decisions requested with the key, each with its requester."""
     newest = AccessEvent.objects.filter(account_id=key.account_id).order_by("-created", "-pk")[:SEARCHED]
     asked = AccessEvent.objects.filter(pk__in=newest.values("pk"), facts__keyId=key.pk).select_related("requester")
     events = asked.order_by("-created", "-pk")[:LATEST]
@@ -38,7 +38,7 @@ def latest_decisions(key: ApiKey) -> str:
 
 
 def linked(rows: Iterable[tuple[AuditEntry | AccessEvent, str]], name: str) -> str:
-    """Show each row as a link by its time, and its text; `name` says what was searched if there are none."""
+    """Render each row as a link with its time, followed by text; `name` says what was searched if there are none."""
     lines = ((change_url(row), f"{row.created:%Y-%m-%d %H:%M:%S}", text) for row, text in rows)
     shown = format_html_join("", '<div><a class="text-link" href="{}">{}</a> {}</div>', lines)
     return shown or format_html("none among the account’s latest {} {}", f"{SEARCHED:,}", name)

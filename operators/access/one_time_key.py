@@ -1,10 +1,10 @@
-"""The one page that shows a new key's text, which is stored nowhere.
+"""The only page that shows a new key's text, which is stored nowhere.
 
-It is the reply to the very request that made the key, no redirect, so the text is never put anywhere on the way. Sent
-again the form makes no second key (operators.base.tickets). But a second click breaks the first reply off, and with it
-the only sight of the key: so the reply to the second has the text too. It is made anew from the form's ticket and the
-session's key, of which the service has a digest alone. Once a browser has shown the page, or after SHOWN_AGAIN_FOR, it
-is not made again.
+It is the direct reply to the request that created the key, without a redirect, so the text is never stored in between.
+Submitting the form again creates no second key (operators.base.tickets). But a double click aborts the first reply,
+the only one with the key, so the second reply shows it too: the text is derived again from the form's ticket and the
+session key, and the service stores only its digest. Once a browser has shown the page, or after SHOWN_AGAIN_FOR, it is
+not shown again.
 """
 
 from datetime import timedelta
@@ -25,12 +25,12 @@ from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, ModelT
 
 SHOWN_AGAIN_FOR = timedelta(minutes=10)
-SEEN = "seen_keys"  # in the session: ids of the newest keys that were on a page
+SEEN = "seen_keys"  # session entry with the ids of the newest keys that were shown
 MOST_SEEN = 20
 
 
 class TicketField(forms.CharField):
-    """A hidden field; cleaned, it is the id for the new key."""
+    """A hidden field whose cleaned value is the new key's id."""
 
     widget = forms.HiddenInput
 
@@ -49,12 +49,12 @@ class TicketField(forms.CharField):
 
 
 def seed_of(request: HttpRequest) -> str:
-    """The secret that the text of the key is made from which this form makes."""
+    """Return the secret from which this form derives its key's text."""
     return f"{request.session.session_key}:{request.POST.get('ticket', '')}"
 
 
 def key_shown_again(request: HttpRequest, model_admin: AdminMixin[ApiKey]) -> HttpResponse | None:
-    """The page of the key that this form has just made in this session, unless that page has been seen."""
+    """Return the page of the key that this form just created in this session, unless it was seen."""
     key_id = tickets.id_of(request.POST.get("ticket", ""), ApiKey)
     key = model_admin.get_queryset(request).filter(pk=key_id).first() if key_id else None
     if key is None or key.pk in request.session.get(SEEN, []) or timezone.now() - key.created_at > SHOWN_AGAIN_FOR:
@@ -72,7 +72,7 @@ def note_seen(request: HttpRequest, key: ApiKey) -> None:
 def show_key(
     request: HttpRequest, model_admin: AdminMixin[ApiKey], key: ApiKey, text: str, note: str = ""
 ) -> HttpResponse:
-    """The one page that has the key's text."""
+    """Return the only page with the key's text."""
     seen = reverse("admin:accounts_apikey_seen", args=[key.pk])
     return show_once(request, model_admin, key, text, title=f"Your new key: {key.name}", note=note, seen=seen)
 
@@ -80,7 +80,7 @@ def show_key(
 def show_once(
     request: HttpRequest, model_admin: AdminMixin[ModelT], owner: ModelT, text: str, *, title: str, **context: str
 ) -> HttpResponse:
-    """A page with a secret of `owner`, which no cache stores and no Referer names."""
+    """Return a page with a secret of `owner`, without caching and Referer."""
     template = "operators/one_time_key.html"
     shown = {"key": owner, "text": text, "next": change_url(owner), **context}
     response = page(request, model_admin, template, title=title, original=owner, **shown)

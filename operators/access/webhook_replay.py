@@ -1,4 +1,4 @@
-"""The page that asks before a webhook endpoint is sent again what it did not get."""
+"""The confirmation page before a webhook endpoint gets missed events again."""
 
 from datetime import datetime
 from typing import TypedDict
@@ -28,7 +28,7 @@ class ReplayFields(TypedDict):
 
 
 def chosen_time(request: HttpRequest) -> datetime | None:
-    """The start time in the page's query; None if it has none that can be read."""
+    """Return the start time in the query, or None if it is missing or invalid."""
     try:
         return parse_timestamp(request.GET["since"])
     except (KeyError, ValueError):

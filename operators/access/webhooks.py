@@ -1,4 +1,4 @@
-"""Webhook endpoints: made, changed, pinged and caught up here. A secret is on the one page that answers its making."""
+"""Webhook endpoints: create, change, ping and replay. Only the page that confirms a new secret shows it."""
 
 from typing import Any, TypedDict
 from urllib.parse import urlencode
@@ -35,7 +35,7 @@ from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import kept
 
-LATEST = 20  # attempts on an endpoint's page
+LATEST = 20  # attempts shown on an endpoint's page
 FILTERED = {"policyIds": "the policies", "requesterIds": "the requesters", "reasons": "the reasons"}
 STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warning"}
 
@@ -57,7 +57,7 @@ class WebhookForm(forms.ModelForm):
         help_texts = {"url": "https, at a public address."}
 
     def _post_clean(self) -> None:
-        """Nothing: what the model would say, the API's own rules say."""
+        """Skip model validation; the service validates."""
 
 
 class WebhookFields(TypedDict, total=False):
@@ -70,7 +70,7 @@ class WebhookFields(TypedDict, total=False):
 
 
 def checked(fields: WebhookFields, *, partial: bool) -> dict[str, Any]:
-    """A form's fields as the service takes them. Raises ApiError, and a serializer's ValidationError."""
+    """Return the form's fields for the service. Raises ApiError or a serializer's ValidationError."""
     names = ("url", "events", "description", "status")
     body = {name: as_json(value) for name, value in fields.items() if name in names}
     return validated(WebhookEndpointSerializer(partial=partial), body)
@@ -142,7 +142,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     def show_secret(
         self, request: HttpRequest, endpoint: WebhookEndpoint, secret: str, note: str = ""
     ) -> HttpResponse:
-        """The one page that has the secret."""
+        """Return the only page with the secret."""
         return show_once(
             request,
             self,
@@ -177,7 +177,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
 
     @action(description="Replay what failed", icon="replay", permissions=["changing"], url_path="replay")
     def replay(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Asks again for each start time that is chosen, so nothing is sent whose number was not shown."""
+        """Ask again for each chosen start time, so that no events are sent without showing their number."""
         endpoint = self.found(request, object_id)
         shown_since = chosen_time(request)
         previewed = recovery.preview(endpoint, shown_since) if endpoint.status == EndpointStatus.ENABLED else None
@@ -235,7 +235,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
 
     @display(description="Decisions that it hears of")
     def decisions(self, endpoint: WebhookEndpoint) -> str:
-        """The API alone sets the filter."""
+        """Describe the filter, which only the API can set."""
         named = [name for name in TO_BE_NAMED if endpoint.hears_of(name)]
         if not named:
             return "none: access.denied and access.allowed have to be named above"

@@ -1,1 +1,1 @@
-"""The base of every page of the admin: scopes, writing, forms, filters, links."""
+"""The base of the admin's pages: scopes, writes, forms, filters, links."""

@@ -1,4 +1,4 @@
-"""The audit log's entries on operators and roles, which are Django's own models and have no services."""
+"""Audit entries about operators and roles, which are Django's own models without services."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -16,7 +16,7 @@ from operators.base.requests import kept
 
 
 class AuditedOperator:
-    """A member of staff. Left out: the password, `last_login`, and the second factor, which is no field of theirs."""
+    """A member of staff in the audit log, without password, `last_login` and second factor."""
 
     def __init__(self, user: User) -> None:
         self.user, self.pk = user, user.pk
@@ -36,7 +36,7 @@ class AuditedOperator:
         }
 
     def accounts(self) -> str | list[str]:
-        """The accounts that their StaffScope names: "all", or ids."""
+        """Return the accounts in their StaffScope: "all", or ids."""
         scope = StaffScope.objects.filter(user=self.user).first()
         if scope is None or scope.all_accounts:
             return "all" if scope else []
@@ -60,12 +60,12 @@ def permissions_of(granted: QuerySet[Permission]) -> list[str]:
 
 
 class AuditedAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT]):
-    """A ModelAdmin that saves by itself: its saves and deletions leave entries, in their own transactions."""
+    """A ModelAdmin that saves objects itself, and writes audit entries in the same transactions."""
 
     audited_as: Callable[[ModelT], audit.Audited]
 
     def editable_state(self, obj: ModelT, fields: Iterable[str]) -> dict[str, object]:
-        """With the values of inlines and of many-to-many fields."""
+        """Include the values of inlines and many-to-many fields."""
         return self.audited_as(obj).audited()
 
     def save_model(self, request: HttpRequest, obj: ModelT, form: ModelForm, change: bool) -> None:
@@ -88,5 +88,5 @@ class AuditedAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT]):
 
 
 def password_changed(user: User) -> None:
-    """Records that the password was changed, not the password."""
+    """Record that the password changed, but not the password."""
     audit.record("operator.password_changed", AuditedOperator(user), {}, {"password": "changed"})

@@ -1,4 +1,4 @@
-"""Who may use the Check access page."""
+"""Permission for the Check access page."""
 
 from django.http import HttpRequest
 

@@ -1,6 +1,6 @@
-"""The one account that an operator has chosen to work on: it holds for the session, on the overview and in all lists.
+"""The account that an operator has chosen, for the session: applies to the overview and to all lists.
 
-Pages of single objects stay open to whoever may see them, and a filter in an address comes before it.
+Pages of single objects ignore it, and a filter in the URL overrides it.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ from accounts.models import Account
 from operators.base.requests import kept
 from operators.base.scope import request_scope
 
-KEY = "account"  # of the session
+KEY = "account"  # session entry
 FILTER = "account__id__exact"
 MOST_OFFERED = 50
 
 
 class Switch(Struct, frozen=True):
-    """What the sidebar offers; nothing to choose from where there is one account."""
+    """The sidebar's account switch; offers nothing if there is only one account."""
 
     chosen: Account | None
     offered: list[Account]
@@ -31,7 +31,7 @@ class Switch(Struct, frozen=True):
 
 
 def offered_accounts(request: HttpRequest, most: int) -> tuple[list[Account], bool]:
-    """By name, and whether there are more; then they are those whose keys were used last."""
+    """Return up to `most` accounts by name, and whether there are more; then those whose keys were used last."""
     scope = request_scope(request)
     known: list[Account] | None = getattr(request, "all_accounts", None)
     found = list(scope.accounts()[: most + 1]) if known is None else known
@@ -44,21 +44,21 @@ def offered_accounts(request: HttpRequest, most: int) -> tuple[list[Account], bo
 
 
 def chosen_id(request: HttpRequest) -> str | None:
-    """The id of the chosen account, while the operator may see it."""
+    """Return the chosen account's id if the operator may see it."""
     account_id = request.session.get(KEY)
     return account_id if account_id and request_scope(request).includes(account_id) else None
 
 
 def choose(request: HttpRequest, account: Account | None) -> None:
-    """Chooses an account that the operator may see, or all of them."""
+    """Choose an account that the operator may see, or None for all."""
     chosen = account.pk if account is not None else None
-    if request.session.get(KEY) != chosen:  # a session that is changed is written
+    if request.session.get(KEY) != chosen:  # avoids writing an unchanged session
         request.session[KEY] = chosen
 
 
 @contextmanager
 def listing(request: HttpRequest) -> Iterator[None]:
-    """Meanwhile `ScopedAdmin.get_queryset` has only what belongs to the chosen account."""
+    """Restrict `ScopedAdmin.get_queryset` to the chosen account within the block."""
     kept(request).listing = True
     try:
         yield
@@ -71,7 +71,7 @@ def is_listing(request: HttpRequest) -> bool:
 
 
 def listed_id(request: HttpRequest) -> str | None:
-    """The account to which a list is narrowed, unless its address names one."""
+    """Return the account that restricts a list, unless its URL names one."""
     return None if FILTER in request.GET else chosen_id(request)
 
 
@@ -81,13 +81,13 @@ def switch_of(request: HttpRequest) -> Switch:
     chosen = next((one for one in offered if one.pk == account_id), None)
     if chosen is None and account_id is not None:
         chosen = request_scope(request).account(account_id)
-        if chosen is None:  # it has been deleted
+        if chosen is None:  # deleted meanwhile
             choose(request, None)
     return Switch(chosen, offered if len(offered) > 1 or there_are_more else [], there_are_more)
 
 
 def switch_account(request: HttpRequest, site: AdminSite) -> HttpResponse:
-    """Chooses the account by a POST; a GET, as after a login, chooses nothing."""
+    """Choose the account posted; a GET, as after a login, changes nothing."""
     if request.method != "POST":
         return redirect("admin:index")
     choose(request, request_scope(request).account(request.POST.get("account", "")))
@@ -95,8 +95,9 @@ def switch_account(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 
 def list_of(path: str, site: AdminSite) -> str:
-    """The name of the page to show after a switch: the list that the path belongs to, or the page itself where it is
-    of no object; otherwise the overview."""
+    """Return the URL name of the page after a switch: the list that the path belongs to, the page itself if it shows
+    no object, otherwise the overview.
+    """
     try:
         match = resolve(path)
     except Resolver404:

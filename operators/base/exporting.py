@@ -1,4 +1,4 @@
-"""A list as it is filtered, as CSV."""
+"""Export of a filtered list as CSV."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -19,7 +19,7 @@ from operators.base.model_admin import ScopedAdmin
 
 
 class ListExport(ScopedAdmin[ModelT]):
-    """A list with `export_items` among its `actions_list`."""
+    """A list with `export_items` in its `actions_list`."""
 
     export_name: ClassVar[str]  # of the file
     export_columns: ClassVar[Sequence[str]]
@@ -28,7 +28,7 @@ class ListExport(ScopedAdmin[ModelT]):
         raise NotImplementedError
 
     def exported(self, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
-        """The query with the related rows that the export needs: by default none."""
+        """Return the query with the related rows that the export needs; by default none."""
         return queryset.select_related(None)
 
     @heavy
@@ -42,14 +42,14 @@ class ListExport(ScopedAdmin[ModelT]):
         return export(Request(request), "csv", self.export_name, list(self.export_columns), chunks)
 
     def export_chunks(self, queryset: QuerySet[ModelT]) -> Iterator[list[Row]]:
-        """Newest first; each chunk begins where the one before ended."""
+        """Yield rows, newest first; each chunk starts where the previous ended."""
         ordered, last = queryset.order_by("-pk"), None
         while rows := list((ordered if last is None else ordered.filter(pk__lt=last))[:CHUNK]):
             yield self.export_rows(rows)
             last = rows[-1].pk
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
-        """The link exports what the list shows."""
+        """Add the list's filters to the export link."""
         response = super().changelist_view(request, extra_context)
         filters = request.GET.urlencode()
         for link in (getattr(response, "context_data", None) or {}).get("actions_list") or ():

@@ -1,7 +1,7 @@
-"""Form fields for the API's types, and their values as JSON.
+"""Form fields for the API's types, and conversion to JSON.
 
-The API keeps strings as they come; a form trims what it reads, and a browser has no newlines in a field of one line.
-A value that nobody touched stays as it is stored all the same: `is_untouched`, `Lines.kept`.
+The API keeps strings unchanged, but forms trim input, and single-line fields drop newlines. Values that nobody edited
+stay as stored (`is_untouched`, `Lines.kept`).
 """
 
 import re
@@ -27,17 +27,17 @@ from kit.values.timestamps import render_timestamp
 
 
 def lines(text: str) -> list[str]:
-    """The values of a text with one on each line, as browsers end lines: splitlines() knows more ends."""
+    """Split a text into non-empty lines as browsers end them; splitlines() recognises more line ends."""
     return [line.strip() for line in re.split(r"[\r\n]", text) if line.strip()]
 
 
 def one_line(text: str) -> str:
-    """The text as a browser shows it in a field of one line."""
+    """Return the text as a browser shows it in a single-line field."""
     return re.sub(r"[\r\n]", "", text)
 
 
 class CompositeWidget(forms.Widget):
-    """A value that takes several fields of a page, put together by `value_of`. It is never left out of a form."""
+    """A value spread over several inputs, assembled by `value_of`. Never omitted from a form."""
 
     def value_of(self, data: QueryDict) -> object:
         raise NotImplementedError
@@ -58,13 +58,13 @@ class CompositeWidget(forms.Widget):
 
 
 class Ticks(forms.CheckboxSelectMultiple):
-    """Several of many, each a box to tick; by one class in place of unfold's thirty for each."""
+    """Checkboxes for several of many values, with one CSS class instead of unfold's thirty."""
 
     template_name = "operators/ticks.html"
 
 
 class SuggestingInput(UnfoldAdminTextInputWidget):
-    """A field of one line with suggestions; anything else can be entered too."""
+    """A single-line field with suggestions; accepts other values, too."""
 
     template_name = "operators/suggesting_input.html"
 
@@ -81,7 +81,7 @@ class SuggestingInput(UnfoldAdminTextInputWidget):
 
 
 class LinesField(forms.Field):
-    """A list with one value on each line."""
+    """A list with one value per line."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class LinesField(forms.Field):
 
 
 class Lines(LinesField):
-    """A list of strings, one on each line."""
+    """A list of strings, one per line."""
 
     def prepare_value(self, value: object) -> object:
         return "\n".join(value) if isinstance(value, list) else value
@@ -105,7 +105,7 @@ class Lines(LinesField):
         return lines(value or "")
 
     def kept(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
-        """The lines that were read, each that is stored already as it is stored."""
+        """Return the submitted lines, with unchanged ones as stored."""
         spellings: dict[str, list[str]] = {}
         for line in reversed(stored or []):
             spellings.setdefault(line.strip(), []).append(line)
@@ -113,7 +113,7 @@ class Lines(LinesField):
 
 
 class Amount(forms.DecimalField):
-    """An exact decimal, shown in the spelling that the API has for it."""
+    """An exact decimal, shown as in the API."""
 
     def __init__(self, *, required: bool = True, label: str | None = None, help_text: str = "") -> None:
         widget = UnfoldAdminTextInputWidget(attrs={"inputmode": "decimal"})
@@ -130,9 +130,9 @@ class Amount(forms.DecimalField):
 
 
 def with_point(text: str) -> str:
-    """A number with a decimal point and no thousands separators, from either convention: `0,05`, `1.234,50`.
+    """Convert a number from either convention (`0,05`, `1.234,50`) to a decimal point without thousands separators.
 
-    Raises Django's ValidationError for a number that reads differently in each, such as `1,200`.
+    Raises Django's ValidationError for ambiguous numbers such as `1,200`.
     """
     number = text.strip()
     if "," not in number:
@@ -149,7 +149,7 @@ def with_point(text: str) -> str:
 
 
 class Moment(forms.SplitDateTimeField):
-    """A date with an optional time, in UTC. Without a time it is the day's beginning, or its end for `ends`."""
+    """A date with an optional time, in UTC. Without a time it means the start of the day, or its end with `ends`."""
 
     def __init__(self, *, ends: bool = False, label: str | None = None, help_text: str = "") -> None:
         widget = UnfoldAdminSplitDateTimeWidget
@@ -173,7 +173,7 @@ class Currency(forms.ChoiceField):
 
 
 def is_untouched(bound: forms.BoundField) -> bool:
-    """Whether a text field came back as the page had it: the stored and the submitted value read alike."""
+    """Whether a text field was submitted unchanged, allowing for what browsers and forms normalise."""
     field, widget = bound.field, bound.field.widget
     if not isinstance(widget, forms.TextInput | forms.Textarea) or isinstance(field, forms.JSONField):
         return False  # their own has_changed trims nothing
@@ -186,7 +186,7 @@ def is_untouched(bound: forms.BoundField) -> bool:
 
 
 def changed_values(form: forms.BaseForm) -> dict[str, object]:
-    """The values of the changed fields; of a list, unchanged lines are as they are stored."""
+    """Return the values of changed fields; unchanged lines of a list stay as stored."""
 
     def read(name: str) -> object:
         field, value = form.fields[name], form.cleaned_data[name]
@@ -196,7 +196,7 @@ def changed_values(form: forms.BaseForm) -> dict[str, object]:
 
 
 def as_json(value: object) -> object:
-    """A form's value as a value of JSON: an empty field is null."""
+    """Return a form value as JSON; empty becomes null."""
     if isinstance(value, datetime):
         return render_timestamp(value)
     if isinstance(value, date):
@@ -205,7 +205,7 @@ def as_json(value: object) -> object:
 
 
 def validated(serializer: BaseSerializer, body: Mapping[str, object]) -> dict[str, Any]:
-    """The body as the endpoint's serializer reads it. Raises ApiError, and the serializer's ValidationError."""
+    """Validate the body with the endpoint's serializer. Raises ApiError or the serializer's ValidationError."""
     check_values(body, "", 0)
     fields: dict[str, Any] = serializer.run_validation(body)
     return fields

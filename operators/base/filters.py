@@ -1,4 +1,4 @@
-"""List filters that an index can answer, and that never show every row for a mistyped value."""
+"""List filters that use an index, and never show all rows for an invalid value."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, time
@@ -22,9 +22,9 @@ from operators.base.model_admin import ScopedAdmin
 
 
 class OptionsFilter(DropdownFilter, Generic[ModelT]):
-    """One of a few values; any other value filters nothing."""
+    """A filter with a few options; ignores other values."""
 
-    options: ClassVar[Mapping[str, str]]  # the values with their labels
+    options: ClassVar[Mapping[str, str]]  # values with their labels
 
     def lookups(self, request: HttpRequest, model_admin: AdminMixin[ModelT]) -> list[tuple[str, str]]:
         return list(self.options.items())
@@ -38,7 +38,7 @@ class OptionsFilter(DropdownFilter, Generic[ModelT]):
 
 
 class ExactTextFilter(FieldTextFilter):
-    """The whole value; "contains" would read all rows."""
+    """Matches the whole value; "contains" would read all rows."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ExactTextFilter(FieldTextFilter):
 
 
 class MomentFilter(RangeDateTimeFilter):
-    """From one moment to another, UTC; a day without a time means all of that day."""
+    """A range of times in UTC; a day without a time means the whole day."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
         since, until = self.moment("from", time.min), self.moment("to", time.max)
@@ -87,7 +87,7 @@ class MomentFilter(RangeDateTimeFilter):
 
 
 class ScopedForm(AutocompleteDropdownForm):
-    """Offers only what the member of staff may see: unfold's own shows the name of whatever id it is given."""
+    """Offers only what the member of staff may see; unfold's own would show the name of any id."""
 
     def __init__(
         self, request: HttpRequest, name: str, *args: object, model_admin: AdminMixin[ModelT], **kwargs: object
@@ -99,6 +99,6 @@ class ScopedForm(AutocompleteDropdownForm):
 
 
 class RelatedFilter(AutocompleteSelectFilter):
-    """Searches for the one related thing to filter by: `list_filter = (("account", RelatedFilter), …)`."""
+    """Searches for a related object to filter by: `list_filter = (("account", RelatedFilter), …)`."""
 
     form_class = ScopedForm

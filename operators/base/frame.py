@@ -1,4 +1,4 @@
-"""Pages of a model's admin that are neither its list nor its form."""
+"""Pages of a ModelAdmin other than its list and form."""
 
 from django.db.models import Model
 from django.http import HttpRequest
@@ -16,7 +16,7 @@ def page(
     original: Model | None = None,
     **context: object,
 ) -> TemplateResponse:
-    """The template within the site's frame; `original` is the object that the page is about, if it is about one."""
+    """Render the template within the site's frame; `original` is the page's object, if any."""
     framed = {
         **model_admin.admin_site.each_context(request),
         "opts": model_admin.opts,

@@ -1,4 +1,4 @@
-"""The history of an object is what the audit log tells of it: by the admin, by keys and by commands."""
+"""An object's history is its audit log: changes by the admin, keys and commands."""
 
 from typing import ClassVar
 
@@ -19,9 +19,9 @@ VIEW_AUDIT_LOG = "accounts.view_auditentry"
 class AuditedHistory(AdminMixin[ModelT]):
     """For a ModelAdmin whose changes are all in the audit log."""
 
-    kind: ClassVar[str] = ""  # of resource in the log, where ids alone do not tell
+    kind: ClassVar[str] = ""  # kind of resource in the log, if the id alone is ambiguous
 
-    # Django's own log stays empty: the services write the audit log.
+    # Disables Django's own log: services write the audit log.
 
     def log_addition(self, request: HttpRequest, obj: Model, message: object) -> LogEntry:
         return LogEntry()

@@ -1,4 +1,4 @@
-"""Addresses within the admin."""
+"""URLs within the admin."""
 
 from urllib.parse import urlencode
 
@@ -9,12 +9,12 @@ from django.utils.safestring import SafeString
 
 
 def change_url(obj: Model) -> str:
-    """The page of an object."""
+    """Return the URL of an object's page."""
     return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=[obj.pk])
 
 
 def list_url(model: type[Model], **filters: str) -> str:
-    """The list of a model, filtered: `list_url(ApiKey, account__id__exact=…)`."""
+    """Return the URL of a filtered list: `list_url(ApiKey, account__id__exact=…)`."""
     query = f"?{urlencode(filters)}" if filters else ""
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist") + query
 

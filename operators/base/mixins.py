@@ -1,4 +1,4 @@
-"""Mixins of a ModelAdmin and of its forms. A mixin is put before the class that it extends."""
+"""Mixins for ModelAdmin classes and forms. Put a mixin before the class that it extends."""
 
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
@@ -9,14 +9,14 @@ from django.forms.utils import ErrorDict
 ModelT = TypeVar("ModelT", bound=Model)
 FormT = TypeVar("FormT", bound=BaseForm)
 
-EDIT = "_edit"  # the name of the buttons that do not save; their values say what they do instead
+EDIT = "_edit"  # name of buttons that do not save; their value says what they do
 REOPEN = "back"
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
 
     class AdminMixin(ModelAdmin[ModelT]):
-        """The type of `super()` in a mixin of a ModelAdmin."""
+        """The type of `super()` in a ModelAdmin mixin."""
 
 else:
 
@@ -25,12 +25,12 @@ else:
 
 
 def derived(form: type[FormT], mixin: type[BaseForm], **attributes: object) -> type[FormT]:
-    """The form class extended by the mixin, with class attributes. Django makes a form's class anew for each page."""
+    """Return the form class extended by the mixin, with class attributes. Django creates form classes per page."""
     return cast("type[FormT]", type(mixin.__name__, (mixin, form), attributes))
 
 
 class ReopenedForm(BaseForm):
-    """A mixin for a form that is shown again with its values, rather than saved, where EDIT is REOPEN."""
+    """Mixin for a form that is shown again with its values instead of saved, if EDIT is REOPEN."""
 
     def is_valid(self) -> bool:
         if self.data.get(EDIT) == REOPEN:

@@ -1,8 +1,8 @@
-"""The bases of every ModelAdmin of this project.
+"""The bases of every ModelAdmin in this project.
 
-ScopedAdmin shows the rows of the accounts that the member of staff may see, in pages that never count or load a whole
-table. ServiceAdmin also writes, by the services that the endpoints call too, so that epochs are raised and changes
-audited. Dangerous actions ask first: `confirmation.confirm`.
+ScopedAdmin shows rows of the accounts that the member of staff may see, in pages that never count or load a whole
+table. ServiceAdmin also writes, through the same services as the API, so that epochs and audit log stay correct.
+Dangerous actions ask first (`confirmation.confirm`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,35 +43,35 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
 
 FieldsT = TypeVar("FieldsT", bound=Mapping[str, object])  # a form's cleaned data, as a TypedDict
-# One save button, since the others lead to another page.
+# A single save button, because the others lead to another page.
 ONE_BUTTON = {"show_save_and_add_another": False, "show_save_and_continue": False}
 
 
 def without_window(field: FormField | None) -> FormField | None:
-    """The field without the buttons that open the related object in a pop-up window: no key reaches them."""
+    """Remove the buttons that open a related object in a popup, which the keyboard cannot reach."""
     if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
         field.widget = field.widget.widget
     return field
 
 
 class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
-    """Shows a model and changes nothing."""
+    """A read-only ModelAdmin, restricted to the accounts that the member of staff may see."""
 
-    account_field: ClassVar[str] = "account_id"  # the way from the model to its account's id
+    account_field: ClassVar[str] = "account_id"  # lookup from the model to its account's id
 
     rights: ClassVar[dict[str, str]] = {}  # permissions by the fields that show another model's rows
-    groups: ClassVar[Mapping[str, str]] = {}  # headings of a form's groups, each by the field that begins it
-    optional: ClassVar[frozenset[str]] = frozenset()  # fields that may be left empty: the service fills them in
+    groups: ClassVar[Mapping[str, str]] = {}  # headings of a form's groups, by the first field of each
+    optional: ClassVar[frozenset[str]] = frozenset()  # fields that may stay empty because the service fills them in
     empty_state: ClassVar[EmptyState]  # of the list
 
-    # On a narrow screen a row of the list has two lines: what it is, and facts, each with a word before it where it
-    # needs one. The column that links to the object's page is among them.
-    row_name: ClassVar[str] = ""  # the first column, unless it is named here
+    # On a narrow screen a row has two lines: a name, and facts, each with a prefix if needed. One of them is the
+    # column that links to the object.
+    row_name: ClassVar[str] = ""  # the first column by default
     row_facts: ClassVar[Mapping[str, str]] = {}
 
     ordering: ClassVar[tuple[str, ...]] = (
         "-pk",
-    )  # newest first, ids being sorted by time; also the one order that every table has an index for
+    )  # newest first, because ids sort by time; also the only order with an index on every table
     list_select_related: ClassVar[tuple[str, ...]] = ()
     paginator = BoundedPaginator
     list_per_page = 50
@@ -81,9 +81,9 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
     warn_unsaved_form = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ModelT]:
-        """The rows that the member of staff may see, with those of list_select_related: single pages show them too.
+        """Return the rows that the member of staff may see, with list_select_related, also for single pages.
 
-        In a list only those of the chosen account (operators.base.chosen_account).
+        Lists are restricted to the chosen account (operators.base.chosen_account).
         """
         rows = super().get_queryset(request)
         if self.list_select_related:
@@ -116,21 +116,21 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
         return response
 
     def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[ModelT], str | bool], ...]:
-        """Without the account where there is just one to see."""
+        """Omit the account column if there is only one account."""
         columns = tuple(super().get_list_display(request))
         if request_scope(request).only_account() is None and listed_id(request) is None:
             return columns
         return tuple(name for name in columns if name != "account")
 
     def found(self, request: HttpRequest, object_id: str) -> ModelT:
-        """The object that an action's address names. Raises Http404 for one out of the scope."""
+        """Return the object that an action's URL names. Raises Http404 outside the scope."""
         obj = self.get_object(request, unquote(object_id))
         if obj is None:
             raise Http404
         return obj
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """No filter by a digest: its beginning could be guessed character by character in the address."""
+        """Reject filters by digest, because its characters could be guessed one by one in the URL."""
         binary = {field.name for field in self.model._meta.fields if isinstance(field, BinaryField)}
         return lookup.partition("__")[0] not in binary and super().lookup_allowed(lookup, value, request)
 
@@ -140,7 +140,7 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
     def formfield_for_foreignkey(
         self, db_field: ForeignKey, request: HttpRequest, **kwargs: object
     ) -> ModelChoiceField | None:
-        """Offers only the rows that the member of staff may see. Where there can be many, use autocomplete_fields."""
+        """Offer only rows that the member of staff may see. If there can be many, use autocomplete_fields."""
         related = db_field.remote_field.model
         if related is Account:
             kwargs["queryset"] = request_scope(request).accounts()
@@ -166,7 +166,7 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: ModelT | None = None) -> bool:
-        """Never Django's own deletion: it bypasses the services, and loads every row that depends on this one."""
+        """Disable Django's own deletion: it bypasses the services and loads every dependent row."""
         return False
 
     def get_fieldsets(self, request: HttpRequest, obj: ModelT | None = None) -> "_FieldsetSpec":
@@ -181,11 +181,11 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
         return [(title, options) for title, options in shown if options["fields"]]
 
     def grantable(self) -> frozenset[str]:
-        """The permissions on the model that some page requires: "view", "add", "change", "delete"."""
+        """Return the model permissions that its pages use: "view", "add", "change", "delete"."""
         return frozenset({"view"})
 
-    # For actions. The system checks would look for a permission by its full name ("accounts.change_apikey") in the
-    # database, and run before there is one.
+    # For actions. System checks would look up a permission's full name ("accounts.change_apikey") in the database,
+    # before it exists.
 
     def has_changing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return super().has_change_permission(request)
@@ -195,19 +195,20 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
 
 
 class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[ModelT], Generic[ModelT, FieldsT]):
-    """Writes by the services, which `create` and `update` call with the form's cleaned data.
+    """Writes through services: `create` and `update` receive the form's cleaned data.
 
-    A refusal (ApiError, a serializer's or Django's ValidationError) is shown at the form's field. Without an `update`
+    Errors (ApiError, a serializer's or Django's ValidationError) are shown at the form's field. Without `update`
     nothing can be edited.
     """
 
-    shows_secret: ClassVar[bool] = False  # the reply to an added object is the one page with its secret
-    api_names: ClassVar[dict[str, str]] = {}  # the form's fields by the API's names, where snake_case is not enough
+    shows_secret: ClassVar[bool] = False  # the reply to a new object is the only page with its secret
+    # form fields by their API name, if converting to snake_case is not enough
+    api_names: ClassVar[dict[str, str]] = {}
 
-    # The fields include the new object's id, as `id`: see operators.base.tickets.
+    # The fields include the new object's `id`, see operators.base.tickets.
     create: Callable[[HttpRequest, FieldsT], ModelT]
-    # Given only the fields that the operator changed. A form that somebody else's change has made stale is refused
-    # before: see operators.base.forms.stale_forms.
+    # Receives only changed fields. Forms made stale by another's change are rejected earlier, see
+    # operators.base.forms.stale_forms.
     update: Callable[[HttpRequest, ModelT, FieldsT], ModelT] | None = None
 
     def grantable(self) -> frozenset[str]:
@@ -230,7 +231,10 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         return self.update is not None and super(ScopedAdmin, self).has_change_permission(request, obj)
 
     def written(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> ModelT | None:
-        """The object as the service wrote it, `obj` being the stored one if there is one; None if nothing changed."""
+        """Write through the service and return the object; None if nothing changed.
+
+        `obj` is the stored object, if any.
+        """
         if obj is None:
             return self.create(request, cast(FieldsT, {**form.cleaned_data, "id": kept(request).new_id}))
         changed = changed_values(form)
@@ -242,12 +246,12 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         except REFUSALS as error:
             raise refusal(error, self.api_names) from error
         if saved is not None:
-            vars(obj).update(vars(saved))  # the caller goes on with what was written
+            vars(obj).update(vars(saved))  # the caller continues with the written values
 
     def save_related(
         self, request: HttpRequest, form: ModelForm, formsets: Sequence[BaseModelFormSet], change: bool
     ) -> None:
-        """Nothing: the service has written it all."""
+        """Do nothing: the service has written everything."""
 
     def changeform_view(
         self,
@@ -256,7 +260,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         form_url: str = "",
         extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
-        if "_saveasnew" in request.POST:  # Django obeys it on any form, and that one has no ticket
+        if "_saveasnew" in request.POST:  # Django accepts it on any form, but the copy would have no ticket
             raise BadRequest("A copy cannot be saved.")
         new_id = None
         if object_id is None and self.has_add_permission(request):
@@ -276,12 +280,12 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except (Refused, IntegrityError) as error:
-            # The transaction is rolled back. Of two copies of a form under way at once this may be the second.
+            # The transaction is rolled back. This may be the second of two identical forms sent at once.
             if new_id is not None and tickets.is_used(self.model, new_id):
                 return self.made_already(request, new_id)
             if isinstance(error, IntegrityError):
                 raise
-            # The same request again shows the form with what was entered.
+            # Handle the request again to show the form with its input.
             kept(request).refused = error
             return super().changeform_view(request, object_id, form_url, extra_context)
 

@@ -1,4 +1,4 @@
-"""A service's refusals, shown at the form's field."""
+"""Errors of services, shown at the form's fields."""
 
 import re
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from rest_framework.exceptions import ValidationError as SerializerErrors
 from kit.http.errors import ApiError
 from kit.http.field_errors import first_error
 
-# What services and serializers raise for what cannot be done.
+# The exceptions that services and serializers raise for invalid input.
 REFUSALS = (ApiError, ValidationError, SerializerErrors)
 
 
 class Refused(Exception):
-    """The messages of a refusal by the form's field; "__all__" for those that no field is to blame for."""
+    """Error messages by form field; "__all__" if they concern no field."""
 
     def __init__(self, messages: dict[str, list[str]]) -> None:
         super().__init__(messages)
@@ -23,7 +23,7 @@ class Refused(Exception):
 
 
 def refusal(error: Exception, fields: Mapping[str, str]) -> Refused:
-    """The refusal that a service's error is. `fields`: the form's fields by names of the API that are not theirs."""
+    """Convert an error. `fields` maps API names to form fields if they differ beyond snake_case."""
     match error:
         case ApiError():
             return Refused({field_of(error.param or "", fields): [error.message]})
@@ -38,7 +38,7 @@ def refusal(error: Exception, fields: Mapping[str, str]) -> Refused:
 
 
 def field_of(param: str, fields: Mapping[str, str]) -> str:
-    """The form's field of a path such as `rules[0].action`, `context.ip` or `requestsPerDay`."""
+    """Return the form field of a path such as `rules[0].action`, `context.ip` or `requestsPerDay`."""
     path = param.partition("[")[0]
     while path not in fields and "." in path:
         path = path.rpartition(".")[0]
@@ -47,13 +47,13 @@ def field_of(param: str, fields: Mapping[str, str]) -> str:
 
 
 def add_refusal(form: forms.BaseForm, refused: Refused) -> None:
-    """Adds the refusal to the form's errors."""
+    """Add the messages to the form's errors."""
     for name, messages in refused.messages.items():
         form.add_error(name if name in form.fields else None, messages)
 
 
 class RefusedForm(forms.BaseForm):
-    """A mixin for a form that shows a refusal among its errors."""
+    """Mixin for a form that shows an error of the service."""
 
     refused: Refused
 

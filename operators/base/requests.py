@@ -1,4 +1,4 @@
-"""Values that the admin keeps with a request, since the steps of Django's ModelAdmin pass nothing else on."""
+"""Values kept on the request, because Django's ModelAdmin passes nothing else between its steps."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -13,13 +13,13 @@ from operators.base.refusals import Refused
 
 class AdminRequest(HttpRequest):
     new_id: str | None  # of the object that an add form creates
-    refused: Refused  # shown with the form
+    refused: Refused  # error to show with the form
     secret: str  # of a new object, shown once
-    cleaned: Mapping[str, object]  # all fields of the form, unchanged ones included
+    cleaned: Mapping[str, object]  # all fields of the form, including unchanged ones
     audited_before: Mapping[str, object]
-    all_accounts: list[Account]  # that the operator may see, by name
-    listing: bool  # whether lists are read (operators.base.chosen_account)
-    booked_before: set[str]  # ids of a licence's ledger entries
+    all_accounts: list[Account]  # visible to the operator, by name
+    listing: bool  # whether a list is being read (operators.base.chosen_account)
+    booked_before: set[str]  # ids of a licence's earlier ledger entries
 
 
 def kept(request: HttpRequest) -> AdminRequest:
@@ -27,7 +27,7 @@ def kept(request: HttpRequest) -> AdminRequest:
 
 
 def signed_in(request: HttpRequest) -> User:
-    """The operator who sends the request. Raises PermissionDenied for anybody else."""
+    """Return the operator. Raises PermissionDenied for anyone else."""
     if not request.user.is_authenticated:
         raise PermissionDenied
     return request.user

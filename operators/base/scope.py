@@ -1,4 +1,4 @@
-"""The accounts that a member of staff may see: all, or those of their StaffScope. Superusers see all."""
+"""The accounts that a member of staff may see: those of their StaffScope, or all. Superusers see all."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,11 @@ from accounts.models import Account, StaffScope
 from kit.values import ids
 from operators.base.mixins import ModelT
 
-KNOWN = "_operator_scope"  # an attribute of the user: `request.user` is an object of its own in each request
+KNOWN = "_operator_scope"  # attribute of the user, which each request loads anew
 
 
 class Scope(Struct, frozen=True):
-    """`account_ids` is None for all accounts."""
+    """A set of accounts; `account_ids` is None for all."""
 
     account_ids: frozenset[str] | None
 
@@ -23,7 +23,7 @@ class Scope(Struct, frozen=True):
         return self.account_ids is None or account_id in self.account_ids
 
     def narrow(self, queryset: QuerySet[ModelT], account_field: str = "account_id") -> QuerySet[ModelT]:
-        """The rows of these accounts; `account_field` is the lookup of the account's id."""
+        """Restrict rows to these accounts; `account_field` is the lookup of the account's id."""
         if self.account_ids is None:
             return queryset
         return queryset.filter(**{f"{account_field}__in": sorted(self.account_ids)})
@@ -32,23 +32,23 @@ class Scope(Struct, frozen=True):
         return self.narrow(Account.objects.all(), "pk")
 
     def account(self, account_id: str) -> Account | None:
-        """The account of that id, if it is one of these."""
+        """Return the account with this id, or None if it is not included."""
         return None if ids.decode("acc", account_id) is None else self.accounts().filter(pk=account_id).first()
 
     def sole_account(self) -> str | None:
-        """The same, also where there is no other account at all."""
+        """Return the only visible account's id, also if it is the only one in the database."""
         if self.account_ids is not None:
             return self.only_account()
         first = list(Account.objects.order_by().values_list("pk", flat=True)[:2])
         return first[0] if len(first) == 1 else None
 
     def only_account(self) -> str | None:
-        """The account's id where there is just one to see."""
+        """Return the account's id if the scope has exactly one."""
         return next(iter(self.account_ids)) if self.account_ids is not None and len(self.account_ids) == 1 else None
 
 
 def scope_of(user: User | AnonymousUser) -> Scope:
-    """The scope of a user, read once per request."""
+    """Return a user's scope, read once per request."""
     known: Scope | None = getattr(user, KNOWN, None)
     if known is None:
         known = read_scope(user)
@@ -68,7 +68,7 @@ def read_scope(user: User | AnonymousUser) -> Scope:
 
 
 def set_scope(user: User, *, all_accounts: bool = False, accounts: Iterable[Account] = ()) -> StaffScope:
-    """Gives a member of staff all accounts, or just those given."""
+    """Give a member of staff access to all accounts, or only to those given."""
     scope, _ = StaffScope.objects.update_or_create(user=user, defaults={"all_accounts": all_accounts})
     scope.accounts.set(accounts)
     return scope

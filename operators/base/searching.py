@@ -1,4 +1,4 @@
-"""The queries of the search boxes. Each has an index of its own on PostgreSQL (migration 0005_search_indexes)."""
+"""The queries of the search boxes, each with its own index on PostgreSQL (migration 0005_search_indexes)."""
 
 from django.db.models import Q, QuerySet
 
@@ -15,7 +15,7 @@ MOST_REQUESTERS = 5
 
 
 def find_content(items: QuerySet[Content], term: str) -> QuerySet[Content]:
-    """By the whole id, the beginning of the external id, or the beginnings of all words in the title."""
+    """Search by whole id, start of the external id, or starts of all words in the title."""
     term = term.strip()
     if not term:
         return items
@@ -25,7 +25,7 @@ def find_content(items: QuerySet[Content], term: str) -> QuerySet[Content]:
 
 
 def find_requesters(requesters: QuerySet[Requester], term: str) -> QuerySet[Requester]:
-    """By the beginning of the caller's own id, or the beginnings of all words in the name."""
+    """Search by the start of the id, or starts of all words in the name."""
     term = term.strip()
     if not term:
         return requesters
@@ -33,11 +33,11 @@ def find_requesters(requesters: QuerySet[Requester], term: str) -> QuerySet[Requ
 
 
 def either_way(rows: QuerySet[ModelT], by_id: Q, by_words: Q) -> QuerySet[ModelT]:
-    """The rows that match either condition, newest first.
+    """Return the rows that match either condition, newest first.
 
-    Asked for both in this order PostgreSQL may go through the rows from the newest one on, hoping for a pageful soon:
-    seven seconds where a million items end with those that match. So each condition is asked for what it finds, by its
-    own index; and only for more than anybody leafs through the rows are gone through.
+    Given both conditions and this order, PostgreSQL may scan rows from the newest, hoping to fill a page soon: seven
+    seconds for a million items if the matches are old. So each condition first runs alone, by its own index; only if
+    it finds more than anyone pages through, rows are scanned.
     """
     named, worded = bounded(rows, by_id), bounded(rows, by_words)
     if named.count() > MOST:
@@ -49,12 +49,12 @@ def either_way(rows: QuerySet[ModelT], by_id: Q, by_words: Q) -> QuerySet[ModelT
 
 
 def bounded(rows: QuerySet[ModelT], condition: Q) -> QuerySet[ModelT, dict[str, object]]:
-    """The keys of at most one more than MOST rows, in no order, so that an index finds them."""
+    """Return the keys of up to MOST + 1 rows, unsorted, so that an index finds them."""
     return rows.filter(condition).order_by().values("pk")[: MOST + 1]
 
 
 def find_licenses(licenses: QuerySet[License], term: str) -> QuerySet[License]:
-    """By the whole id, or whose requester is found so."""
+    """Search by whole id, or by requester."""
     term = term.strip()
     if not term:
         return licenses
@@ -64,13 +64,13 @@ def find_licenses(licenses: QuerySet[License], term: str) -> QuerySet[License]:
 
 
 def of_requesters(rows: QuerySet[ModelT], scope: Scope, term: str) -> QuerySet[ModelT]:
-    """The rows of the newest few requesters that the term finds: for lists that may have millions of rows."""
+    """Return rows of the newest few requesters found by the term, for lists with millions of rows."""
     found = find_requesters(scope.narrow(Requester.objects.all()), term)
     return rows.filter(requester__in=list(found.order_by("-pk").values_list("pk", flat=True)[:MOST_REQUESTERS]))
 
 
 def find_by_id(rows: QuerySet[ModelT], prefix: str, term: str) -> QuerySet[ModelT]:
-    """The one with that id, whole; nothing for anything else."""
+    """Search by whole id; anything else finds nothing."""
     term = term.strip()
     if not term:
         return rows

@@ -75,7 +75,17 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
         *TERMS,
         ("Since", {"fields": ("created_at", "updated_at", "revoked", "in_ledger")}),
     )
-    readonly = ("identifier", "external_id", "account", "holder", "status_now", "created_at", "updated_at", "revoked", "in_ledger")
+    readonly = (
+        "identifier",
+        "external_id",
+        "account",
+        "holder",
+        "status_now",
+        "created_at",
+        "updated_at",
+        "revoked",
+        "in_ledger",
+    )
     autocomplete_fields = ("account",)
     rights = {"in_ledger": "analytics.view_ledgerentry"}
     actions_detail = ("renew", "duplicate", "refund", "adjust", "revoke")

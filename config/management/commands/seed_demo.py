@@ -12,7 +12,7 @@ from kit.commands import ServiceCommand
 from licensing.demo.account import DAYS, curl_line, seed_demo
 
 MOST_DAYS = 1_100
-LINES_IN_LOG = 10  # about progress, where there is no terminal
+LINES_IN_LOG = 10  # progress lines without a terminal
 
 
 class Command(ServiceCommand):

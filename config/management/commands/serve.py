@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 class Command(BaseCommand):
     help = "Serves the API on HOST:PORT with WORKERS processes."
-    requires_system_checks = []  # run below, so that errors alone keep it from starting
+    requires_system_checks = []  # run below, so that only errors prevent the start
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -36,7 +36,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, admin_port: int, **options: object) -> None:
         if not 0 <= admin_port <= 65_535 or admin_port == settings.PORT:
             raise CommandError(f"The admin's port must be from 1 to 65535 and not {settings.PORT}, the API's.")
-        # For the middleware of this process, and of those that it starts.
+        # For this process's middleware and its worker processes.
         settings.ADMIN_PORT = admin_port
         os.environ["ADMIN_PORT"] = str(admin_port or "")
         call_command("check", fail_level="ERROR")
@@ -62,10 +62,10 @@ class Command(BaseCommand):
 
 
 def check_urls() -> None:
-    """Raise CommandError if items are not found by their URLs: a denied page would pass as unknown."""
+    """Raise CommandError if items cannot be found by URL, because a denied page would then count as unknown."""
     try:
         is_stale = has_stale_keys()
-    except DatabaseError:  # the service starts without its database, and answers 503 until that is there
+    except DatabaseError:  # the service starts without its database and answers 503 until it is available
         return
     finally:
         connections.close_all()
@@ -77,7 +77,7 @@ def check_urls() -> None:
 
 
 def check_free(host: str, port: int) -> None:
-    """Raises CommandError where the port cannot be listened on, before anything says that it is served."""
+    """Raise CommandError if the port cannot be bound, before announcing that it is served."""
     try:
         kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(kind, socket.SOCK_STREAM) as probe:
@@ -99,11 +99,11 @@ def options_of(port: int) -> dict[str, Any]:
         "lifespan": "on",
         "backlog": 2048,
         "access_log": False,
-        "log_config": None,  # Django's logging serves for both
+        "log_config": None,  # uvicorn logs through Django's logging
         "server_header": False,
-        "proxy_headers": False,  # kit.http.middleware decides whom to believe
+        "proxy_headers": False,  # kit.http.middleware decides which proxies to trust
         "timeout_graceful_shutdown": 30,
-        "timeout_worker_healthcheck": 30,  # a worker that is short of the processor is not one that hangs
+        "timeout_worker_healthcheck": 30,  # a worker without CPU time is not a hanging one
     }
 
 
@@ -112,7 +112,7 @@ def configuration(port: int) -> uvicorn.Config:
 
 
 def serve_on_two_ports(api: uvicorn.Config, admin: uvicorn.Config) -> None:
-    """As uvicorn.run does for one: the same processes listen on both."""
+    """Run the same processes on two ports, like uvicorn.run does on one."""
     sockets = [api.bind_socket(), admin.bind_socket()]
     if api.workers > 1:
         Multiprocess(api, sockets=sockets).run()

@@ -1,1 +1,1 @@
-"""Figures, charts and terms that pages of several sections show."""
+"""Figures, charts and terms shared by several sections."""

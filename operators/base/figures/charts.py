@@ -1,5 +1,4 @@
-"""Charts: tables of figures, which a script draws (operators/static/operators/charts.js). Without it there
-is the table.
+"""Charts: tables of figures that a script draws (operators/static/operators/charts.js) and that remain without it.
 
 `share` is for the bars beside figures in lists.
 """
@@ -11,7 +10,7 @@ from decimal import Decimal
 from django.forms import Media
 from msgspec import Struct
 
-# What a page with charts takes.
+# Files needed by a page with charts.
 CHART_FILES = Media(
     css={"all": ["operators/overview.css", "uplot/uPlot.min.css"]},
     js=["uplot/uPlot.iife.min.js", "operators/charts.js"],
@@ -20,14 +19,14 @@ Number = int | Decimal
 
 
 class Column(Struct, frozen=True):
-    """`kind` is its colour in the stylesheet; empty for one that is not drawn, such as a total."""
+    """`kind` is its colour in the stylesheet; empty if it is not drawn, such as a total."""
 
     name: str
     kind: str = ""
 
 
 class Row(Struct, frozen=True):
-    """The figures of a day, or of the week that begins with it, as they are shown."""
+    """The formatted figures of a day, or of a week by its first day."""
 
     date: date
     figures: Sequence[str]
@@ -38,7 +37,7 @@ class Row(Struct, frozen=True):
 
 
 class Chart(Struct, frozen=True):
-    """Bars, each stacked of the columns that are drawn."""
+    """A bar chart, each bar stacked from the drawn columns."""
 
     what: str  # as in "Decisions by day"
     unit: str
@@ -48,14 +47,14 @@ class Chart(Struct, frozen=True):
 
 
 def share(value: Number, largest: Number) -> str:
-    """The length in per cent of a bar beside a figure."""
+    """Return the length of a bar in per cent."""
     return f"{max(Decimal(value) * 100 / Decimal(largest), Decimal(0)):.2f}" if largest else "0"
 
 
 def decisions_chart(group_by: str, rows: Sequence[tuple[date, int, int | None]]) -> Chart | None:
-    """Of days (or weeks) with the decisions on each, and how many were allowed, None where that is not known.
+    """Build a chart from rows of date, requests and allowed requests (None if unknown).
 
-    None if there were no decisions.
+    Returns None if there were no requests.
     """
     if not any(requests for _, requests, _ in rows):
         return None

@@ -1,4 +1,4 @@
-"""The query of the overview: one account or all, a period, a currency."""
+"""The overview's query: one account or all, period, currency."""
 
 import re
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from kit.http.errors import InvalidRequest
 from operators.base.chosen_account import choose, chosen_id, offered_accounts
 from operators.base.scope import request_scope
 
-# So many accounts are added up at most, and offered to choose from: a page costs the same however many there are.
+# Limit of accounts to add up and to offer, so that the page's cost does not depend on their number.
 MOST_ACCOUNTS = 200
 DEFAULT_PERIOD, DEFAULT_CURRENCY = "30d", "USD"
 IS_CODE = re.compile("[A-Z]{3}").fullmatch
@@ -23,19 +23,19 @@ LABELS = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "year": "a year"}
 
 class ShownPeriod(NamedTuple):
     label: str
-    query: str  # of the page with it
+    query: str  # query of the page with this period
     is_chosen: bool
 
 
 @dataclass
 class Choice:
-    accounts: list[Account]  # those whose figures are added up
+    accounts: list[Account]  # accounts whose figures are added up
     offered: list[Account]
-    account: Account | None = None  # the one that was chosen; None for all
-    there_are_more: bool = False  # accounts than are offered
+    account: Account | None = None  # the chosen account; None for all
+    there_are_more: bool = False  # more accounts exist than are offered
     period: str = DEFAULT_PERIOD
     currency: str = DEFAULT_CURRENCY
-    problems: list[str] = field(default_factory=list)  # what was asked for and cannot be shown
+    problems: list[str] = field(default_factory=list)  # requested values that cannot be shown
 
     @property
     def account_ids(self) -> list[str]:
@@ -43,27 +43,27 @@ class Choice:
 
     @property
     def account_filter(self) -> dict[str, str]:
-        """The chosen account as a filter of a list of the admin."""
+        """Return the chosen account as a filter of an admin list."""
         return {"account__id__exact": self.account.pk} if self.account else {}
 
     @property
     def periods(self) -> list[ShownPeriod]:
-        """The periods, each a click away."""
+        """Return the periods with links."""
         return [
             ShownPeriod(LABELS[period], urlencode(self.query(period=period)), period == self.period)
             for period in PERIODS
         ]
 
     def query(self, **changed: str) -> dict[str, str]:
-        """The query of the page's address, with changes."""
+        """Return the page's query with changes."""
         chosen = {"account": self.account.pk} if self.account else {}
         return {**chosen, "period": self.period, "currency": self.currency, **changed}
 
 
 def read_choice(request: HttpRequest) -> Choice:
-    """An account that the query names is chosen for all pages; without one, it is the one chosen before.
+    """Read the choice from the query; an account in it becomes the chosen one, otherwise the earlier choice applies.
 
-    Something unknown is said in `problems`, and the default takes its place; for an account, no account.
+    Unknown values are reported in `problems` and replaced by defaults; an unknown account by none.
     """
     query = request.GET
     offered, there_are_more = offered_accounts(request, MOST_ACCOUNTS)

@@ -1,4 +1,4 @@
-"""The latest decisions of an item or a customer."""
+"""The latest decisions about an item or customer."""
 
 from django.db.models import QuerySet
 from django.utils.html import format_html_join
@@ -10,7 +10,7 @@ LATEST = 5
 
 
 def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
-    """Links to the newest, each with the attribute `about`."""
+    """Render links to the newest decisions, each with its attribute `about`."""
     rows = (
         (
             change_url(event),

@@ -1,4 +1,4 @@
-"""The last 30 days of an item or a requester on its page: decisions, denials, revenue and licences; with buttons."""
+"""The last 30 days of an item or requester on its page: decisions, denials, revenue, licences, and buttons."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -44,7 +44,7 @@ class LicenseRow(Struct, frozen=True):
 
 
 class OfOne(ScopedAdmin[ModelT]):
-    """An admin of items or requesters, with `issue_license` and `check_access` among its `actions_detail`."""
+    """A ModelAdmin of items or requesters, with `issue_license` and `check_access` in its `actions_detail`."""
 
     one: ClassVar[One]
     licenses_title: ClassVar[str]
@@ -56,15 +56,15 @@ class OfOne(ScopedAdmin[ModelT]):
         return super().media + CHART_FILES
 
     def licenses_of(self, obj: ModelT) -> QuerySet[License]:
-        """Its licences, the most important first."""
+        """Return its licences, the most important first."""
         raise NotImplementedError
 
     def license_fields(self, obj: ModelT) -> dict[str, str]:
-        """Fields of the form of a new licence for it, beside the account."""
+        """Return initial values of a new licence's form, besides the account."""
         raise NotImplementedError
 
     def check_fields(self, obj: ModelT) -> dict[str, str]:
-        """Fields of the page that checks access, beside the account."""
+        """Return initial values of the Check access page, besides the account."""
         raise NotImplementedError
 
     def render_change_form(
@@ -81,7 +81,7 @@ class OfOne(ScopedAdmin[ModelT]):
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def figures(self, request: HttpRequest, obj: ModelT, now: datetime) -> dict[str, object]:
-        """The parts that the member of staff may see."""
+        """Return the figures that the member of staff may see."""
         window = USAGE.parse({"period": "30d", "groupBy": "day"}, now, lambda: None)
         account_id: str = getattr(obj, "account_id", "")
         key: Key = obj.pk
@@ -114,7 +114,7 @@ class OfOne(ScopedAdmin[ModelT]):
         return {"of_one": shown}
 
     def entries(self, of_it: dict[str, str], currency: str, window: Window) -> str:
-        """The ledger's list of what a requester paid; by items it is not filtered."""
+        """Link to the ledger entries of a requester; the ledger has no filter by item."""
         if self.one != "requester":
             return ""
         return list_url(LedgerEntry, **of_it, currency=currency, **days_of("occurred_at", window))
@@ -139,7 +139,7 @@ class OfOne(ScopedAdmin[ModelT]):
 
 
 def filled_in(view: str, obj: Model, fields: dict[str, str]) -> HttpResponse:
-    """Leads to a form of the object's account."""
+    """Redirect to a form prefilled for the object's account."""
     return redirect(f"{reverse(view)}?{urlencode({'account': getattr(obj, 'account_id', ''), **fields})}")
 
 

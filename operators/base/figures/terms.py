@@ -1,4 +1,4 @@
-"""Licences in words and in order."""
+"""Licences in words, and their order."""
 
 from decimal import Decimal
 
@@ -9,17 +9,17 @@ from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
 
-MOST_LOOKED_AT = 10_000  # licences of an account, none of whose scopes has an index
+MOST_LOOKED_AT = 10_000  # licences of an account to search, because their scopes have no index
 
 
 def term(held: License) -> str:
-    """As in "from 2026-01-01 00:00 to 2026-12-31 00:00"."""
+    """Return text such as "from 2026-01-01 00:00 to 2026-12-31 00:00"."""
     end = f"to {held.expires_at:%Y-%m-%d %H:%M}" if held.expires_at else "without end"
     return f"from {held.starts_at:%Y-%m-%d %H:%M} {end}"
 
 
 def scope(held: License) -> str:
-    """As in "3 items, 1 tag"."""
+    """Return text such as "3 items, 1 tag"."""
     scopes = {"item": held.content_ids, "tag": held.tags, "policy": held.policy_ids}
     plural = {"item": "items", "tag": "tags", "policy": "policies"}
     told = [f"{len(named):,} {what if len(named) == 1 else plural[what]}" for what, named in scopes.items() if named]
@@ -31,7 +31,7 @@ def money(amount: Decimal | None, currency: str | None) -> str:
 
 
 def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:
-    """The licences that are active, the first to end before the others; then the ended ones, the last to end first."""
+    """Sort active licences by expiry, then ended ones, the last ended first."""
     ended = Case(
         When(status=LicenseStatus.REVOKED, then=Value(1)),
         When(expires_at__lte=timezone.now(), then=Value(1)),
@@ -44,7 +44,7 @@ def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:
 
 
 def covering(item: Content) -> QuerySet[License]:
-    """The active licences that cover an item, the first to end before the others; of the newest MOST_LOOKED_AT."""
+    """Return the active licences that cover an item, by expiry, among the newest MOST_LOOKED_AT."""
     newest = License.objects.filter(account_id=item.account_id).order_by("-created", "-pk")[:MOST_LOOKED_AT]
     named = Q(content_ids=[], tags=[], policy_ids=[]) | Q(content_ids__has=item.pk)
     for tag in item.tags:

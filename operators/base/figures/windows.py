@@ -1,4 +1,4 @@
-"""The window of a page's figures, and the rows of its lists."""
+"""The window of a page's figures, and rows of its lists."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -11,18 +11,18 @@ from analytics.windows import MICROSECOND, USAGE, Window
 from kit.values.amounts import WIDE
 from operators.base.figures.choice import Choice
 
-GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts; the reports' `groupBy`
+GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts, as in the reports' `groupBy`
 
 
 class BarRow(Struct, frozen=True):
-    """A line of a list: its name, figure, length of the bar in per cent, and link."""
+    """A row of a list: name, figure, length of its bar in per cent, and link."""
 
     name: str
     figure: str
     share: str
     link: str = ""
     hint: str = ""
-    figure_link: str = ""  # to a list of what the figure counts
+    figure_link: str = ""  # link to what the figure counts
 
 
 def window_of(choice: Choice, now: datetime) -> Window:
@@ -30,12 +30,12 @@ def window_of(choice: Choice, now: datetime) -> Window:
 
 
 def days_of(field: str, window: Window) -> dict[str, str]:
-    """The window as a filter of a list by moments (operators.base.filters.MomentFilter)."""
+    """Return the window as a filter of a list by time (operators.base.filters.MomentFilter)."""
     first, last = window.start, window.end - MICROSECOND
     return {f"{field}_from_0": f"{first:%Y-%m-%d}", f"{field}_to_0": f"{last:%Y-%m-%d}"}
 
 
 def told_change(total: Decimal, before: Decimal) -> str:
-    """In per cent, with its sign; empty where there was nothing before."""
+    """Return the change in per cent with its sign; empty if there was nothing before."""
     change = change_percent(total, before)
     return "" if change is None else f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"

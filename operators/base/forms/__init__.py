@@ -1,1 +1,1 @@
-"""Forms that ask before they save, and those that somebody else has saved meanwhile."""
+"""Forms that ask for confirmation, and the guard against overwriting others' changes."""

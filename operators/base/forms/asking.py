@@ -1,4 +1,4 @@
-"""Forms that ask before they are saved: a page says what the change will do."""
+"""Forms that show the effects of a change and ask before saving."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ SAVING = ("_save", "_continue", "_addanother")
 
 
 class Question(Struct, frozen=True):
-    """`effects` are sentences on what will happen, `facts` pairs of label and value."""
+    """A confirmation: `effects` are sentences, `facts` pairs of label and value."""
 
     title: str
     effects: Sequence[str]
@@ -31,7 +31,7 @@ class Question(Struct, frozen=True):
 
 
 class AskingForm(forms.BaseForm):
-    """A mixin for a form that is valid once its question, if there is one, has been confirmed."""
+    """Mixin for a form that is valid only after its question, if any, was confirmed."""
 
     admin: "AskingAdmin[Model, Mapping[str, object]]"
     request: HttpRequest
@@ -47,14 +47,14 @@ class AskingForm(forms.BaseForm):
 
 
 class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
-    """`question` says what to ask before a form is saved; None saves it without asking.
+    """A ModelAdmin whose `question` decides what to ask before saving; None saves without asking.
 
-    It is given what the service makes of the form, in a transaction that is then rolled back. So a refusal by the
-    service is shown before anything is asked.
+    The question is based on what the service would save, in a transaction that is rolled back. So errors of the
+    service are shown before anything is asked.
     """
 
     def question(self, request: HttpRequest, before: ModelT | None, saved: ModelT) -> Question | None:
-        """`before` is the object as it is stored, None for a new one; `saved` as it would be."""
+        """Return the question; `before` is the stored object (None if new), `saved` the object as it would be."""
         raise NotImplementedError
 
     def get_form(
@@ -64,7 +64,9 @@ class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
         return derived(form, AskingForm, admin=self, request=request, obj=obj)
 
     def foretold(self, request: HttpRequest, form: forms.BaseForm, obj: ModelT | None) -> Question | None:
-        """The question; None also where the service refuses the form, which then shows the refusal."""
+        """Return the question, or None if there is none or the service rejects the form, which then shows the
+        error.
+        """
         asked = None
         with transaction.atomic():
             try:
@@ -76,7 +78,7 @@ class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
         return asked
 
     def tried(self, request: HttpRequest, form: forms.BaseForm, obj: ModelT | None) -> ModelT | None:
-        """The object as the service writes it; None for a form that writes nothing."""
+        """Save the object through the service; None if nothing changed."""
         kept(request).cleaned = form.cleaned_data
         if obj is None and kept(request).new_id is None:
             return None
@@ -109,11 +111,11 @@ class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
 
 
 def carried(request: HttpRequest) -> list[tuple[str, str]]:
-    """The fields of the form, for another page to submit again."""
+    """Return the form's fields, for another page to submit again."""
     own = {EDIT, CONFIRMED, "csrfmiddlewaretoken", *SAVING}
     return [(name, value) for name, values in request.POST.lists() if name not in own for value in values]
 
 
 def pressed(request: HttpRequest) -> str:
-    """The name of the save button that was pressed."""
+    """Return the name of the save button that was pressed."""
     return next((name for name in reversed(SAVING) if name in request.POST), "_save")

@@ -1,4 +1,4 @@
-"""The page that asks before anything dangerous, and names what will be affected."""
+"""The confirmation page before dangerous actions, which lists what is affected."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
@@ -13,7 +13,7 @@ from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derived
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 
-FieldsT = TypeVar("FieldsT")  # the cleaned data of the form, as a TypedDict
+FieldsT = TypeVar("FieldsT")  # the form's cleaned data, as a TypedDict
 
 
 def confirm(
@@ -30,11 +30,11 @@ def confirm(
     facts: Sequence[tuple[str, str]] = (),
     danger: bool = False,
 ) -> HttpResponse:
-    """The page, and after its button `perform`, which returns a sentence for the next page or a response of its own.
+    """Show the page; once confirmed, call `perform`, which returns a message for the next page or a response.
 
-    `effects` are sentences on what will happen, `facts` what is known of the thing (label, value); `danger` marks the
-    button of what cannot be undone, and without a `button` there is nothing to press. `perform` is given the cleaned
-    data of `form`, if there is one. What a service refuses is shown on the page.
+    `effects` are sentences about the consequences, `facts` pairs of label and value; `danger` marks an irreversible
+    action. Without `button` nothing can be confirmed. `perform` receives the cleaned data of `form`. Errors of the
+    service are shown on the page.
     """
     back = change_url(obj)
     reopened = derived(form or forms.Form, ReopenedForm)

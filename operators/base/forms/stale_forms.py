@@ -1,8 +1,8 @@
-"""A guard against a form that undoes what somebody else changed while it was open.
+"""Guards against overwriting what somebody else changed while a form was open.
 
-The page carries a digest of what its form can change, as it was stored then. Before anything is saved that is compared
-with the row under its lock, in the transaction of the write. Values are compared, not `updated`: some models have
-none, and it moves with what the form does not show.
+The page contains a digest of the editable values. Before saving, it is compared with the row under its lock, in the
+same transaction. It uses values rather than `updated`, because some models lack that and others change it for fields
+the form does not show.
 """
 
 import json
@@ -22,7 +22,7 @@ from operators.base.fields import is_untouched
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derived
 
-OPENED = "as_opened"  # the hidden field
+OPENED = "as_opened"  # hidden field
 
 
 class StaleFormGuard(AdminMixin[ModelT]):
@@ -31,13 +31,15 @@ class StaleFormGuard(AdminMixin[ModelT]):
     change_form_after_template = "operators/hidden_fields.html"
 
     def editable_state(self, obj: ModelT, fields: Iterable[str]) -> dict[str, object]:
-        """The object's values that a form with these fields can change: JSON, or values with one text each."""
+        """Return the object's values that a form with these fields can change, as JSON or values with a
+        unique text.
+        """
         return model_to_dict(obj, fields=list(fields))
 
     def locked(self, obj: ModelT) -> ModelT | None:
-        """The row as it is now, locked until the transaction ends; None if it is gone.
+        """Return the current row, locked until the transaction ends; None if it was deleted.
 
-        A service that locks something before the row needs the same order here, or the two wait for each other.
+        If a service locks something else first, override this with the same order to avoid deadlocks.
         """
         return type(obj)._base_manager.select_for_update().filter(pk=obj.pk).first()
 
@@ -59,14 +61,14 @@ class StaleFormGuard(AdminMixin[ModelT]):
         obj: ModelT | None = None,
     ) -> HttpResponse:
         if obj is not None and request.method == "POST":
-            context[OPENED] = request.POST.get(OPENED)  # shown again with errors, the form stays as old as it is
+            context[OPENED] = request.POST.get(OPENED)  # a form shown again with errors keeps the original digest
         elif obj is not None and self.has_change_permission(request, obj):
             context[OPENED] = state_digest(self.editable_state(obj, form_of(context).fields))
         return super().render_change_form(request, context, add, change, form_url, obj)
 
 
 class GuardedForm(BaseForm):
-    """A mixin for the form of a stored object: valid only while the object is as it was when the page was opened."""
+    """Mixin for a stored object's form: valid only if the object has not changed since the page was opened."""
 
     admin: StaleFormGuard[Model]
     obj: Model
@@ -86,7 +88,7 @@ class GuardedForm(BaseForm):
 
 
 def form_of(context: Mapping[str, object]) -> ModelForm:
-    """The form of a page that ModelAdmin renders."""
+    """Return the form of a page that ModelAdmin renders."""
     return cast(AdminForm, context["adminform"]).form
 
 

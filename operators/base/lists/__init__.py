@@ -1,1 +1,1 @@
-"""Lists of the admin: bounded pages, and filters kept for an operator."""
+"""Lists of the admin: bounded paging and saved filters."""

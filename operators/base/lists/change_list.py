@@ -1,4 +1,4 @@
-"""Lists of the admin: bounded, and sorted by a column where that is cheap."""
+"""Lists of the admin: bounded, and sorted by a column only if that is cheap."""
 
 from collections.abc import Mapping
 
@@ -13,13 +13,13 @@ from operators.base.lists.paging import BoundedPaginator
 
 
 class BoundedChangeList(ChangeList):
-    """Says "so many of all" only where something was searched for or filtered, and sorts no more than can be counted.
+    """Shows "so many of all" only if filtered, and sorts only if all matches can be counted.
 
-    Few columns have an index to sort by, and what is paged through is bounded: see operators.base.lists.paging.
+    Few columns have an index to sort by, and paging is bounded (operators.base.lists.paging).
     """
 
     too_many_to_sort = False
-    empty_state: Mapping[str, str] | None = None  # of a list with nothing in it
+    empty_state: Mapping[str, str] | None = None  # set if the list is empty
     is_narrowed = False  # to the chosen account
 
     @property
@@ -36,7 +36,7 @@ class BoundedChangeList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         try:
             super().get_results(request)
-        except (ValueError, DataError) as error:  # such as an id that cannot be one
+        except (ValueError, DataError) as error:  # such as an invalid id
             raise IncorrectLookupParameters(error) from error
         if not self.query and not self.has_active_filters:
             self.full_result_count = self.result_count

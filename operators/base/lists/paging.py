@@ -1,4 +1,4 @@
-"""Pages of lists that may have millions of rows: nothing counts them, and no page lies deeper than people leaf."""
+"""Paging for lists with millions of rows: never counts all of them, and limits how deep pages go."""
 
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
@@ -6,7 +6,7 @@ from django.utils.functional import cached_property
 
 
 class BoundedPaginator(Paginator):
-    """Counts to MOST and no further. Past that a filter leads on, not the thousandth page."""
+    """Counts up to MOST; beyond that, filters are the way to find a row."""
 
     object_list: QuerySet[Model]
     MOST = 10_000
@@ -14,7 +14,7 @@ class BoundedPaginator(Paginator):
 
     @cached_property
     def counted(self) -> int:
-        # Without an order: the bound, not a sort, is what it should cost.
+        # Without sorting, so that the limit bounds the cost.
         return self.object_list.order_by()[: self.MOST + 1].count()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Filters of a list that an operator keeps under a name: for themselves, on every machine."""
+"""Named filters of a list, saved per operator."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -10,10 +10,10 @@ from accounts.models import SavedFilter
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.requests import signed_in
 
-SAVE, FORGET = "_save_filters", "_forget_filters"  # the names of the buttons
-MOST = 30  # of one operator on one list
+SAVE, FORGET = "_save_filters", "_forget_filters"  # button names
+MOST = 30  # per operator and list
 LONGEST_NAME, LONGEST_QUERY = 60, 2_000
-PAGE = "p"  # a saved filter begins with the first page
+PAGE = "p"  # saved filters start on the first page
 
 
 class SavedFilters(AdminMixin[ModelT]):
@@ -37,7 +37,7 @@ class SavedFilters(AdminMixin[ModelT]):
         return SavedFilter.objects.filter(user=signed_in(request), listed=self.opts.label_lower).order_by("name")
 
     def keep(self, request: HttpRequest, query: str) -> None:
-        """Saves the filters of the page under the name given, or forgets those that are named."""
+        """Save the page's filters under the given name, or delete the named ones."""
         if FORGET in request.POST:
             self.saved_filters(request).filter(name=request.POST[FORGET].replace("\0", "")).delete()
             return
@@ -53,7 +53,7 @@ class SavedFilters(AdminMixin[ModelT]):
 
 
 def filters_of(query: QueryDict) -> str:
-    """The query without empty fields, which the form of the filters sends too, and without the page."""
+    """Return the query without the page number and without empty fields, which the filter form also sends."""
     kept = QueryDict(mutable=True)
     for name, values in query.lists():
         kept.setlist(name, [value for value in values if value and name != PAGE])
