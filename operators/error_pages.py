@@ -39,7 +39,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Without looking up the operator: the database itself may have failed."""
+    """Show an error without looking up the operator, because the database may have failed."""
     request.user = AnonymousUser()
     text = "Something went wrong on our side. Nothing was saved; try again, or give this id to the administrator:"
     return error_page(request, 500, "This did not work", text)

@@ -116,10 +116,7 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
 
     @extend_schema(summary="Get the account of the key")
     def retrieve(self, request: Request) -> HttpResponse:
-        """Returns the plan with its limits and usage, and the permissions of the requesting key.
-
-        Needs no permission.
-        """
+        """Returns the plan with its limits and usage, and the permissions of the requesting key. Any key may ask."""
         key = self.get_object()
         fields = wanted_fields(request.query_params, self.serializer_class)
         return Response(picked(told(key.account, key), fields))

@@ -231,10 +231,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         return self.update is not None and super(ScopedAdmin, self).has_change_permission(request, obj)
 
     def written(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> ModelT | None:
-        """Write through the service and return the object; None if nothing changed.
-
-        `obj` is the stored object, if any.
-        """
+        """Write through the service and return the object, or None if nothing changed. `obj` is the stored one."""
         if obj is None:
             return self.create(request, cast(FieldsT, {**form.cleaned_data, "id": kept(request).new_id}))
         changed = changed_values(form)

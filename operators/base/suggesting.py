@@ -1,4 +1,4 @@
-"""Fields that suggest values as one types (operators.suggestions, operators/suggest.js)."""
+"""Fields with suggestions while typing (operators.suggestions, operators/suggest.js)."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -17,11 +17,11 @@ from operators.base.mixins import AdminMixin, ModelT
 from operators.base.scope import request_scope
 
 SCRIPT = "operators/suggest.js"
-MOST_ACCOUNTS = 200  # whose words and currencies are offered
+MOST_ACCOUNTS = 200  # whose words and currencies are suggested
 
 
 class Kind(StrEnum):
-    """What is suggested."""
+    """What a field suggests."""
 
     ITEM = "item"
     POLICY = "policy"
@@ -36,9 +36,9 @@ class Kind(StrEnum):
 def suggesting(
     fields: Mapping[str, forms.Field], kinds: Mapping[str, Kind], account_id: str | None = None
 ) -> dict[str, forms.Field]:
-    """Copies of the fields that are named in `kinds`, with suggestions.
+    """Return copies of the fields named in `kinds`, with suggestions.
 
-    Of which account is said by `account_id`, or else by the form's field `account` as it stands.
+    The suggestions are for `account_id`, or for the current value of the form's field `account`.
     """
     found = {}
     for name in kinds.keys() & fields.keys():
@@ -50,13 +50,13 @@ def suggesting(
 
 
 class SuggestingAdmin(AdminMixin[ModelT]):
-    """For a ModelAdmin whose form has a field `account`, or belongs to the account of its object."""
+    """For a ModelAdmin whose form has a field `account`, or whose object belongs to an account."""
 
     suggested: ClassVar[Mapping[str, Kind]] = {}
 
     @property
     def media(self) -> forms.Media:
-        """A `class Media` here would be hidden by one of a class derived from this."""
+        """Add the script; a `class Media` here would be hidden by that of a subclass."""
         return super().media + forms.Media(js=[SCRIPT])
 
     def get_form(
@@ -76,7 +76,7 @@ class SuggestingAdmin(AdminMixin[ModelT]):
 
 
 def offered_ids(request: HttpRequest) -> list[str]:
-    """The accounts that a new object can belong to: the chosen one, or the first that the operator may see."""
+    """Return the accounts of a new object: the chosen one, or the first that the operator may see."""
     if chosen := chosen_id(request):
         return [chosen]
     return list(request_scope(request).accounts().values_list("pk", flat=True)[:MOST_ACCOUNTS])

@@ -1,7 +1,7 @@
-"""One new object per form, whatever is clicked twice, reloaded or sent again.
+"""One new object per form, even if it is submitted twice.
 
-The form carries a ticket with the id that the new object will have. A second submission finds that id in the database,
-also where both are under way at once.
+The form carries a ticket with the new object's id. A second submission finds that id in the database, even if both run
+at once.
 """
 
 from django.core import signing
@@ -26,7 +26,7 @@ def prefix_of(model: type[Model]) -> str:
 
 
 def id_of(ticket: str, model: type[Model]) -> str | None:
-    """The id for the new object; None for a ticket of another kind, a forged one, or one too old."""
+    """Return the new object's id; None if the ticket is forged, expired or for another model."""
     try:
         pk: str = signing.loads(ticket, salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:

@@ -1,7 +1,7 @@
-"""Files that operators upload, kept between one page and the next: under DATA_DIR, for a day at most.
+"""Files uploaded by operators, kept between pages under DATA_DIR for up to a day.
 
-A file has a name that nobody can guess, and only the operator who uploaded it finds it, after another login too. What
-is known of it lies beside it as JSON. Every process of a machine sees the same files; machines do not share them.
+File names cannot be guessed, and only the operator who uploaded a file finds it, even after another login. Its
+metadata is stored beside it as JSON. All processes on a machine share the files; machines do not.
 """
 
 import fcntl
@@ -33,12 +33,12 @@ def directory() -> Path:
 
 
 def temporary_file() -> BinaryIO:
-    """A file without a name, for a body on its way in."""
+    """Return an unnamed file for an incoming body."""
     return cast(BinaryIO, TemporaryFile(dir=directory()))
 
 
 class Upload(Generic[AboutT]):
-    """One file. `about` is what is known of it; `save` keeps that."""
+    """An uploaded file. `about` is its metadata, stored by `save`."""
 
     def __init__(self, token: str, owner: int, about: AboutT) -> None:
         self.token, self.owner, self.about = token, owner, about
@@ -54,7 +54,7 @@ class Upload(Generic[AboutT]):
 
     @classmethod
     def find(cls, request: HttpRequest, token: str) -> "Upload[AboutT] | None":
-        """The file that this operator kept under the token; None for another's, and for one too old."""
+        """Return the operator's file with this token; None if it is someone else's or too old."""
         if not IS_TOKEN(token):
             return None
         path = directory() / f"{token}.json"
@@ -77,7 +77,7 @@ class Upload(Generic[AboutT]):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keeps other requests off the file meanwhile; `about` is as the last of them left it."""
+        """Lock the file against other requests, with `about` reloaded."""
         with self.written("lock") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             about = json.loads(self.path("json").read_bytes())
@@ -91,7 +91,7 @@ class Upload(Generic[AboutT]):
         self.path("draft").replace(self.path("json"))
 
     def take(self) -> Path | None:
-        """The file, for whoever takes it first: of two that press the button at once one gets None."""
+        """Return the file to the first caller; a concurrent second one gets None."""
         try:
             return self.path("data").rename(self.path("taken"))
         except FileNotFoundError:
@@ -103,13 +103,13 @@ class Upload(Generic[AboutT]):
 
 
 def purge() -> int:
-    """Removes files older than a day, and tells how many. Called daily, and on each upload."""
+    """Delete files older than a day and return their number. Runs daily and on each upload."""
     removed = 0
     for path in directory().iterdir():
         try:
             if time.time() - path.stat().st_mtime > DAY:
                 path.unlink()
                 removed += 1
-        except FileNotFoundError:  # another process is at it too
+        except FileNotFoundError:  # another process deletes files too
             continue
     return removed

@@ -1,1 +1,1 @@
-"""Content, its imports and exports, and the decisions on it."""
+"""Content with its imports and exports, sites, and decisions."""

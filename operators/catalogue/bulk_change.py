@@ -1,7 +1,7 @@
-"""A change to any number of items, carried out in steps, and undone in steps.
+"""A change of any number of items, applied in steps and undone in steps.
 
-The ids of the items, and the former value of each that changed, are kept for a day in an Upload, for the operator who
-chose them. An interrupted change goes on where it stopped.
+The items' ids and the former values of changed items are stored for a day in an Upload of the operator. An interrupted
+change continues where it stopped.
 """
 
 import json
@@ -22,14 +22,14 @@ from operators.base.uploads import Upload, purge
 STEP_SECONDS = 2.0
 
 Value = str | None
-Line = tuple[str, str, Value]  # account, item, and in the file of former values the item's own
+Line = tuple[str, str, Value]  # account, item, and the item's former value if the file holds former values
 
 
 class Progress(TypedDict):
-    total: int  # items
+    total: int  # number of items
     done: int
     changed: int
-    at: int  # bytes of the file that are done
+    at: int  # bytes of the file already processed
 
 
 class About(TypedDict):
@@ -38,12 +38,12 @@ class About(TypedDict):
     value: Value
     accounts: list[str]
     forth: Progress
-    back: Progress | None  # once it is undone
-    problem: str | None  # the refusal that ended it
+    back: Progress | None  # set once it is being undone
+    problem: str | None  # the error that ended it
 
 
 class BulkChange:
-    """One change. Its parts: `data` with the items, `before` with the former values, one JSON array on each line."""
+    """A change. Its files: `data` with the items, `before` with former values; one JSON array per line."""
 
     def __init__(self, upload: Upload[About]) -> None:
         self.upload = upload
@@ -52,7 +52,7 @@ class BulkChange:
     def begin(
         cls, request: HttpRequest, items: Iterable[tuple[str, str]], verb: str, field: str, value: Value
     ) -> "BulkChange":
-        """`items` are pairs of id and account."""
+        """Create a change for `items`, pairs of id and account."""
         purge()
         about: About = {
             "verb": verb, "field": field, "value": value, "accounts": [], "forth": progress(), "back": None,
@@ -93,7 +93,7 @@ class BulkChange:
         return self.is_over and self.about["back"] is None and self.about["forth"]["changed"] > 0
 
     def undo(self) -> None:
-        """Turns the change round: the next steps undo it."""
+        """Reverse the change: the next steps undo it."""
         with self.upload.locked():
             if self.can_be_undone:
                 self.about["back"] = {**progress(), "total": count_lines(self.upload)}
@@ -101,7 +101,7 @@ class BulkChange:
                 self.upload.save()
 
     def step(self) -> None:
-        """Goes on for STEP_SECONDS, and by CHUNK items at least. Raises ApiError for a policy deleted meanwhile."""
+        """Process at least one chunk, for up to STEP_SECONDS. Raises ApiError if the policy was deleted meanwhile."""
         end = monotonic() + STEP_SECONDS
         with self.upload.locked():
             while not self.is_over:
@@ -132,7 +132,10 @@ class BulkChange:
 
     @transaction.atomic
     def change(self, account: str, items: list[str]) -> int:
-        """Former values are written down before the commit: a crash between the two leaves some that never changed."""
+        """Change some items.
+
+        Former values are written before the commit, so after a crash some may be unchanged ones.
+        """
         field, value = self.about["field"], self.about["value"]
         rows = Content.objects.of(account).filter(pk__in=items).order_by("pk").select_for_update()
         former = [(account, pk, old) for pk, old in rows.values_list("pk", field) if old != value]
@@ -143,7 +146,7 @@ class BulkChange:
 
     @transaction.atomic
     def change_back(self, account: str, items: list[str], former: Value) -> int:
-        """Items that somebody has changed since stay as they are."""
+        """Restore some items, except those that someone changed since."""
         field, value = self.about["field"], self.about["value"]
         rows = Content.objects.of(account).filter(pk__in=items, **{field: value}).order_by("pk").select_for_update()
         return change_items(account, list(rows.values_list("pk", flat=True)), {field: former})

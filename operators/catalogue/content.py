@@ -1,4 +1,4 @@
-"""Content: searched, filtered, and written by the services. An item's page shows its latest decisions."""
+"""Content items: search, filters and forms. An item's page shows its latest decisions."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -42,7 +42,7 @@ class LinkedFilter(OptionsFilter[Content]):
 
 
 class TagFilter(TextFilter):
-    """Items with the tag, whole."""
+    """Items with exactly this tag."""
 
     title = "tag"
     parameter_name = "tag"
@@ -120,7 +120,7 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         return content_services.create_content(fields["account"].pk, {**given, "id": fields["id"]})
 
     def update(self, request: HttpRequest, obj: Content, fields: ContentFields) -> Content:
-        stored = Content.objects.get(pk=obj.pk)  # the form has changed `obj` already
+        stored = Content.objects.get(pk=obj.pk)  # the form has already modified `obj`
         return content_services.update_content(stored, content_fields(fields, stored.metadata_extra))
 
     @action(

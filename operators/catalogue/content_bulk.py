@@ -1,4 +1,4 @@
-"""Changes to many items at once, after a page with their number by account."""
+"""Changes of many items at once, after a page with their number by account."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ NO_POLICY = "none"
 
 
 class BulkForm(forms.Form):
-    """The values of the list's form, and a digest of the items that the page was about."""
+    """The values of the list's form, and a digest of the items that the page showed."""
 
     action = forms.CharField(widget=forms.HiddenInput)
     index = forms.CharField(widget=forms.HiddenInput, required=False)
@@ -43,7 +43,7 @@ class BulkForm(forms.Form):
     concerned = forms.CharField(widget=forms.HiddenInput)
 
     def new_value(self) -> tuple[str, str | None]:
-        """The field to change, and its value."""
+        """Return the field to change and its new value."""
         raise NotImplementedError
 
 
@@ -61,7 +61,7 @@ class PolicyForm(BulkForm):
 
 
 def policies_of(account_ids: list[str]) -> list[tuple[str, str]]:
-    """The choices: the policies of the account if there is just one; "no policy" also for several."""
+    """Return the choices: an account's policies if there is only one account, and "no policy"."""
     choices = [("", "Choose one"), (NO_POLICY, "No policy: every check is denied")]
     if len(account_ids) == 1:
         choices += newest_policies(account_ids[0])
@@ -79,7 +79,7 @@ class Selection(Struct, frozen=True):
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str]]) -> "Selection":
-        """`rows` are pairs of item and account."""
+        """Build from pairs of item and account."""
         counts: Counter[str] = Counter()
         told = blake2b(digest_size=16)
         for item, account in rows:
@@ -101,7 +101,7 @@ def items_of(number: int) -> str:
 
 
 class BulkChanges(AdminMixin[Content]):
-    """Actions of the list of content."""
+    """Bulk actions of the content list."""
 
     actions = ("archive", "unarchive", "assign_policy")
 
@@ -137,7 +137,7 @@ class BulkChanges(AdminMixin[Content]):
                 if not change.is_over:
                     return redirect("admin:licensing_content_bulk", change.upload.token)
                 messages.success(request, outcome_of(change))
-                return None  # to the list, as it was filtered
+                return None  # back to the filtered list
         return self.ask(request, verb, chosen, bound, effects)
 
     def bound(self, request: HttpRequest, form: type[BulkForm], chosen: Selection, anew: bool = False) -> BulkForm:
@@ -154,7 +154,7 @@ class BulkChanges(AdminMixin[Content]):
 
     @staticmethod
     def begun(request: HttpRequest, queryset: QuerySet[Content], verb: str, form: BulkForm) -> BulkChange | None:
-        """The change after its first step; None if that was refused, which the form then says."""
+        """Start the change and run its first step; None if that failed, with the error in the form."""
         change = BulkChange.begin(request, rows_of(queryset), verb, *form.new_value())
         try:
             change.step()
@@ -186,7 +186,7 @@ class BulkChanges(AdminMixin[Content]):
 
     @heavy
     def bulk_progress(self, request: HttpRequest, token: str) -> HttpResponse:
-        """The progress of a change. Each POST is a step, which the page's script sends until it is over."""
+        """Show the progress of a change. Each POST runs a step; the page's script sends them until it is finished."""
         change = BulkChange.find(request, token)
         if not self.has_change_permission(request):
             raise PermissionDenied
@@ -196,7 +196,7 @@ class BulkChanges(AdminMixin[Content]):
         if request.method == "POST":
             if "undo" in request.POST:
                 change.undo()
-            with suppress(ApiError):  # the page shows it
+            with suppress(ApiError):  # the page shows the error
                 change.step()
             return redirect("admin:licensing_content_bulk", token)
         progress = change.progress
@@ -214,7 +214,7 @@ class BulkChanges(AdminMixin[Content]):
 
 
 def outcome_of(change: BulkChange) -> SafeString:
-    """The outcome of a finished change, with a link to undo it."""
+    """Describe a finished change, with a link to undo it."""
     progress = change.progress
     rest = progress["done"] - progress["changed"]
     if change.about["back"]:

@@ -1,4 +1,4 @@
-"""The filtered list of content as CSV, which the import reads again."""
+"""Export of the filtered content list as CSV, in a form that the import accepts."""
 
 from kit.rest.export import Row
 from licensing.content.models import Content

@@ -1,4 +1,4 @@
-"""The form of an item, and its values as a body of the API, whose rules apply."""
+"""The form of an item, and its conversion to a body of the API."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypedDict
@@ -28,7 +28,7 @@ METADATA = {column: name for name, column in COLUMNS.items()}
 
 
 class StrictJson(forms.JSONField):
-    """JSON read as strictly as a body of the API. Invalid JSON is shown again as it was written."""
+    """JSON parsed as strictly as API bodies. Invalid JSON is shown again unchanged."""
 
     def to_python(self, value: object) -> Any:
         if isinstance(value, str) and value not in self.empty_values:
@@ -74,7 +74,7 @@ class ContentForm(forms.ModelForm):
 
 
 class ContentFields(TypedDict, total=False):
-    """With the columns of the metadata too, whose names are in METADATA."""
+    """Form values; also contains the metadata columns in METADATA."""
 
     id: str
     account: Account
@@ -89,9 +89,10 @@ class ContentFields(TypedDict, total=False):
 
 
 def content_fields(form: ContentFields, further: Iterable[str]) -> dict[str, Any]:
-    """The service's arguments. `form` has the values given or changed, `further` the item's other metadata keys.
+    """Return the service's arguments. `form` has the given or changed values, `further` the item's other metadata
+    keys.
 
-    Raises ApiError, and a serializer's ValidationError.
+    Raises ApiError or a serializer's ValidationError.
     """
     body = {NAMES[name]: as_json(value) for name, value in form.items() if name in NAMES}
     if "policy" in form:

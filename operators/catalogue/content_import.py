@@ -1,4 +1,4 @@
-"""Importing content in the browser: the file, a preview, the confirmation, and the outcome of each row."""
+"""Content import in the browser: upload, preview, confirmation, and the result of each row."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -26,23 +26,23 @@ from operators.base.scope import request_scope
 from operators.base.uploads import Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm
 
-CHOSEN = "import_plan"  # in the session: the plan chosen last, for the corrected file
+CHOSEN = "import_plan"  # session entry with the last plan, for uploading a corrected file
 GONE = "This import has expired: a file is kept for a day, for the operator who uploaded it. Upload it again."
 
 
 class About(TypedDict):
-    """An import, as its Upload keeps it."""
+    """The metadata of an import's Upload."""
 
-    name: str  # of the file
+    name: str  # file name
     state: Literal["preview", "running", "done"]
     columns: list[str]
-    read_as: str | None  # the encoding that a spreadsheet wrote
-    plan: NotRequired[dict[str, Any]]  # of licensing.imports.preview.Plan
-    outcome: NotRequired[dict[str, Any]]  # of PreviewOutcome
+    read_as: str | None  # encoding, if a spreadsheet wrote other than UTF-8
+    plan: NotRequired[dict[str, Any]]  # fields of licensing.imports.preview.Plan
+    outcome: NotRequired[dict[str, Any]]  # fields of PreviewOutcome
 
 
 class ContentImport(AdminMixin[Content]):
-    """The import's pages, which belong to the list of content."""
+    """The import's pages, part of the content list."""
 
     def has_import_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return request.user.has_perms(["licensing.add_content", "licensing.change_content"])
@@ -141,7 +141,7 @@ class ContentImport(AdminMixin[Content]):
         if upload is None:
             return None, None
         plan = Plan(**upload.about["plan"])
-        # The operator's scope can have been narrowed since.
+        # The operator's scope may have changed.
         return (upload, plan) if request_scope(request).includes(plan.account_id) else (None, None)
 
 
@@ -150,7 +150,7 @@ def to_import(upload: Upload[About]) -> HttpResponse:
 
 
 def read_as(file: UploadedFile, kind: str) -> tuple[Iterable[bytes], str | None]:
-    """The file's bytes as UTF-8, and the encoding where a spreadsheet wrote another."""
+    """Return the file's bytes as UTF-8, and the original encoding if it was another."""
     if kind != "csv" or (file.name or "").lower().endswith(".gz"):
         return file.chunks(), None
     raw = file.read()
@@ -159,7 +159,7 @@ def read_as(file: UploadedFile, kind: str) -> tuple[Iterable[bytes], str | None]
 
 
 def remembered(request: HttpRequest, account_id: str, kind: str, columns: list[str]) -> Plan:
-    """The plan chosen last in this session for the account; the remaining columns are matched by their names."""
+    """Return the session's last plan for the account; other columns are matched by name."""
     last = request.session.get(CHOSEN)
     if not last or (last["account_id"], last["format"]) != (account_id, kind):
         return Plan(account_id, kind, columns_by_name(columns))
@@ -169,7 +169,7 @@ def remembered(request: HttpRequest, account_id: str, kind: str, columns: list[s
 
 
 def preview(upload: Upload[About], plan: Plan) -> None:
-    """Works out the plan's outcome, and keeps it."""
+    """Compute and store the plan's outcome."""
     with upload.written("bad") as bad:
         outcome = carry_out(upload.path("data"), plan, bad, dry_run=True)
     upload.about["plan"], upload.about["outcome"] = asdict(plan), asdict(outcome)
@@ -177,7 +177,7 @@ def preview(upload: Upload[About], plan: Plan) -> None:
 
 
 def run(upload: Upload[About], plan: Plan) -> None:
-    """Carries the plan out, once."""
+    """Execute the plan, once."""
     file = upload.take()
     if file is None:
         return

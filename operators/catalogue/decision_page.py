@@ -1,4 +1,4 @@
-"""The page of a decision, led by its verdict: whether, why, who, what, when, by which rule, and the charge."""
+"""A decision's page: verdict, reason, requester, item, time, rule and charge."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from operators.policies.trial import Side, side_of
 
 
 class Named(Struct, frozen=True):
-    """Something with its id, and its page if there still is one."""
+    """Something with a name, an id, and a link if its page exists."""
 
     name: str
     id: str
@@ -27,20 +27,20 @@ class Named(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    kind: str  # allowed, observed, denied
+    kind: str  # allowed, observed or denied
     title: str
     why: str
     requester: Named
     item: Named
     policy: Named | None  # `id` is its version
-    rule: str  # as "Rule 2"; empty where none matched
-    sentence: str  # what it says
+    rule: str  # such as "Rule 2"; empty if none matched
+    sentence: str  # the rule in words
     side: Side
-    entry: str  # the list with the entry of its charge; empty for operators who may not see it
+    entry: str  # link to the ledger entry of its charge; empty without permission
 
 
 class DecisionPage(ScopedAdmin[AccessEvent]):
-    """An admin whose `get_object` adds the answer that was given."""
+    """A ModelAdmin whose `get_object` adds the original answer."""
 
     change_form_outer_before_template = "operators/catalogue/decision.html"
 
@@ -69,7 +69,7 @@ def verdict_of(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Ver
     side = side_of("Rule by rule", answer, rules)
     rule = answer.decision.rule
     requester, item = event.requester, event.content
-    is_page = bool(item.deleted_at) and "url" in event.facts  # that is no item
+    is_page = bool(item.deleted_at) and "url" in event.facts  # a page that is not a registered item
     return Verdict(
         kind="observed" if event.observed else "allowed" if event.allowed else "denied",
         title="Allowed, only observed" if event.observed else "Allowed" if event.allowed else "Denied",
@@ -85,7 +85,7 @@ def verdict_of(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Ver
 
 
 def rules_of(event: AccessEvent) -> Sequence[Rule]:
-    """Those of the policy as it was then."""
+    """Return the rules of the policy's version at the time."""
     if event.policy_version is None:
         return []
     revision = PolicyRevision.objects.filter(policy_id=event.policy_id, version=event.policy_version).first()
@@ -93,7 +93,7 @@ def rules_of(event: AccessEvent) -> Sequence[Rule]:
 
 
 def policy_of(event: AccessEvent) -> Named | None:
-    """Linked to the rules if they are those of then, otherwise to that version."""
+    """Return the policy, linked to its current rules if unchanged, otherwise to that version."""
     policy, version = event.policy, event.policy_version
     if policy is None:
         return None
@@ -107,7 +107,7 @@ def policy_of(event: AccessEvent) -> Named | None:
 
 
 def why(event: AccessEvent, answer: Answer) -> str:
-    """In one sentence."""
+    """Return the reason in one sentence."""
     if event.observed:
         return f"Enforced it would be denied: {Reason(event.observed).words}."
     if event.reason:

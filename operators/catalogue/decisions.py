@@ -1,4 +1,4 @@
-"""Recorded decisions: found by id, listed newest first, each with its trace in words."""
+"""Recorded decisions: searchable by id, newest first, each with its trace in words."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -42,12 +42,12 @@ UNMET = "unmet_demand"
 
 
 def labelled_facts(recorded: Recorded) -> list[tuple[str, str]]:
-    """The facts of a decision with their labels."""
+    """Return a decision's facts with their labels."""
     return [(one.label, one.text(recorded[name])) for name, one in BY_NAME.items() if one.label and name in recorded]
 
 
 class RecordedFilter(MomentFilter):
-    """By the ids too, which the table's partitions are made by. Those of a decision lie close to each other."""
+    """Filters by id, too, because partitions are by id; a decision's time and id are close."""
 
     SLACK = timedelta(hours=1)
 
@@ -59,13 +59,13 @@ class RecordedFilter(MomentFilter):
 
 
 def bounded_scan(events: QuerySet[AccessEvent], limit: int = MAX_SCANNED) -> QuerySet[AccessEvent]:
-    """Limits a query to the newest decisions, for filters without an index. Ids sort by the time of recording."""
+    """Restrict a query to the newest decisions, for filters without an index. Ids sort by time of recording."""
     oldest = events.order_by("-pk").values_list("pk", flat=True)[limit - 1 : limit].first()
     return events if oldest is None else events.filter(pk__gte=oldest)
 
 
 class OutcomeFilter(OptionsFilter[AccessEvent]):
-    """Among the newest MAX_SCANNED decisions that match all other filters."""
+    """Searches the newest MAX_SCANNED decisions that match the other filters."""
 
     title = "outcome"
     parameter_name = "outcome"
@@ -87,13 +87,13 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
 
 class ShownOutcome(NamedTuple):
     label: str
-    address: str  # of the list with it, and with whatever else it is filtered by
+    address: str  # URL of the list with this outcome and the other filters
     is_chosen: bool
 
 
 class DecisionList(BoundedChangeList):
     def outcomes(self) -> list[ShownOutcome]:
-        """The outcomes, each a click away."""
+        """Return the outcomes with links."""
         chosen = self.params.get(OutcomeFilter.parameter_name, "")
         return [
             ShownOutcome(
@@ -106,9 +106,9 @@ class DecisionList(BoundedChangeList):
 
 
 class Presented(Protocol):
-    """A decision as its page shows it."""
+    """A decision with the attributes that its page uses."""
 
-    shown: Mapping[str, Any]  # the decision object of the API
+    shown: Mapping[str, Any]  # the API's decision object
     price: tuple[int, str] | None  # millionths and currency
 
 
@@ -129,7 +129,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         ("content", RelatedFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
-        OutcomeFilter,  # the last: it is bounded by what the others leave
+        OutcomeFilter,  # last, because it searches only what the others match
     )
     list_before_template = "operators/catalogue/outcomes.html"
     search_fields = ("pk",)

@@ -1,4 +1,4 @@
-"""The forms of an import: the file, and then the column of each field."""
+"""The forms of an import: the file, then the column of each field."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ METADATA = "metadata."
 
 
 class UploadForm(forms.Form):
-    """`cleaned_data` includes the file's `format`."""
+    """The file to import; `cleaned_data` includes its `format`."""
 
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.jsonl,.ndjson,.gz"}),
@@ -64,7 +64,7 @@ class UploadForm(forms.Form):
 
 
 class PlanForm(forms.Form):
-    """The column of each field, and the defaults for empty cells."""
+    """The column of each field, and defaults for empty cells."""
 
     others = forms.BooleanField(
         required=False,
@@ -115,7 +115,7 @@ class PlanForm(forms.Form):
     def plan(self, account_id: str, kind: str) -> Plan:
         cleaned = self.cleaned_data
         columns = {target: cleaned[target] for target in TARGETS if cleaned[target]}
-        for column in self.columns:  # what is called metadata.… is taken anyway, as without this form
+        for column in self.columns:  # columns named metadata.… are always included
             target = METADATA + column.removeprefix(METADATA)
             wanted = cleaned["others"] or column.startswith(METADATA)
             if wanted and column not in columns.values() and target not in TARGETS and is_target(target):

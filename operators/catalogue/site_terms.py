@@ -1,4 +1,4 @@
-"""The page with a site's policies, the documents published from them, and the findings on both."""
+"""The page with a site's policies, the documents published from them, and findings about both."""
 
 from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
@@ -15,7 +15,7 @@ from operators.base.mixins import AdminMixin
 
 
 def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:
-    """A POST looks at what the site publishes at this moment, too."""
+    """Show the page; a POST also fetches what the site currently publishes."""
     told = Publication(site.host, terms_of_site(site), site.account.name, license_server(request))
     rules = [
         {

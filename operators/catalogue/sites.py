@@ -1,4 +1,4 @@
-"""Sites: which policy applies to the pages of a host, and whether it is enforced."""
+"""Sites: which policies apply to a host's pages, and whether they are enforced."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -43,11 +43,11 @@ MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 
 
 OBSERVED_FOR = timedelta(days=30)
-MOST_PRICED = 1_000  # of the observed denials, whose prices take the page its time
+MOST_PRICED = 1_000  # observed denials to price, which takes most of the page's time
 
 
 def observed_facts(report: Observed) -> list[tuple[str, str]]:
-    """The observed denials, as facts of a confirmation page."""
+    """Return the observed denials as facts for a confirmation page."""
     facts = [("Would have been refused in 30 days", f"{report.total:,}")]
     if report.at_stake:
         which = f" (of the newest {report.priced:,})" if report.priced < report.total else ""
@@ -78,7 +78,7 @@ class SiteFields(TypedDict, total=False):
 
 
 class RuleLines(LinesField):
-    """A rule on each line: the pattern and, after white space, the id of its policy."""
+    """A rule per line: a pattern and, after a space, the id of its policy."""
 
     def prepare_value(self, value: object) -> object:
         if isinstance(value, list):
@@ -115,7 +115,7 @@ class SiteForm(forms.ModelForm):
         return super().get_initial_for_field(field, field_name)
 
     def _post_clean(self) -> None:
-        """Nothing: what the model would say, the API's own rules say."""
+        """Skip model validation; the service validates."""
 
 
 class WithRuleCount(Protocol):
@@ -165,14 +165,14 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
         return site_services.update_site(Site.objects.get(pk=obj.pk), site_fields(fields))
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
-        """Without Enforce for a site that is enforced already."""
+        """Offer Enforce only for sites that are not enforced yet."""
         site = self.get_object(request, unquote(object_id))
         idle = "enforce" if site is not None and site.mode == Mode.ENFORCE else "nothing"
         return [one for one in super().get_actions_detail(request, object_id) if not one.action_name.endswith(idle)]
 
     @action(description="Enforce", icon="gavel", permissions=["changing"], url_path="enforce")
     def enforce(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The observed denials, and the button that enforces them from now on."""
+        """Show the observed denials, and a button to enforce them."""
         site = self.found(request, object_id)
         now = timezone.now()
 
@@ -199,13 +199,13 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
 
     @action(description="Published terms", icon="contract", permissions=["view"], url_path="terms")
     def terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The policies and the documents made of them, side by side."""
+        """Show the policies and the documents generated from them."""
         return terms_page(request, self, self.found(request, object_id))
 
     @action(description="Verify host", icon="verified", permissions=["changing"], url_path="verify")
     @heavy
     def verify_host(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """What to publish at the host, and the button that looks for it."""
+        """Show what to publish at the host, and a button to verify it."""
         site = self.found(request, object_id)
 
         def perform(fields: object) -> str:
@@ -281,6 +281,6 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
 
 
 def site_fields(form: SiteFields) -> dict[str, Any]:
-    """The service's arguments. Raises ApiError, and a serializer's ValidationError."""
+    """Return the service's arguments. Raises ApiError or a serializer's ValidationError."""
     body = {name: value for name, value in form.items() if name in ("host", "mode", "unknown", "rules")}
     return validated(SiteSerializer(partial=True), body)

@@ -1,4 +1,4 @@
-"""The page that tells who came to the edge: verified or not, and what was answered."""
+"""The page about crawlers and other visitors at the edge: whether they are verified, and their outcomes."""
 
 from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
@@ -36,7 +36,7 @@ NOBODY = EmptyState(
 
 
 class Cell(Struct, frozen=True):
-    """A count, with the list of the decisions that it counts."""
+    """A count with a link to its decisions."""
 
     count: int
     link: str
@@ -93,7 +93,7 @@ def row_of(visitor: Visitor, shown: dict[str, str]) -> VisitorRow:
     requester, visits = visitor.requester, visitor.visits
     name = str(requester) if requester is not None else "somebody who has gone"
     cells = []
-    # By the names that the list of decisions filters by.
+    # These are the outcomes in the filter of the decision list.
     for outcome, count in (("allowed", visits.allowed), ("observed", visits.observed), ("denied", visits.denied)):
         link = ""
         if requester is not None and count:
@@ -113,7 +113,7 @@ def row_of(visitor: Visitor, shown: dict[str, str]) -> VisitorRow:
 
 
 def told_table(table: Table) -> dict[str, object]:
-    """What is known of crawlers, for a note below the figures."""
+    """Summarise the known crawlers, for a note below the figures."""
     return {
         "date": table.date,
         "known": len(table.crawlers),

@@ -1,1 +1,1 @@
-"""Requesters, their licences and the ledger."""
+"""Requesters, their licences, the ledger and statements."""

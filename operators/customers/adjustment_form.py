@@ -41,7 +41,7 @@ class AdjustmentForm(forms.ModelForm):
         }
 
     def charged(self) -> Charged | None:
-        """The charge that the form names, as far as it is filled in."""
+        """Return the charge that the form refers to, as far as it is filled in."""
         named = (self[name].value() or "" for name in ("account", "of_decision", "of_license", "currency"))
         account_id, decision, held, currency = map(str, named)
         charge = Charge("decision", decision) if decision else Charge("license", held)
@@ -49,7 +49,7 @@ class AdjustmentForm(forms.ModelForm):
         return Charged(account_id, charge, currency) if is_named else None
 
     def _post_clean(self) -> None:
-        """Nothing: what the model would say, the API's own rules say."""
+        """Skip model validation; the service validates."""
 
 
 class AdjustmentFields(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""Renew and Duplicate: the form of a new licence, filled in from another one."""
+"""Renew and Duplicate: a new licence's form, prefilled from an existing licence."""
 
 from calendar import monthrange
 from datetime import datetime
@@ -14,7 +14,7 @@ from unfold.decorators import action
 from licensing.licenses.models import License, LicenseStatus
 from operators.base.model_admin import ScopedAdmin
 
-RENEWED, DUPLICATED = "renew", "duplicate"  # names in the query of the form's address
+RENEWED, DUPLICATED = "renew", "duplicate"  # names in the form's query
 KEPT = (
     "license_type", "content_ids", "tags", "policy_ids",
     "price_amount", "price_currency", "access_amount", "access_currency",
@@ -26,14 +26,14 @@ def is_renewable(held: License) -> bool:
 
 
 def months_later(moment: datetime, months: int) -> datetime:
-    """On the same day of the month, or on its last."""
+    """Return the same day `months` later, or that month's last day."""
     years, index = divmod(moment.month - 1 + months, 12)
     year, month = moment.year + years, index + 1
     return moment.replace(year=year, month=month, day=min(moment.day, monthrange(year, month)[1]))
 
 
 def end_of_term(held: License, start: datetime) -> datetime | None:
-    """When a term as long as the licence's ends, whole months being months; None without end."""
+    """Return the end of a term as long as the licence's, in whole months if it is; None if it has no end."""
     if held.expires_at is None:
         return None
     months = (held.expires_at.year - held.starts_at.year) * 12 + held.expires_at.month - held.starts_at.month
@@ -43,7 +43,7 @@ def end_of_term(held: License, start: datetime) -> datetime | None:
 
 
 def renewal(held: License, now: datetime) -> dict[str, object]:
-    """The same terms from the licence's end on; from now, if it has ended."""
+    """Return the same terms, starting at the licence's end, or now if it has ended."""
     start = now if held.expires_at is None else max(held.expires_at, now)
     return {
         **terms_of(held),
@@ -54,7 +54,9 @@ def renewal(held: License, now: datetime) -> dict[str, object]:
 
 
 def duplicate(held: License, now: datetime) -> dict[str, object]:
-    """The same terms from now on. For whom, the operator says: two of one requester would be booked twice."""
+    """Return the same terms starting now, without requester: a second licence for the same one would be
+    booked twice.
+    """
     return {**terms_of(held), "expires_at": end_of_term(held, now)}
 
 
@@ -63,7 +65,7 @@ def terms_of(held: License) -> dict[str, object]:
 
 
 class FollowUps(ScopedAdmin[License]):
-    """The admin of licences, with `renew` and `duplicate` among its `actions_detail`."""
+    """Adds `renew` and `duplicate` to the admin of licences; list them in `actions_detail`."""
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
         for name, filled_in in ((RENEWED, renewal), (DUPLICATED, duplicate)):

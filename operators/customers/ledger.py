@@ -1,4 +1,4 @@
-"""The ledger: read, and extended by adjustments with a reason. The database refuses everything else."""
+"""The ledger: entries, and a form for adjustments. The database rejects all other changes."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -117,7 +117,7 @@ class LedgerAdmin(
         term = search_term.strip()
         if not term:
             return queryset, False
-        # The charge of a decision has its id, but for the prefix.
+        # A decision's charge has the decision's id, except for the prefix.
         raw = ids.decode("led", term) or ids.decode("dec", term)
         if raw:
             return queryset.filter(pk=ids.encode("led", raw)), False
@@ -130,7 +130,7 @@ class LedgerAdmin(
         return render_entries(rows)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
-        """With the total of the list, by currency."""
+        """Show the list with its total by currency."""
         response = super().changelist_view(request, extra_context)
         context = getattr(response, "context_data", None) or {}
         if "cl" in context:
@@ -191,7 +191,7 @@ class LedgerAdmin(
         )
 
     def left_after(self, saved: LedgerEntry) -> list[tuple[str, str]]:
-        """What is left to refund of the charge that an adjustment is about, once it is booked."""
+        """Describe what is left to refund of the charge after this adjustment."""
         charge = charge_of(saved)
         if charge is None or saved.amount > 0:
             return []
@@ -234,7 +234,7 @@ class LedgerAdmin(
 
     @display(description="About")
     def of(self, entry: LedgerEntry) -> str:
-        """Links to the resources that it names; deleted ones are left out."""
+        """Link to the resources that the entry names, except deleted ones."""
         return links([entry.decision, entry.license, entry.requester, entry.content])
 
 

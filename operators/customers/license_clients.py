@@ -1,4 +1,4 @@
-"""Clients of the licence server: created, rotated and revoked here. A secret is shown once, on the page after that."""
+"""Clients of the licence server: create, rotate, revoke. A secret is shown once, on the confirmation page."""
 
 from typing import Any, ClassVar, TypedDict
 
@@ -66,7 +66,7 @@ class ClientFields(TypedDict):
 
 
 def checked(fields: ClientFields) -> dict[str, Any]:
-    """A form's fields as the service takes them. Raises ApiError, and a serializer's ValidationError."""
+    """Return the form's fields for the service. Raises ApiError or a serializer's ValidationError."""
     body = {"requesterId": fields["requester_own_id"], "name": fields["name"]}
     return validated(LicenseClientSerializer(), body)
 
@@ -114,7 +114,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
         return self.show_secret(request, obj, kept(request).secret)
 
     def show_secret(self, request: HttpRequest, client: LicenseClient, secret: str, note: str = "") -> HttpResponse:
-        """The one page that has the secret."""
+        """Return the only page with the secret."""
         return show_once(
             request,
             self,

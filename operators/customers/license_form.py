@@ -1,4 +1,4 @@
-"""The form of a licence, and its values as a body of the API, whose rules apply."""
+"""The form of a licence, and its conversion to a body of the API."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -59,7 +59,7 @@ class LicenseForm(forms.ModelForm):
         fields = "__all__"  # noqa: DJ007 - the admin names them
 
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
-        """Amounts as the API spells them."""
+        """Format amounts as the API does."""
         initial = super().get_initial_for_field(field, field_name)
         return plain(initial) if isinstance(initial, Decimal) else initial
 
@@ -85,7 +85,7 @@ class LicenseForm(forms.ModelForm):
         return license_type
 
     def check_requester(self, account: Account | None, own_id: str | None, name: str | None) -> None:
-        """Refuse an id that is an existing customer's name, unless a name says that a new customer is meant."""
+        """Reject an id that is the name of an existing customer, unless a name shows that a new customer is meant."""
         if account is None or not own_id or name:
             return
         if named := customers_named(account.pk, own_id):
@@ -97,7 +97,7 @@ class LicenseForm(forms.ModelForm):
             )
 
     def _post_clean(self) -> None:
-        """Nothing: what the model would say, the API's own rules say."""
+        """Skip model validation; the service validates."""
 
 
 class LicenseFields(TypedDict, total=False):
@@ -118,9 +118,10 @@ class LicenseFields(TypedDict, total=False):
 
 
 def license_fields(form: Mapping[str, object], cleaned: Mapping[str, object]) -> dict[str, Any]:
-    """The service's arguments. `form` has the values given or changed, `cleaned` all of them: money comes in pairs.
+    """Return the service's arguments. `form` has the given or changed values, `cleaned` all, because amounts need
+    currencies.
 
-    Raises ApiError, and a serializer's ValidationError.
+    Raises ApiError or a serializer's ValidationError.
     """
     body = {NAMES[name]: as_json(value) for name, value in form.items() if name in NAMES}
     for name, told in MONEY.items():

@@ -1,4 +1,4 @@
-"""Suggestions for the fields of a licence's form, and a preview of what saving it would do."""
+"""Suggestions for a licence's form, and a preview of its effects."""
 
 from typing import ClassVar
 
@@ -59,7 +59,7 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def preview(self, request: HttpRequest) -> HttpResponse:
-        """What saving the submitted form would do, as a piece of the page; nothing while no account is chosen."""
+        """Return an HTML fragment that previews saving the form; empty until an account is chosen."""
         if not (self.has_add_permission(request) or self.has_change_permission(request)):
             raise PermissionDenied
         held = self.found(request, request.GET["license"]) if "license" in request.GET else None

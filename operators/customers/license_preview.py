@@ -1,4 +1,4 @@
-"""What saving the form of a licence would do, told while it is filled in. What cannot be read yet is left out."""
+"""Previews the effects of saving a licence's form while it is filled in. Ignores incomplete input."""
 
 from collections.abc import Mapping
 from copy import copy
@@ -29,7 +29,7 @@ class Preview(Struct, frozen=True):
 
 
 def preview(account: Account, held: License | None, submitted: QueryDict) -> Preview:
-    """`held` is the licence that is changed; None for a new one."""
+    """Build the preview; `held` is the existing licence, None for a new one."""
     data = {name: value.replace("\0", "") for name, value in submitted.items() if isinstance(value, str)}
     drafted = draft(account, held, data)
     sentences = [] if held is not None else customer(account, data.get("requester_own_id", "").strip())
@@ -54,7 +54,7 @@ def draft(account: Account, held: License | None, data: Mapping[str, str]) -> Li
 
 
 def those(prefix: str, text: str) -> list[str]:
-    """The lines that can be ids."""
+    """Return the lines that are valid ids."""
     return [line for line in lines(text) if ids.decode(prefix, line) is not None]
 
 
@@ -85,7 +85,7 @@ def customer(account: Account, requester_id: str) -> list[str]:
 
 
 def coverage(drafted: License) -> str:
-    """With titles, where single items are named: their ids say nothing."""
+    """Describe the coverage, with the titles of single items."""
     named = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
     titles = list(named.values_list("title", flat=True)) if drafted.content_ids else []
     more = len(drafted.content_ids) - len(titles)
@@ -94,7 +94,7 @@ def coverage(drafted: License) -> str:
 
 
 def bookings(held: License | None, drafted: License) -> list[str]:
-    """What enters the ledger, as licensing.licenses.services.keep_books does it."""
+    """Describe the ledger entries, as licensing.licenses.services.keep_books will write them."""
     before, after = booking(held) if held is not None else None, booking(drafted)
     if terms(before) == terms(after):
         return []

@@ -1,4 +1,4 @@
-"""The question before a licence is saved: its coverage, its bookings, and whether any policy knows its type."""
+"""The confirmation before saving a licence: coverage, bookings, and a warning about unknown types."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -16,19 +16,19 @@ from operators.base.figures.terms import money, term
 from operators.base.forms.asking import Question
 from operators.policies.known_permissions import asked_for, known_rules
 
-# Of the newest so many licences the types are known, which bounds what a page reads.
+# Reading only the newest licences bounds the cost.
 MOST_LICENSES, MOST_SUGGESTED = 5_000, 100
 MOST_COUNTED = 10_000  # items
 NOW = 60  # seconds
 
 
 def types_asked_for(account_ids: Iterable[str]) -> set[str]:
-    """The licence types that rules of the accounts' policies name."""
+    """Return the licence types named in rules of the accounts' policies."""
     return {one for rule in known_rules(account_ids) for one in asked_for(rule, "licenseType")}
 
 
 def known_types(account_ids: Iterable[str]) -> list[str]:
-    """The types that policies ask for, and those that licences have."""
+    """Return the types in policies and in licences."""
     ids = list(account_ids)
     newest = License.objects.filter(account__in=ids).order_by("-pk").values("license_type")[:MOST_LICENSES]
     held = {one["license_type"] for one in newest}
@@ -36,7 +36,7 @@ def known_types(account_ids: Iterable[str]) -> list[str]:
 
 
 def type_warnings(before: License | None, saved: License) -> list[str]:
-    """Whether a type is new that no policy asks for, where policies ask for some."""
+    """Warn about a new type that no policy asks for, if policies ask for any."""
     if before is not None and before.license_type == saved.license_type:
         return []
     asked_for = types_asked_for([saved.account_id])
@@ -50,7 +50,7 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
 
 
 def booked(before: License | None, saved: License, known: set[str]) -> list[str]:
-    """The bookings of a save, in sentences; `known` are the ids of the entries before it."""
+    """Describe the ledger entries of a save; `known` are the ids of earlier entries."""
     entries = [one for one in LedgerEntry.objects.filter(license=saved).order_by("pk") if one.pk not in known]
     sentences = [
         f"{in_full(entry.amount, entry.currency)} is booked {when(entry.occurred_at)}"
@@ -63,7 +63,7 @@ def booked(before: License | None, saved: License, known: set[str]) -> list[str]
 
 
 def when(moment: datetime) -> str:
-    """`now`, or the minute that an entry counts at."""
+    """Return `now`, or the minute at which an entry counts."""
     soon = abs((moment - timezone.now()).total_seconds()) < NOW
     return "now" if soon else f"as of {moment:%Y-%m-%d %H:%M} UTC"
 
@@ -80,7 +80,7 @@ def per_access(before: License | None, saved: License) -> list[str]:
 
 
 def covered(held: License) -> str:
-    """The number of items that a licence covers now."""
+    """Describe how many items a licence currently covers."""
     if not (held.content_ids or held.tags or held.policy_ids):
         return "everything"
     named = Q(pk__in=held.content_ids) | Q(policy_id__in=held.policy_ids)
@@ -93,7 +93,7 @@ def covered(held: License) -> str:
 
 
 def license_question(before: License | None, saved: License, known: set[str], *, is_new: bool) -> Question | None:
-    """`is_new` tells whether the requester comes into being by it."""
+    """Return the question, or None if there is nothing to ask. `is_new`: saving creates the requester."""
     effects = booked(before, saved, known) + per_access(before, saved)
     warnings = type_warnings(before, saved)
     if not (effects or warnings):

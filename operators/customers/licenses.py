@@ -1,4 +1,4 @@
-"""Licences: issued, changed and revoked by the services of the API."""
+"""Licences: issue, change, renew and revoke."""
 
 from typing import TYPE_CHECKING
 
@@ -108,7 +108,7 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
         self, request: HttpRequest, obj: License | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
-        if obj is not None:  # a licence stays its requester's
+        if obj is not None:  # a licence's requester cannot change
             form.base_fields = {
                 name: field
                 for name, field in form.base_fields.items()
@@ -187,7 +187,7 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
         )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
-        """A revoked licence is not revoked again."""
+        """Offer Revoke only for licences that are not revoked."""
         held = self.get_object(request, unquote(object_id))
         actions = super().get_actions_detail(request, object_id)
         active = held is not None and held.status != LicenseStatus.REVOKED

@@ -1,7 +1,6 @@
-"""The buttons *Refund* and *Adjust*, and the refunds that were booked.
+"""The buttons *Refund* and *Adjust*, and the list of refunds.
 
-Both buttons open the form of an adjustment. *Refund* fills in what is left to refund of the charge; *Adjust* leaves
-the amount empty.
+Both open the form of an adjustment. *Refund* fills in the rest of the charge, *Adjust* leaves the amount empty.
 """
 
 from typing import ClassVar, NamedTuple
@@ -21,12 +20,12 @@ from kit.values.currencies import in_full
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, ModelT
 
-MOST_REFUNDS = 20  # on a page; the ledger lists all
+MOST_REFUNDS = 20  # refunds shown; the ledger lists all
 MOST_CHARACTERS = 500  # of a reason
 
 
 class Charged(NamedTuple):
-    """A charge in one currency, of an account."""
+    """An account's charge in one currency."""
 
     account_id: str
     charge: Charge
@@ -37,13 +36,13 @@ class Charged(NamedTuple):
         return balances([self.account_id], [self.charge]).get(self.charge, {}).get(self.currency, Balance())
 
     def in_words(self) -> str:
-        """As in "0.03 USD of 0.05 USD is left to refund"."""
+        """Return text such as "0.03 USD of 0.05 USD is left to refund"."""
         balance = self.balance
         refundable, charged = (in_full(amount, self.currency) for amount in (balance.refundable, balance.charged))
         return f"{refundable} of {charged} is left to refund"
 
     def refunds(self) -> SafeString:
-        """The latest refunds with their links, and what is left."""
+        """List the latest refunds with links, and what is left."""
         booked = refunds_of(self.account_id, self.charge).filter(currency=self.currency).order_by("-created", "-pk")
         rows = (
             (
@@ -59,20 +58,20 @@ class Charged(NamedTuple):
 
 
 class RefundButton(AdminMixin[ModelT]):
-    """For a ScopedAdmin with `refund` and `adjust` among its `actions_detail`."""
+    """Adds `refund` and `adjust` to a ScopedAdmin; list them in `actions_detail`."""
 
-    refund_names: ClassVar[str]  # the form's field that names what it is about, such as "of_license"
+    refund_names: ClassVar[str]  # form field for the object's id, such as "of_license"
 
     def charged(self, obj: ModelT) -> Charged | None:
-        """What it charged; None if nothing."""
+        """Return the object's charge, or None."""
         raise NotImplementedError
 
     def about(self, obj: ModelT) -> str:
-        """What it charged in words, for the reason of an adjustment: a statement prints it."""
+        """Describe the charge for an adjustment's reason, which statements print."""
         raise NotImplementedError
 
     def refund_fields(self, obj: ModelT) -> dict[str, str]:
-        """Further fields of the form, beside the account, the amount and the reason."""
+        """Return initial values besides account, amount and reason."""
         return {self.refund_names: str(obj.pk)}
 
     def has_adjusting_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
@@ -106,7 +105,7 @@ class RefundButton(AdminMixin[ModelT]):
         return self.adjustment(obj, "Adjustment", **currency)
 
     def adjustment(self, obj: ModelT, what: str, **fields: str) -> HttpResponse:
-        """Redirect to the form of an adjustment about the object; `what` begins its reason."""
+        """Redirect to an adjustment's form about the object; `what` begins its reason."""
         reason = f"{what}: {self.about(obj)}"[:MOST_CHARACTERS]
         given = {"account": str(getattr(obj, "account_id", "")), **fields, "description": reason}
         filled_in = {**given, **self.refund_fields(obj)}

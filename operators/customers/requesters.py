@@ -1,4 +1,4 @@
-"""Requesters: what they did, hold and paid. A first check or licence creates them."""
+"""Requesters: their decisions, licences and payments. Created by their first check or licence."""
 
 from django.contrib import admin
 from django.db.models import QuerySet

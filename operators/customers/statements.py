@@ -1,4 +1,4 @@
-"""Statements: read, printed, and exported with their lines. Nothing here can be changed."""
+"""Statements: view, print and export, read-only."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -31,8 +31,8 @@ from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 
-MOST_LINES = 500  # on a page; the file has all
-MONTHS = 24  # that the filter offers
+MOST_LINES = 500  # lines shown; the export has all
+MONTHS = 24  # offered by the filter
 
 
 class MonthFilter(DropdownFilter):
@@ -189,7 +189,7 @@ def sum_of(amount: Decimal, statement: Statement) -> str:
 
 
 def shown(statement: Statement) -> dict[str, object]:
-    """What the templates show of a statement: its first lines as they were booked, and how many more there are."""
+    """Return a statement's template context: its first lines in order of booking, and the number of further ones."""
     lines = lines_of(statement).order_by("created", "pk")[:MOST_LINES]
     figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
     return {
@@ -201,7 +201,7 @@ def shown(statement: Statement) -> dict[str, object]:
 
 
 def shown_line(line: StatementLine | ClosedLine) -> dict[str, object]:
-    """A line with what it is about by name, and the id of that."""
+    """Return a line with the name and id of what it is about."""
     about = line.description or ""
     if not about and line.content is not None:
         about = line.content.title
@@ -216,7 +216,7 @@ def shown_line(line: StatementLine | ClosedLine) -> dict[str, object]:
 
 
 def line_chunks(statement: Statement) -> Iterator[list[Row]]:
-    """All lines, as they were booked; each chunk begins where the one before ended."""
+    """Yield all lines in order of booking; each chunk starts where the previous ended."""
     serializer, last = StatementLineSerializer(), None
     ordered = lines_of(statement).order_by("pk")
     while rows := list((ordered if last is None else ordered.filter(pk__gt=last))[:CHUNK]):
