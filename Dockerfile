@@ -1,5 +1,5 @@
 # The service alone; compose.yaml adds PostgreSQL and Valkey. Migrations are run apart: `manage.py migrate`.
-FROM python:3.12-slim
+FROM python:3.12-slim AS service
 
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
@@ -7,8 +7,15 @@ WORKDIR /srv/licensing
 COPY requirements.txt .
 RUN pip install --require-hashes -r requirements.txt
 
+# The pages of /docs/, in a stage of their own: what builds them is not needed afterwards.
+FROM service AS docs
+COPY . .
+RUN pip install --require-hashes -r requirements-docs.txt && python manage.py build_docs
+
+FROM service
 # The code belongs to root and is compiled here, so that the service can change nothing of it.
 COPY . .
+COPY --from=docs /srv/licensing/site site
 RUN python -m compileall -q . \
  && useradd --system --uid 10001 --no-create-home licensing \
  && install -d -m 700 -o licensing -g licensing /var/lib/licensing

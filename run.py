@@ -24,6 +24,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - this file is what tells it to th
 if sys.platform == "win32":
     sys.exit("run.py needs Linux, macOS or WSL.")
 
+from launcher.documentation import build_docs
 from launcher.installing import DEV, PYTHON, RUNTIME, install, setup_lock
 from launcher.processes import ROOT, RunError, call, must
 from launcher.progress import MigrationNames, Progress
@@ -37,7 +38,7 @@ BOUNDS = (
     *("THREADS", "HEAVY_THREADS", "STATEMENT_SECONDS", "HEAVY_STATEMENT_SECONDS", "PAGES_PER_MINUTE"),
 )
 ADMIN = ("ADMIN", "ADMIN_HOST", "ADMIN_PORT", "ADMIN_REQUIRE_TOTP")
-DECISIONS = ("DECISION_CACHE_SECONDS", "LICENSE_TOKEN_SECONDS", "BASE_URL", "DEPRECATIONS")
+DECISIONS = ("DECISION_CACHE_SECONDS", "LICENSE_TOKEN_SECONDS", "BASE_URL", "DEPRECATIONS", "DOCS_SITE")
 PAGES = ("SAME_PAGE", "PAGE_PARAMETERS")
 OBSERVING = ("LOG_FORMAT", "ACCESS_LOG", "METRICS_TOKEN", "PROMETHEUS_MULTIPROC_DIR", "OTEL_EXPORTER_OTLP_ENDPOINT")
 WEBHOOKS = {"WEBHOOKS_ALLOW_PRIVATE", "WEBHOOKS_DELIVER", "WEBHOOK_RETRY_SCHEDULE", "EVENT_RETENTION_DAYS"}
@@ -71,6 +72,7 @@ def serve(*, empty: bool = False) -> None:
     check_port()
     with setup_lock() as stamp:  # also around the migration: two at once would make the same tables
         install(stamp, RUNTIME)
+        build_docs(stamp)
         with Progress("Migrating the database …") as progress:
             must("The migration", PYTHON, "manage.py", "migrate", read=MigrationNames(progress).read)
         demo = first_operator() if empty else demo_account()
@@ -151,6 +153,7 @@ def main(arguments: list[str]) -> int:
     if arguments in (["setup"], ["setup", "--dev"]):
         with setup_lock() as stamp:
             install(stamp, DEV if arguments[1:] else RUNTIME)
+            build_docs(stamp)
     elif arguments == ["--empty"]:
         serve(empty=True)
     elif arguments:

@@ -1,4 +1,4 @@
-"""Renders the project's own Markdown as HTML: the guides and the README's story."""
+"""Renders the README's story as HTML, for the front page."""
 
 import re
 from functools import cache
@@ -10,33 +10,8 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 
 ROOT = Path(settings.BASE_DIR)
-DOCS = ROOT / "docs"
-NAMES = {  # guides with their files, in reading order
-    "quickstart": "start/quickstart",
-    "pages": "guides/lists",
-    "errors": "reference/errors",
-    "retries": "guides/retries",
-    "clients": "guides/clients",
-    "versioning": "reference/versions",
-}
 STORY = "## The story in thirteen lines\n"
 README_BASE = "http://127.0.0.1:8000"  # the service's URL in the README
-
-
-@cache
-def guide(name: str) -> tuple[str, SafeString]:
-    """Return a guide's title and HTML."""
-    text = (DOCS / f"{NAMES[name]}.md").read_text()
-    html = rendered(text)
-    for linked, path in NAMES.items():
-        stem = path.partition("/")[2]
-        html = re.sub(rf'href="(?:\.\./[a-z]+/)?{stem}\.md(#[a-z-]+)?"', rf'href="/docs/guides/{linked}/\1"', html)
-    return text.partition("\n")[0].removeprefix("# "), mark_safe(html)  # noqa: S308 - as rendered()
-
-
-def titles() -> list[tuple[str, str]]:
-    """Return the guides' names and titles."""
-    return [(name, guide(name)[0]) for name in NAMES]
 
 
 def story(base: str) -> SafeString:

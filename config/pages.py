@@ -5,7 +5,7 @@ from functools import cache
 from django.conf import settings
 from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.crypto import constant_time_compare
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
@@ -14,8 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.admin_settings import NAME
+from config.documentation.build import COMMANDS
+from config.documentation.serving import is_built
 from config.live_check import live_check
-from config.markdown import story, titles
+from config.markdown import story
 from config.probes import ALIVE, readiness
 from kit.http.content_security import content_security_policy
 from kit.http.middleware import TrustedProxies, client_address_of
@@ -48,14 +50,23 @@ def home(request: HttpRequest) -> HttpResponse:
         live = live_check(request.GET.dict(), base)
     except DatabaseError:
         live = None
-    response = page(request, "home.html", "home", live=live, story=story(base), guides=titles())
+    response = page(request, "home.html", "home", live=live, story=story(base))
     response["Cache-Control"] = "no-store"  # shows a current decision
     return response
 
 
-def docs(request: HttpRequest) -> HttpResponse:
+def docs(request: HttpRequest, rest: str = "") -> HttpResponse:
+    """Say how to build the documentation site. Once built, its files are served before this view runs."""
+    if is_built():
+        raise Http404
+    if rest:
+        return redirect("/docs/")
+    return page(request, "docs.html", "docs", commands=COMMANDS)
+
+
+def reference(request: HttpRequest) -> HttpResponse:
     """Return the browsable OpenAPI document."""
-    return page(request, "docs.html", "docs")
+    return page(request, "reference.html", "reference")
 
 
 def livez(request: HttpRequest) -> JsonResponse:

@@ -136,6 +136,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.documentation.serving.DocumentationMiddleware",
     "accounts.limits.headers.PageLimitMiddleware",
     "kit.http.compression.CompressionMiddleware",
     "licensing.edge.middleware.SiteDocuments",  # before the next one, which rejects unknown hosts
@@ -174,6 +175,8 @@ FORMAT_MODULE_PATH = ["config.formats"]
 
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True  # serves files from their apps, without collectstatic
+# Where `manage.py build_docs` puts the pages of /docs/.
+DOCS_SITE = Path(env("DOCS_SITE") or BASE_DIR / "site").resolve()
 
 # --- Where it keeps things -------------------------------------------------------------------------------------------
 

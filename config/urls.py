@@ -5,15 +5,25 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from config import guides, pages
+from config import pages
 from kit.http.unknown import unknown_path
+
+MOVED = {  # pages of /docs/ by their former addresses
+    "guides": "",
+    "guides/quickstart": "start/quickstart/",
+    "guides/pages": "guides/lists/",
+    "guides/errors": "reference/errors/",
+    "guides/versioning": "reference/versions/",
+}
 
 urlpatterns = [
     path("", pages.home),
     path("docs", RedirectView.as_view(url="/docs/")),
     path("docs/", pages.docs),
-    path("docs/guides/", guides.index),
-    path("docs/guides/<slug:name>/", guides.show),
+    path("docs/api", RedirectView.as_view(url="/docs/api/")),
+    path("docs/api/", pages.reference),
+    *(path(f"docs/{old}/", RedirectView.as_view(url=f"/docs/{new}", permanent=True)) for old, new in MOVED.items()),
+    path("docs/<path:rest>", pages.docs),
     path("livez", pages.livez),
     path("readyz", pages.readyz),
     path("metrics", pages.metrics),

@@ -22,7 +22,8 @@ from launcher.progress import PackageCount, Progress
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
-RUNTIME, DEV = "requirements.txt", "requirements-dev.txt"
+RUNTIME, DOCS, DEV = "requirements.txt", "requirements-docs.txt", "requirements-dev.txt"
+HOLDS = {RUNTIME: {RUNTIME}, DOCS: {RUNTIME, DOCS}, DEV: {RUNTIME, DOCS, DEV}}  # a lock has the pins of these, too
 
 # Only for a Python that came without pip (Debian's python3-minimal): the one file fetched that no lock holds.
 PIP_WHEEL = "pip-26.3-py3-none-any.whl"
@@ -56,13 +57,14 @@ def install(stamp: Path, lock: str) -> None:
     # The import fails where another Python took the place of the one .venv was made with.
     if digest(lock) in stamp.read_text().split() and works(PYTHON, "-c", "import django"):
         return
+    before = set(stamp.read_text().split())
     stamp.write_text("")
     with Progress(f"Installing {lock} into .venv …") as progress:
         count = PackageCount(progress, len(re.findall(r"^\S+==", (ROOT / lock).read_text(), re.MULTILINE)))
         command = (*installer(), "install", "--require-hashes", "-r", ROOT / lock)
         must(f"Installing {lock}", *command, read=count.read)
-    # The dev lock holds the other's pins too.
-    stamp.write_text("\n".join({digest(RUNTIME), digest(lock)}))
+    still = before & set(map(digest, HOLDS))
+    stamp.write_text("\n".join(still | set(map(digest, HOLDS[lock]))))
 
 
 def installer() -> list[str | Path]:

@@ -45,8 +45,14 @@ def call(
     return process.returncode, output or ""
 
 
-def must(doing: str, *command: str | Path, piped: bool = False, read: Callable[[str], None] | None = None) -> str:
-    status, output = call(*command, piped=piped, read=read)
+def must(
+    doing: str,
+    *command: str | Path,
+    piped: bool = False,
+    env: dict[str, str] | None = None,
+    read: Callable[[str], None] | None = None,
+) -> str:
+    status, output = call(*command, piped=piped, env=env, read=read)
     if status:
         raise RunError(f"{doing} failed (exit status {status}).")
     return output

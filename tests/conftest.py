@@ -20,7 +20,7 @@ from accounts.models import Account
 from kit import statements
 from licensing.access.tokens.signing import forget_signer
 from run import SLOW
-from tests import append_only, factories, served, standing, templates, ways
+from tests import append_only, factories, served, site, standing, templates, ways
 from tests.client import ApiClient
 from tests.ways import DJANGO, Connect
 
@@ -33,7 +33,7 @@ ON_SQLITE_ALONE = {
         *("test_amounts", "test_header_reads", "test_imports", "test_money", "test_openapi", "test_type_hints"),
         "test_typeids",
     ],
-    "documentation": ["test_examples", "test_guides", "test_proofs", "test_readme"],
+    "documentation": ["test_examples", "test_guides", "test_proofs", "test_readme", "test_site"],
     "decisions": ["test_all_rule_faults", "test_compiled", "test_evaluation", "test_guide_example", "test_lint"],
     "edge": ["test_directories", "test_patterns"],
     "endpoints": ["test_access_faults"],
@@ -53,6 +53,7 @@ collect_ignore = (
 )
 application, connect, for_the_module = ways.application, ways.connect, standing.for_the_module  # fixtures
 running, service = served.running, served.service
+docs_site = site.docs_site
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

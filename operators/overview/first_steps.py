@@ -43,7 +43,7 @@ def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
         "Ask whether somebody may access it",
         "POST /v1/access/check with the key; from the first answer on, this page has figures.",
         False,
-        "/docs/",
+        "/docs/start/quickstart/",
     )
     return [*steps, last]
 

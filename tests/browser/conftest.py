@@ -9,6 +9,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,10 +73,10 @@ def chromium() -> Iterator["Browser"]:
 
 
 @pytest.fixture(scope="package")
-def deployment(chromium: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def deployment(chromium: "Browser", docs_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     # Webhooks go to a receiver of the test, and are not tried again by themselves.
     webhooks = {"WEBHOOKS_ALLOW_PRIVATE": "on", "WEBHOOK_RETRY_SCHEDULE": "0"}
-    with deployed(tmp_path_factory.mktemp("browser"), **webhooks) as deployment:
+    with deployed(tmp_path_factory.mktemp("browser"), DOCS_SITE=str(docs_site), **webhooks) as deployment:
         yield deployment
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.browser.conftest import PHONE, serious_problems
 from tests.faults.harness import deployed
 
-PUBLIC = ["/", "/?item=harbour-budget&requester=bot_gleaner", "/docs/guides/", "/docs/guides/quickstart/"]
+PUBLIC = ["/", "/?item=harbour-budget&requester=bot_gleaner", "/docs/", "/docs/start/quickstart/"]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_it_can_be_read_and_worked_by_everybody(open_page, demo, path):
 
 
 def test_the_reference_is_no_wider_than_a_phone(open_page, demo):
-    page = open_page("/docs/", viewport=PHONE)
+    page = open_page("/docs/api/", viewport=PHONE)
     page.get_by_text("Check access", exact=True).first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 

@@ -3,14 +3,15 @@
 import io
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
 
 import run
-from launcher import progress
-from launcher.processes import call
+from launcher import documentation, progress
+from launcher.processes import RunError, call
 from launcher.progress import MigrationNames, PackageCount, Progress
 from operators.staff.services import create_operator
 from tests.faults.harness import eventually
@@ -141,6 +142,20 @@ def test_everything_else_runs_in_several_processes_on_both_databases(commands, a
     assert ["tests.services" in command for command in commands] == [False, True]
     for command in commands:
         assert "-n" in command
+
+
+def test_a_start_goes_on_if_the_documentation_cannot_be_built(monkeypatch, tmp_path, capsys):
+    stamp = tmp_path / "setup.lock"
+    stamp.write_text("installed")
+
+    def fail(stamp: Path, lock: str) -> None:
+        stamp.write_text("")
+        raise RunError(f"installing {lock} failed")
+
+    monkeypatch.setattr(documentation, "install", fail)
+    documentation.build_docs(stamp)
+    assert "installing requirements-docs.txt failed" in capsys.readouterr().err
+    assert stamp.read_text() == "installed"  # or the next start would install everything anew
 
 
 def test_the_launcher_needs_nothing_but_the_standard_library():

@@ -9,7 +9,7 @@ from django.test import Client
 pytestmark = pytest.mark.django_db
 
 FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-OUTSIDE = ["/nope", "/docs/guides/nope/", "/v2/content", "/v1content", "/static/nope.css"]
+OUTSIDE = ["/nope", "/nope/guides/", "/v2/content", "/v1content", "/static/nope.css"]
 
 
 @pytest.fixture
@@ -64,6 +64,6 @@ def test_an_unknown_host_is_told_in_the_same_way(client, accept, kind):
 @pytest.mark.parametrize(("accept", "kind"), [(FIREFOX, "text/html"), ("*/*", "application/json")])
 def test_a_failure_is_told_in_the_same_way(client, monkeypatch, accept, kind):
     monkeypatch.setattr("config.pages.render", Mock(side_effect=RuntimeError))
-    reply = get(client, "/docs/", accept)
+    reply = get(client, "/docs/api/", accept)
     assert (reply.status_code, reply.headers["Content-Type"].partition(";")[0]) == (500, kind)
     assert "request id" in reply.content.decode()

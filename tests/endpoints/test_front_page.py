@@ -181,16 +181,16 @@ def test_the_readmes_story_is_there_for_this_address():
     assert "127.0.0.1" not in html
 
 
-def test_it_leads_to_every_guide_the_reference_and_the_admin():
+def test_it_leads_to_the_documentation_the_reference_and_the_admin():
     html = front()
-    for link in ("/docs/guides/quickstart/", "/docs/guides/errors/", "/docs/", "/v1/openapi.json", "/admin/"):
+    for link in ("/docs/", "/docs/api/", "/v1/openapi.json", "/admin/"):
         assert f'href="{link}"' in html
 
 
 @pytest.mark.parametrize("setting", ["ADMIN_HOST", "ADMIN_PORT"])
 def test_it_does_not_tell_of_an_admin_that_is_elsewhere(monkeypatch, setting):
     monkeypatch.setattr(settings, setting, {"ADMIN_HOST": "internal.example", "ADMIN_PORT": 8001}[setting])
-    for path in ("/", "/docs/", "/docs/guides/"):
+    for path in ("/", "/docs/api/"):
         assert "/admin/" not in Client().get(path).content.decode()
 
 

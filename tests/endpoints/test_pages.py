@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.db import OperationalError, connection
 from django.test import Client
@@ -13,12 +14,14 @@ from tests.clock import Clock
 
 pytestmark = pytest.mark.django_db  # the front page looks for a demo account
 
-PLACES = ["/", "/docs/", "/docs/guides/"]
-BRANDED = [*PLACES, "/docs/guides/quickstart/", "/admin/login/"]
+PLACES = ["/", "/docs/", "/docs/api/"]
+BRANDED = [*PLACES, "/admin/login/"]
 
 
 @pytest.fixture
-def browser() -> Client:
+def browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Client:
+    """On an installation without a documentation site; tests/documentation/test_site.py has one."""
+    monkeypatch.setattr(settings, "DOCS_SITE", tmp_path / "site")
     return Client()
 
 
@@ -69,9 +72,9 @@ def test_a_page_has_no_inline_script_or_style_and_a_policy_that_forbids_them(bro
 
 
 def test_the_reference_shows_the_services_own_document(browser: Client):
-    html = browser.get("/docs/").content.decode()
+    html = browser.get("/docs/api/").content.decode()
     assert 'data-document="/v1/openapi.json"' in html
-    assert "dataset.document" in Path(finders.find("pages/docs.js") or "").read_text()
+    assert "dataset.document" in Path(finders.find("pages/reference.js") or "").read_text()
 
 
 def test_the_document_needs_no_key(anonymous: ApiClient):

@@ -75,6 +75,7 @@ class Deployment:
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in dropped},
             "DATA_DIR": str(directory),
+            "DOCS_SITE": str(directory / "site"),
             "HOST": "127.0.0.1",
             "PORT": str(self.port),
             "WORKERS": str(workers),

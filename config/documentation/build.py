@@ -1,0 +1,135 @@
+"""Build the documentation site: docs/*.md and zensical.toml in, HTML with a search index out.
+
+Zensical is needed here only. Pages may link to files elsewhere in the repository, such as SECURITY.md: those become
+pages or downloads under `files/`, because a reader of the site has no repository.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from base64 import b64encode
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+import orjson
+from django.conf import settings
+from whitenoise.compress import main as compress
+
+DOCS, CONFIGURATION = "docs", "zensical.toml"
+ELSEWHERE = "files"  # where the site has files from outside docs/
+IS_LINK = re.compile(r"(?<=\]\()(?P<path>[^)#:\s]+)(?P<rest>(?:#[^)\s]*)?(?=\)))")
+IS_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+IS_STYLE = re.compile(r"='([^'\\]*::backdrop[^'\\]*)'")  # of the search dialog: Zensical's script adds it inline
+IS_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal
+INSTALL = ".venv/bin/python -m pip install --require-hashes -r requirements-docs.txt"
+COMMANDS = f"{INSTALL}\n.venv/bin/python manage.py build_docs"
+
+
+class BuildError(Exception):
+    """Why there is no new site, in a sentence."""
+
+
+def build(site: Path) -> int:
+    """Build the site into a folder, replacing an older one. Returns the number of pages.
+
+    Raises BuildError if Zensical is missing or a page links to nothing.
+    """
+    if find_spec("zensical") is None:
+        raise BuildError(f"Zensical is not installed. Install it first: {INSTALL}")
+    site.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=site.parent, prefix=".docs-") as folder:
+        staged = Path(folder)
+        collect(settings.BASE_DIR, staged)
+        run_zensical(staged)
+        made = staged / "site"
+        pages = finish(made)
+        old = staged / "old"
+        if site.exists():
+            site.rename(old)
+        made.rename(site)
+    return pages
+
+
+def sources() -> list[Path]:
+    """The files that a site is built from."""
+    found = [path for path in (settings.BASE_DIR / DOCS).rglob("*") if path.is_file()]
+    return sorted([*found, *map(Path, linked_files(settings.BASE_DIR)), settings.BASE_DIR / CONFIGURATION])
+
+
+def digest() -> str:
+    """What a site was built from: a new digest asks for a new build."""
+    hashed = sha256()
+    for path in sources():
+        hashed.update(str(path.relative_to(settings.BASE_DIR)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return hashed.hexdigest()
+
+
+def linked_files(root: Path) -> dict[Path, str]:
+    """Files outside docs/ that its pages link to, directly or through one another, with their paths in the site."""
+    found: dict[Path, str] = {}
+    left = sorted((root / DOCS).rglob("*.md"))
+    while left:
+        page = left.pop()
+        for match in IS_LINK.finditer(page.read_text()):
+            target = Path(os.path.normpath(page.parent / match["path"]))
+            if target in found or target.is_relative_to(root / DOCS) or not target.is_file():
+                continue
+            found[target] = f"{ELSEWHERE}/{target.relative_to(root)}"
+            if target.suffix == ".md":
+                left.append(target)
+    return found
+
+
+def collect(root: Path, staged: Path) -> None:
+    """Copy all sources into one folder that Zensical reads, with links that hold there."""
+    places = {path: str(path.relative_to(root / DOCS)) for path in (root / DOCS).rglob("*") if path.is_file()}
+    places |= linked_files(root)
+    shutil.copy(root / CONFIGURATION, staged)
+    for path, place in places.items():
+        copy = staged / DOCS / place
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix != ".md":
+            shutil.copy(path, copy)
+            continue
+
+        def moved(match: re.Match[str], path: Path = path, place: str = place) -> str:
+            target = places.get(Path(os.path.normpath(path.parent / match["path"])))
+            if target is None:
+                return match["path"] + match["rest"]
+            return os.path.relpath(target, os.path.dirname(place)) + match["rest"]
+
+        copy.write_text(IS_LINK.sub(moved, path.read_text()))
+
+
+def run_zensical(staged: Path) -> None:
+    """Raises BuildError with its warnings: links to pages or headings that do not exist."""
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", str(staged / CONFIGURATION)]
+    done = subprocess.run(  # noqa: S603 - no input of anybody's
+        command, cwd=staged, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        warnings = IS_COLOUR.sub("", done.stdout + done.stderr).partition("Traceback")[0]
+        raise BuildError(f"Zensical stopped:\n{warnings}")
+
+
+def finish(made: Path) -> int:
+    """Add what the server needs: the hashes of inline scripts and styles, and compressed copies of every file."""
+    (made / "404.html").unlink()  # the service has its own
+    pages = sorted(made.rglob("*.html"))
+    scripts = {script for page in pages for script in IS_SCRIPT.findall(page.read_text())}
+    styles = {style for bundle in made.rglob("bundle.*.js") for style in IS_STYLE.findall(bundle.read_text())}
+    if not styles:
+        raise BuildError("The style of the search dialog was not found: another version of Zensical?")
+    inline = {"scripts": sources_of(scripts), "styles": sources_of(styles)}
+    (made / "build.json").write_bytes(orjson.dumps({"sources": digest(), **inline}))
+    compress(["--quiet", str(made)])
+    return len(pages)
+
+
+def sources_of(texts: set[str]) -> list[str]:
+    """The sources by which a Content-Security-Policy allows inline scripts or styles."""
+    return sorted(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in texts)
