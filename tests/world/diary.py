@@ -33,6 +33,10 @@ class History:
         before = self.latest if self.changes else {}
         self.changes.append(Change(reply.begun, reply.ended, {**before, **fields}))
 
+    def may_be_absent(self, begun: float) -> bool:
+        """Whether a request that began then may have found no such resource yet."""
+        return begun <= self.changes[0].ended
+
     def between(self, begun: float, ended: float) -> list[Mapping[str, Any]]:
         """The states that a request between two moments may have seen."""
         seen: list[Mapping[str, Any]] = []
@@ -133,6 +137,14 @@ class Purse(NamedTuple):
     refill: Mapping[str, Any] | None
 
 
+class Voided(NamedTuple):
+    """When a grant was voided, and between which moments that was asked for."""
+
+    at: datetime
+    begun: float
+    ended: float
+
+
 @dataclass
 class Granted:
     wallet: str
@@ -140,7 +152,7 @@ class Granted:
     priority: int
     begins: datetime
     ends: datetime | None
-    voided: datetime | None = None
+    voided: Voided | None = None
 
 
 class Diary:

@@ -11,6 +11,8 @@ from tests.world.model.expected import Expected
 
 VISITORS = {"reader": {200, 402, 403}, "crawler": {200, 402, 403}, "licensee": {200}}  # what each gets at least
 
+PAYABLE = {"no_license", "license_expired", "credits_exhausted", "quota_exceeded"}  # a licence or credit would help
+
 
 def visits(month: Expected) -> list[Question]:
     return [asked for asked in month.diary.questions if asked.way == "edge" and not asked.is_lost]
@@ -21,8 +23,7 @@ def status_of(verdict: Verdict) -> int:
         return 200
     if verdict.reason == "rate_limit_exceeded":
         return 429
-    needs_a_licence = verdict.reason in ("no_license", "license_expired")
-    return 402 if verdict.offers or needs_a_licence else 403
+    return 402 if verdict.offers or verdict.reason in PAYABLE else 403
 
 
 @pytest.mark.parametrize("actor", VISITORS)

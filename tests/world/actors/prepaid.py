@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from tests.world.actors.sales import idempotent
-from tests.world.diary import Granted, Purse
+from tests.world.diary import Granted, Purse, Voided
 from tests.world.world import World
 
 PIPER, GLOBEX, ACME, GPTBOT = "org_piper", "org_globex", "org_acme", "crawler:gptbot"
@@ -80,7 +80,8 @@ def take_back(world: World) -> None:
     reply = api.send_until_answered("POST", f"{path}/{id_}/void", {}, idempotent())
     assert reply.status == 200, reply.content
     world.diary.deed("grant.voided", id_, reply)
-    world.diary.grants[id_].voided = datetime.fromisoformat(reply.body["voidedAt"])
+    moment = datetime.fromisoformat(reply.body["voidedAt"])
+    world.diary.grants[id_].voided = Voided(moment, reply.begun, reply.ended)
 
 
 def top_up(world: World) -> None:

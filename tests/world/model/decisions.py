@@ -62,13 +62,14 @@ def pattern_policy(page: str, site: State | None) -> str | None:
 
 
 def licences(diary: Diary, asked: Question, requester: str) -> list[list[tuple[str, State]]]:
-    """The possible sets of the requester's licences."""
-    own = [
-        [(id_, state) for state in known.between(asked.begun, asked.ended)]
-        for id_, known in diary.licenses.items()
-        if known.latest["requester"] == requester
-    ]
-    return [list(chosen) for chosen in product(*filter(None, own))]
+    """The possible sets of the requester's licences. One that is being issued may be absent, though it has begun."""
+    own: list[list[tuple[str, State] | None]] = []
+    for id_, known in diary.licenses.items():
+        states = known.between(asked.begun, asked.ended)
+        if known.latest["requester"] == requester and states:
+            absent = [None] if known.may_be_absent(asked.begun) else []
+            own.append([*((id_, state) for state in states), *absent])
+    return [[held for held in chosen if held] for chosen in product(*own)]
 
 
 def verdict_on(

@@ -96,12 +96,19 @@ class Expected:
             ]
             for verdict in (fitting or one.verdicts)[:1]:
                 if verdict.spends:
-                    found.append(Spending(one.decision["id"], one.at, verdict.spends, verdict.lacking, shown_credits))
+                    asked = one.asked
+                    found.append(
+                        Spending(
+                            one.decision["id"], one.at, verdict.spends, verdict.lacking, shown_credits,
+                            asked.begun, asked.ended,
+                        )
+                    )  # fmt: skip
         return found
 
     @cached_property
     def bank(self) -> Bank:
-        return Bank(self.diary, self.spendings, self.now)
+        banks = [Bank(self.diary, self.spendings, self.now, void_first=first) for first in (True, False)]
+        return min(banks, key=lambda bank: len(bank.wrong))
 
     @cached_property
     def bookings(self) -> list[Booking]:

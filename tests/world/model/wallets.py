@@ -12,7 +12,7 @@ from tests.world.model.evaluator import Verdict
 ACCESS = "access"
 REASONS = {ACCESS: "quota_exceeded"}  # of all other units: credits_exhausted
 NEVER = datetime.max.replace(tzinfo=UTC)
-WEEK = timedelta(weeks=1)
+WEEK, MICROSECOND = timedelta(weeks=1), timedelta(microseconds=1)
 USUAL_PRIORITY = 128
 EXPIRE, REFILL, START, VOID = range(4)  # the order of what happens at one moment
 Spends = tuple[tuple[str, Decimal], ...]
@@ -84,7 +84,7 @@ class Book:
         if moment := self.next_refill:
             yield moment, REFILL, None
         for id_, one in self.granted.items():
-            for moment, rank in ((one.ends, EXPIRE), (one.begins, START), (one.voided, VOID)):
+            for moment, rank in ((one.ends, EXPIRE), (one.begins, START), (one.voided and one.voided.at, VOID)):
                 if moment and (id_, rank) not in self.done:
                     yield moment, rank, id_
 
@@ -151,27 +151,42 @@ class Spending(NamedTuple):
     spends: Spends
     lacking: str | None  # by the record
     credits: Any  # as the record shows them
+    begun: float  # when it was asked
+    ended: float
 
 
 class Bank:
-    """All wallets after all decisions; `wrong` are those which the wallets cover otherwise than they say."""
+    """All wallets after all decisions; `wrong` are those which the wallets cover otherwise than they say.
 
-    def __init__(self, diary: Diary, spendings: Iterable[Spending], now: datetime) -> None:
+    Nobody can say which came first of a spend and a void that were under way together: with `void_first` the void did.
+    """
+
+    def __init__(self, diary: Diary, spendings: Iterable[Spending], now: datetime, *, void_first: bool) -> None:
         self.books = {
             id_: Book(purse, {key: one for key, one in diary.grants.items() if one.wallet == id_})
             for id_, purse in diary.wallets.items()
         }
         self.wrong: list[tuple[Spending, Any]] = []
-        for one in sorted(spendings, key=lambda one: (one.at, one.id)):
+        self.voided = [(one.wallet, one.voided) for one in diary.grants.values() if one.voided]
+        self.void_first = void_first
+        ordered = [(self.moment_of(one), one.at, one.id, one) for one in spendings]
+        for moment, _, _, one in sorted(ordered, key=lambda row: row[:3]):
+            self.roll_to(moment)
             self.settle(one)
         self.roll_to(now)
+
+    def moment_of(self, one: Spending) -> datetime:
+        """When it takes its place among all others."""
+        for wallet, voided in self.voided:
+            if wallet in dict(one.spends) and one.begun <= voided.ended and voided.begun <= one.ended:
+                return max(one.at, voided.at) if self.void_first else min(one.at, voided.at - MICROSECOND)
+        return one.at
 
     def roll_to(self, now: datetime) -> None:
         for book in self.books.values():
             book.roll_to(now)
 
     def settle(self, one: Spending) -> None:
-        self.roll_to(one.at)
         lacking = next((pair for pair in one.spends if self.books[pair[0]].balance < pair[1]), None)
         expected = self.missing(*lacking) if lacking else self.remaining(*one.spends[-1])
         if (lacking and lacking[0], expected) != (one.lacking, one.credits):
