@@ -1,4 +1,4 @@
-"""The admin's address, its Content-Security-Policy, the end of its sessions, and the second factor they require."""
+"""Middleware of the admin: its address, Content-Security-Policy, session lifetime and required second factor."""
 
 import time
 from collections.abc import Callable
@@ -23,12 +23,12 @@ from operators.login.sessions import SECOND_FACTOR, SIGNED_IN_AT
 Handler = Callable[[HttpRequest], HttpResponse]
 ADMIN_PATH = "/admin/"
 
-# Styles may be inline: unfold writes its colours into the page.
+# unfold writes its colours as inline styles.
 CONTENT_SECURITY_POLICY = content_security_policy({"style-src": "'self' 'unsafe-inline'"})
 
 
 class AdminMiddleware:
-    """A 404 for the admin anywhere but at ADMIN_HOST and ADMIN_PORT, where they are set; its headers on its pages."""
+    """Serves the admin only at ADMIN_HOST and ADMIN_PORT, if set, and adds its headers."""
 
     def __init__(self, get_response: Handler) -> None:
         self.get_response = get_response
@@ -41,23 +41,23 @@ class AdminMiddleware:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
-        response.headers.setdefault("Cache-Control", "no-store")  # Django's own password pages set none
+        response.headers.setdefault("Cache-Control", "no-store")  # Django's password pages set none
         return response
 
     @staticmethod
     def is_here(request: HttpRequest) -> bool:
-        # The port is the socket's own, not what the Host header says.
+        # The socket's own port, not the one in the Host header.
         if settings.ADMIN_PORT and request.META.get("SERVER_PORT") != str(settings.ADMIN_PORT):
             return False
         return not settings.ADMIN_HOST or split_domain_port(request.get_host())[0] == settings.ADMIN_HOST
 
 
 class SessionMiddleware:
-    """Ends a session SESSION_COOKIE_AGE after its login, and one made without the second factor once there is one.
+    """Ends sessions SESSION_COOKIE_AGE after login, and those without the second factor once one is set up.
 
-    Django's own session age starts again with each change of the session. Setting up a second factor deletes the
-    existing sessions; a login under way at that moment makes its session afterwards, and is found here. Operators who
-    have to set up a second factor are redirected to its page.
+    Django would extend a session with each change. Setting up a second factor deletes existing sessions; a login in
+    progress creates its session afterwards and is caught here. Operators who must set up a second factor are
+    redirected to its page.
     """
 
     def __init__(self, get_response: Handler) -> None:
@@ -77,7 +77,7 @@ class SessionMiddleware:
 
     @staticmethod
     def was_made_without(request: HttpRequest) -> bool:
-        """Whether the session was made with the password alone though the operator has a second factor."""
+        """Whether the session began with the password only although the operator has a second factor."""
         return not request.session.get(SECOND_FACTOR) and is_set_up(request.user)
 
     @staticmethod
@@ -87,7 +87,7 @@ class SessionMiddleware:
 
 
 class OperatorMiddleware:
-    """Make the operator the actor in audit entries of its requests, and show no page whose address contains a key.
+    """Makes the operator the actor in audit entries, and hides pages whose URL contains a key.
 
     Reads no session outside the admin.
     """
@@ -110,7 +110,7 @@ class OperatorMiddleware:
         return None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """A message where a page took too long; any other error is for the error pages."""
+        """Return a message if a page took too long; other errors go to the error pages."""
         if not was_ended(exception):
             return None
         error = as_api_error(exception)

@@ -1,4 +1,4 @@
-"""The admin's sidebar: each entry names its view and the permission that shows it."""
+"""The admin's sidebar: each entry has a view and a permission."""
 
 from typing import TypedDict
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class SidebarEntry(Struct, frozen=True):
-    """`view` is a URL name of the admin, `icon` one of Google's Material Symbols, `permission` None for everybody."""
+    """An entry: `view` is a URL name, `icon` a Material Symbol, `permission` None if it is for everyone."""
 
     title: str
     view: str
@@ -80,7 +80,7 @@ class ShownSection(TypedDict):
 
 
 def sidebar(request: HttpRequest) -> list[ShownSection]:
-    """The pages that the member of staff may open, in unfold's format."""
+    """Return the pages that the member of staff may open, in unfold's format."""
     sections: list[ShownSection] = []
     for section in SECTIONS:
         items: list[ShownEntry] = [

@@ -1,4 +1,4 @@
-"""The results of Ctrl+K: pages by title, and objects by id or name, as the search box of their list finds them."""
+"""Search results for Ctrl+K: pages by title, and objects as in the search boxes of their lists."""
 
 from collections.abc import Iterable, Iterator
 
@@ -16,8 +16,8 @@ from operators.base.links import change_url, list_url
 from operators.navigation import sidebar
 
 MOST_OF_A_KIND = 5
-LONGEST = 200  # characters of a search
-# What is recorded has no name of its own: that of its requester finds the requester.
+LONGEST = 200  # characters
+# Records have no names; searching them by requester would duplicate the requester.
 BY_ID_ALONE = (AccessEvent, AuditEntry, LedgerEntry, Statement)
 
 
@@ -28,9 +28,9 @@ class Found(Struct, frozen=True):
 
 
 def find(site: AdminSite, request: HttpRequest, term: str) -> list[Found]:
-    """The first few results of each kind that the member of staff may see, what has that id before the others."""
+    """Return the first results of each visible kind, exact ids first."""
     term = term.strip()[:LONGEST]
-    if not term or "\0" in term:  # no text in PostgreSQL has one
+    if not term or "\0" in term:  # PostgreSQL text cannot contain NUL
         return []
     if keytext.shows_secret(term):
         return [Found(FORM, "page", list_url(ApiKey))] if may_find(request) else []
@@ -47,7 +47,7 @@ def find(site: AdminSite, request: HttpRequest, term: str) -> list[Found]:
 
 
 def with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
-    """The object of that id, if ids of the kind are of its form."""
+    """Return the object with this id, if the id has the kind's format."""
     field = kind.model._meta.pk
     if not isinstance(field, ids.IdField) or ids.decode(field.prefix, term) is None:
         return []
@@ -57,7 +57,7 @@ def with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[
 def searched(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
     try:
         return list(kind.get_search_results(request, kind.get_queryset(request), term)[0][:MOST_OF_A_KIND])
-    except ValueError:  # from a text that cannot be an id
+    except ValueError:  # an invalid id
         return []
 
 

@@ -1,4 +1,4 @@
-"""Whether an operator asks, before a body is read for them; what they may do is for the views to say."""
+"""Whether an operator sends the request, checked before its body is read; views check permissions."""
 
 import asyncio
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from django.http import HttpRequest, parse_cookie
 from kit.http.cookies import drop_quoted
 from operators.middleware import SessionMiddleware
 
-# One thread: who has no session may wait for those before, and take nothing else from anybody.
+# One thread, so that clients without a session can only delay each other.
 thread = ThreadPoolExecutor(1, "sessions")
 
 
 async def is_operator(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """By the cookies of a request. Without a session's there is nothing to look up."""
+    """Look up the session cookie. Without one, no query is needed."""
     sent = "; ".join(value.decode("latin-1") for name, value in headers if name == b"cookie")
     cookies = parse_cookie(drop_quoted(sent))
     key = cookies.get(settings.SESSION_COOKIE_NAME)
@@ -26,7 +26,7 @@ async def is_operator(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 
 def is_operators_session(key: str) -> bool:
-    """Also False while the database does not answer: then nobody can be let in."""
+    """Whether the session is a valid operator's; False if the database does not answer."""
     request = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
     try:

@@ -1,4 +1,4 @@
-"""The admin's site. `@admin.register(Model)` puts a model on it, as everywhere in Django."""
+"""The admin's site, on which `@admin.register(Model)` registers models."""
 
 from typing import cast
 
@@ -25,12 +25,12 @@ class OperatorSite(UnfoldAdminSite):
 
     def __init__(self, name: str = "admin") -> None:
         super().__init__(name)
-        # It would bypass the services, and collect every dependent row before it asks.
+        # It bypasses the services and loads every dependent row before asking.
         self.disable_action("delete_selected")
 
     def extra_urls(self) -> list[URLPattern]:
-        """Pages that belong to no model; unfold puts them before the models' own."""
-        # Imported here: it needs the models.
+        """Return pages without a model; unfold puts them before the models' pages."""
+        # Imported late: needs the models.
         from operators.catalogue.visitors import visitors_page  # noqa: PLC0415
 
         return [
@@ -42,7 +42,7 @@ class OperatorSite(UnfoldAdminSite):
         ]
 
     def each_context(self, request: HttpRequest) -> dict[str, object]:
-        """With the accounts that the sidebar offers, read where it is shown."""
+        """Add the account switch of the sidebar, evaluated only if shown."""
         return {**super().each_context(request), "account_switch": SimpleLazyObject(lambda: switch_of(request))}
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
@@ -56,8 +56,8 @@ class OperatorSite(UnfoldAdminSite):
         return answer_too_many(response, form_of(response))
 
     def search(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
-        """The results of Ctrl+K. Without unfold's own cache, whose results outlive one's permissions."""
-        # Imported here: it needs the models.
+        """Return the results of Ctrl+K, without unfold's cache, which ignores changes of permissions."""
+        # Imported late: needs the models.
         from operators.palette import find  # noqa: PLC0415
 
         term = request.GET.get("s", "")
@@ -66,21 +66,21 @@ class OperatorSite(UnfoldAdminSite):
         return render(request, "operators/palette.html", {"term": term, "results": results})
 
     def check_access(self, request: HttpRequest) -> HttpResponse:
-        # Imported here: it needs the models.
+        # Imported late: needs the models.
         from operators.policies.playground import check_access  # noqa: PLC0415
 
         return check_access(request, self)
 
     def suggest(self, request: HttpRequest) -> HttpResponse:
-        # Imported here: it needs the models.
+        # Imported late: needs the models.
         from operators.suggestions import suggest  # noqa: PLC0415
 
         return suggest(request, self)
 
     @transaction.atomic
     def password_change(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
-        """One's own password, audited like a change of somebody else's. unfold's own view takes no form class."""
-        # Imported here: unfold's forms need the models.
+        """Change one's own password, with an audit entry. unfold's own view accepts no form class."""
+        # Imported late: unfold's forms need the models.
         from operators.login.form import OwnPasswordForm  # noqa: PLC0415
 
         request.current_app = self.name
@@ -91,13 +91,13 @@ class OperatorSite(UnfoldAdminSite):
             extra_context={**self.each_context(request), **(extra_context or {})},
         )
         response = cast(HttpResponse, view(request))
-        if request.method == "POST" and response.status_code == 302:  # another form is shown again
+        if request.method == "POST" and response.status_code == 302:  # otherwise the form is shown again
             password_changed(signed_in(request))
             remember_browser(request, response)
         return answer_too_many(response, form_of(response))
 
 
 def form_of(response: HttpResponse) -> BaseForm | None:
-    """The form of a page, before it is rendered."""
+    """Return a page's form before rendering."""
     form = (getattr(response, "context_data", None) or {}).get("form")
     return form if isinstance(form, BaseForm) else None

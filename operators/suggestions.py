@@ -1,6 +1,6 @@
-"""What the fields of forms suggest as one types: items, requesters, policies, licences, and words that policies use.
+"""Suggestions while typing: items, requesters, policies, licences, and words used in policies.
 
-A field names its kind (operators.base.suggesting), and a script asks for what begins with what is typed.
+A field names its kind (operators.base.suggesting), and a script requests matches.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,8 +25,8 @@ from operators.customers.license_question import known_types
 from operators.policies.known_permissions import known_permissions
 
 MOST = 10
-LONGEST = 200  # characters of what is looked for
-MOST_TAGGED = 5_000  # of the newest items and licences, whose tags are known
+LONGEST = 200  # characters
+MOST_TAGGED = 5_000  # newest items and licences whose tags are suggested
 
 
 class Suggestion(Struct, frozen=True):
@@ -35,7 +35,7 @@ class Suggestion(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """What was typed, of which account; `account` is None where none is chosen."""
+    """A request for suggestions; `account` is None if none is chosen."""
 
     site: AdminSite
     request: HttpRequest
@@ -46,7 +46,7 @@ class Question(Struct, frozen=True):
         return self.site._registry[model].has_view_permission(self.request)
 
     def found(self, model: type[ModelT]) -> Iterable[ModelT]:
-        """The first few objects that the search box of their list finds, newest first."""
+        """Return the first matches of the list's search box, newest first."""
         shown = self.site._registry.get(model)
         if not isinstance(shown, ScopedAdmin) or not shown.has_view_permission(self.request):
             return []
@@ -57,7 +57,7 @@ class Question(Struct, frozen=True):
         return rows[:MOST]
 
     def among(self, known: Iterable[str]) -> list[Suggestion]:
-        """Those that begin with what was typed, or have a word that does, whatever the case."""
+        """Return the known texts with a word that begins with the term, ignoring case."""
         wanted = self.term.lower()
         ordered = sorted(known, key=lambda text: (text.lower(), text))
         hits = [text for text in ordered if any(word.startswith(wanted) for word in (text.lower(), *words(text)))]
@@ -69,7 +69,7 @@ def words(text: str) -> list[str]:
 
 
 def items(asked: Question) -> list[Suggestion]:
-    """Without an account those of all accounts, each with its own."""
+    """Suggest items; without an account, of all accounts with their names."""
     return [
         Suggestion(
             one.pk,
@@ -95,7 +95,7 @@ def requesters(asked: Question) -> list[Suggestion]:
 
 
 def customers(asked: Question) -> list[Suggestion]:
-    """Requesters that are known; then the term itself as a new one, unless it is the id of one."""
+    """Suggest known requesters, then the term itself as a new one unless it exists."""
     if not asked.may_see(Requester):
         return []
     of_that_id = Requester.objects.filter(account=asked.account, requester_id=asked.term)
@@ -136,12 +136,12 @@ SUGGESTED: dict[str, Suggesting] = {
     Kind.LICENSE_TYPE: license_types,
     Kind.PERMISSION: permissions,
 }
-WITHOUT_ACCOUNT = {Kind.ITEM}  # whose values say themselves which account they belong to
+WITHOUT_ACCOUNT = {Kind.ITEM}  # values that identify their account
 
 
 @require_GET
 def suggest(request: HttpRequest, site: AdminSite) -> JsonResponse:
-    """`?kind=…&account=…&term=…`; nothing for an account that the operator may not see."""
+    """Answer `?kind=…&account=…&term=…`; empty for an account that the operator may not see."""
     kind, account_id = request.GET.get("kind", ""), request.GET.get("account", "")
     account = request_scope(request).account(account_id)
     term = request.GET.get("term", "").strip()[:LONGEST]

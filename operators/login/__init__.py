@@ -1,1 +1,1 @@
-"""Signing in: the form, its limits, the second factor, sessions."""
+"""Signing in: forms, rate limits, second factor, sessions."""

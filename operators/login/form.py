@@ -1,6 +1,6 @@
-"""The login form: name, password and, where a second factor is set up, its code. One form, one answer.
+"""The login form: name, password and, with a second factor, its code, in one step with one error message.
 
-And the form that changes one's own password, with the same limit on attempts at the old one.
+Also the form that changes one's own password, with the same rate limit.
 """
 
 import logging
@@ -21,7 +21,7 @@ from operators.login.sessions import mark_session
 
 logger = logging.getLogger(__name__)
 
-GIVEN = "second_factor_given"  # an attribute of the user who signs in
+GIVEN = "second_factor_given"  # attribute of the user who signs in
 
 
 class LoginForm(AuthenticationForm):
@@ -50,7 +50,7 @@ class LoginForm(AuthenticationForm):
             raise self.get_invalid_login_error()
         if second_factor.is_set_up(user):
             if not second_factor.accepts(user, self.cleaned_data.get("code", "")):
-                # The message for a wrong password: nobody who guesses one learns that it was right.
+                # The same message as for a wrong password, so that guessing never confirms one.
                 raise self.get_invalid_login_error()
             vars(user)[GIVEN] = True
 
@@ -68,7 +68,7 @@ class LoginForm(AuthenticationForm):
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):
-    """Asks for the old password and, where it is set up, for the second factor: somebody may find a session open.
+    """Requires the old password and any second factor, because someone else may be using an open session.
 
     The number of attempts is limited.
     """
@@ -84,7 +84,7 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):
             )
 
     def clean(self) -> dict[str, object]:
-        """Check the code last, so that a form with another error uses up no code."""
+        """Check the code last, so that a form with another error does not use it up."""
         cleaned = super().clean() or self.cleaned_data
         if "code" in self.fields and not self.errors and not second_factor.accepts(self.user, cleaned["code"]):
             logger.warning("Change of the password of %r refused: wrong code", self.user.get_username())

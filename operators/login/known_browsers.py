@@ -1,8 +1,8 @@
-"""Browsers in which an operator has signed in before, by a signed cookie.
+"""Known browsers: those in which an operator has signed in before, marked by a signed cookie.
 
-A login from one has attempts of its own (operators.login.limits), so that nobody else can use them up. The cookie
-opens nothing: password and code are asked for as ever. It is bound to one operator and their password of that time, or
-whoever once knew the password could collect attempts at the next one.
+Logins from one have attempts of their own (operators.login.limits), so that nobody else can use them up. The cookie
+grants nothing else: password and code are still required. It is bound to one operator and their password, so that a
+former password cannot be used to collect attempts.
 """
 
 import secrets
@@ -24,7 +24,7 @@ def of_password(user: User) -> str:
 
 
 def known_browser(request: HttpRequest, username: str) -> str | None:
-    """The id of the browser, if the operator of this name has signed in from it."""
+    """Return the browser's id if the operator with this name has signed in from it; otherwise None."""
     try:
         operator, browser, password = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:
@@ -34,7 +34,7 @@ def known_browser(request: HttpRequest, username: str) -> str | None:
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
-    """Marks the browser as known to the operator who has just signed in."""
+    """Mark the browser as known for the operator who has just signed in."""
     user = signed_in(request)
     browser = known_browser(request, user.get_username()) or secrets.token_urlsafe(16)
     response.set_cookie(

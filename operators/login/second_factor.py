@@ -1,8 +1,8 @@
-"""The second factor of a login: an authenticator app, or one of the recovery codes on paper.
+"""The second factor of a login: an authenticator app (TOTP) or a printed recovery code.
 
-A code works once: the step of the last one is kept, and a recovery code is marked as used, both by an UPDATE that only
-one of simultaneous attempts can win. The secret is sealed and recovery codes are stored as digests, so that the
-database alone gives nobody a code.
+A code works once: the last step is stored and recovery codes are marked as used, each by an UPDATE that only one of
+several concurrent attempts can win. The secret is encrypted and recovery codes are stored as digests, so the database
+alone yields no code.
 """
 
 import hmac
@@ -24,7 +24,7 @@ from operators.base.audited import AuditedOperator
 from operators.login import totp
 from operators.login.sessions import end_sessions
 
-PURPOSE = "authenticator"  # of what is sealed
+PURPOSE = "authenticator"  # of the encryption key
 RECOVERY_CODES = 10
 
 
@@ -34,10 +34,10 @@ def is_set_up(user: User | AnonymousUser) -> bool:
 
 @transaction.atomic
 def set_up(user: User, secret: bytes, code: str, *, session_key: str | None = None) -> list[str] | None:
-    """Makes an app with this secret the user's second factor, if the code proves that it has the secret.
+    """Set up the secret as the user's second factor if the code proves that the app has it.
 
-    Ends all other sessions of the user, which were made with the password alone; `session_key` names the one to keep.
-    Returns new recovery codes; None for a wrong code.
+    Ends the user's other sessions, which began with the password only; `session_key` names the one to keep. Returns
+    new recovery codes, or None if the code is wrong.
     """
     step = totp.step_of(secret, code)
     if step is None:
@@ -56,7 +56,7 @@ def note_change(user: User, state: str) -> None:
 
 
 def new_recovery_codes(user: User) -> list[str]:
-    """Ten codes that replace the former ones. They are stored nowhere else."""
+    """Replace the recovery codes by ten new ones and return them. Only their digests are stored."""
     codes = [b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODES)]
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
@@ -73,7 +73,7 @@ def unused_codes(user: User) -> QuerySet[RecoveryCode]:
 
 
 def accepts(user: User, code: str, now: datetime | None = None) -> bool:
-    """Whether this is a valid code of the app or a recovery code. Uses it up."""
+    """Whether this is a valid app or recovery code. Uses it up."""
     code = "".join(code.split()).replace("-", "").lower()
     if code.isdecimal() and len(code) == totp.DIGITS:
         return accepts_of_app(user, code)
@@ -88,7 +88,7 @@ def accepts_of_app(user: User, code: str) -> bool:
         return False
     try:
         secret = sealer(PURPOSE).decrypt(bytes(authenticator.secret))
-    except InvalidToken:  # sealed under another API_KEY_PEPPER
+    except InvalidToken:  # encrypted with another API_KEY_PEPPER
         return False
     step = totp.step_of(secret, code)
     newer = Authenticator.objects.filter(pk=authenticator.pk, last_step__lt=step) if step is not None else None
@@ -97,14 +97,14 @@ def accepts_of_app(user: User, code: str) -> bool:
 
 @transaction.atomic
 def reset(user: User) -> None:
-    """Turns it off for somebody else, and signs them out everywhere, a lost phone included."""
+    """Turn off another operator's second factor and end all of their sessions, including a lost phone's."""
     turn_off(user)
     end_sessions(user)
 
 
 @transaction.atomic
 def turn_off(user: User) -> None:
-    """The password alone signs in from now on."""
+    """Turn the second factor off: the password alone then suffices."""
     if Authenticator.objects.filter(user=user).delete()[0]:
         note_change(user, "off")
     RecoveryCode.objects.filter(user=user).delete()

@@ -1,4 +1,4 @@
-"""The page where operators set up their second factor, renew their recovery codes, and turn it off."""
+"""The page where operators set up or turn off their second factor and renew recovery codes."""
 
 import logging
 from typing import TypedDict
@@ -28,7 +28,7 @@ SALT, TICKET_SECONDS = "operators.login.second_factor", 3600
 
 
 class CodeForm(forms.Form):
-    """`action` is what the button says; `ticket` the secret that the QR code shows, until it is proved and kept."""
+    """The code, and a `ticket` with the secret in the QR code until it is confirmed."""
 
     code = forms.CharField(
         max_length=40,
@@ -75,17 +75,17 @@ def second_factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
 class Offer(TypedDict):
     ticket: str
     secret: str
-    qr: SafeString  # an SVG
+    qr: SafeString  # as SVG
 
 
 def offer(user: User, form: CodeForm) -> Offer:
-    """A secret to set up: that of the submitted form, or a new one."""
+    """Return a secret to set up: the submitted form's, or a new one."""
     secret = secret_of(user, form.data.get("ticket", "")) or totp.new_secret()
     code = segno.make(totp.address(secret, user.get_username(), str(settings.UNFOLD["SITE_TITLE"])), error="m")
     return {
         "ticket": signing.dumps([user.pk, totp.as_text(secret)], salt=SALT),
         "secret": totp.as_text(secret),
-        # Made here from nothing but the address; black on white in the dark theme too.
+        # Generated here from the address only; black on white even in the dark theme.
         "qr": mark_safe(code.svg_inline(scale=5, border=3, light="#fff")),  # noqa: S308
     }
 

@@ -1,6 +1,6 @@
-"""Sessions stored under digests of their keys: the table lets nobody into a session.
+"""Stores sessions under digests of their keys, so that the table does not give access to them.
 
-The key itself, which the cookie carries, is stored nowhere.
+The key itself is only in the cookie.
 """
 
 from hashlib import blake2b
@@ -11,11 +11,11 @@ from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-DIGEST_BYTES = 20  # in hexadecimal they fill the column
+DIGEST_BYTES = 20  # fills the column in hexadecimal
 
 
 def stored_key(session_key: str) -> str:
-    """Unkeyed: a session key has 165 random bits, too many to try."""
+    """Return the digest of a session key; needs no secret, because a key has 165 random bits."""
     return blake2b(session_key.encode(), digest_size=DIGEST_BYTES, person=b"session").hexdigest()
 
 
@@ -40,6 +40,6 @@ class SessionStore(DatabaseSessionStore):
         if key is not None:
             super().delete(stored_key(key))
 
-    # The database backend's own asynchronous methods look for the key itself; these run the methods above in a thread.
+    # The backend's asynchronous methods would look up the key itself; these run the methods above in a thread.
     aexists, acreate, aload = SessionBase.aexists, SessionBase.acreate, SessionBase.aload
     asave, adelete = SessionBase.asave, SessionBase.adelete

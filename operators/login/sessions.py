@@ -1,4 +1,4 @@
-"""Notes of a login in its session, and the end of all sessions of an operator."""
+"""Login data in the session, and ending an operator's sessions."""
 
 import time
 
@@ -10,20 +10,19 @@ from django.utils import timezone
 
 from operators.login.session_store import stored_key
 
-SIGNED_IN_AT, SECOND_FACTOR = "signed_in_at", "second_factor"  # keys of a session
+SIGNED_IN_AT, SECOND_FACTOR = "signed_in_at", "second_factor"  # session entries
 
 
 def mark_session(session: SessionBase, *, second_factor: bool) -> None:
-    """Notes when and how somebody signed in."""
+    """Record when and how the operator signed in."""
     session[SIGNED_IN_AT] = int(time.time())
     session[SECOND_FACTOR] = second_factor
 
 
 def end_sessions(user: User, *, keep: str | None = None) -> None:
-    """Signs the operator out of every session but the one whose key is `keep`.
+    """End all sessions of the operator except the one with the key `keep`.
 
-    Whose a session is stands only in its data. There are no more sessions than logins within the last hours, so all of
-    them are read.
+    A session's owner is only in its data, so all sessions are read; there are as many as logins within the last hours.
     """
     running = Session.objects.filter(expire_date__gt=timezone.now())
     if keep is not None:

@@ -1,4 +1,4 @@
-"""Codes by the clock (TOTP, RFC 6238: SHA-1, 30 seconds, six digits), which every authenticator app makes."""
+"""Time-based codes (TOTP, RFC 6238: SHA-1, 30 seconds, six digits), as every authenticator app supports."""
 
 import hmac
 import secrets
@@ -10,7 +10,7 @@ from pyotp import TOTP
 STEP = 30  # seconds
 DIGITS = 6
 SECRET_BYTES = 20
-DRIFT = 1  # steps that a phone's clock may be off, either way
+DRIFT = 1  # steps that a phone's clock may be off
 
 
 def new_secret() -> bytes:
@@ -26,7 +26,7 @@ def code_at(secret: bytes, step: int) -> str:
 
 
 def step_of(secret: bytes, code: str, now: float | None = None) -> int | None:
-    """The step whose code this is, if it is one of about now; pyotp's own `verify` does not tell which."""
+    """Return the step of a currently valid code, or None; pyotp's own `verify` does not return it."""
     current = int(time.time() if now is None else now) // STEP
     for step in range(current - DRIFT, current + DRIFT + 1):
         if hmac.compare_digest(code_at(secret, step).encode(), code.encode()):
@@ -35,7 +35,7 @@ def step_of(secret: bytes, code: str, now: float | None = None) -> int | None:
 
 
 def as_text(secret: bytes) -> str:
-    """The secret as people type it."""
+    """Return the secret as people type it."""
     return b32encode(secret).decode()
 
 
@@ -44,5 +44,5 @@ def from_text(text: str) -> bytes:
 
 
 def address(secret: bytes, username: str, issuer: str) -> str:
-    """The otpauth: URI of the QR code."""
+    """Return the otpauth: URI for the QR code."""
     return generator(secret).provisioning_uri(name=username, issuer_name=issuer)

@@ -1,4 +1,4 @@
-"""The overview's figures: those of the API's reports, formatted for a page."""
+"""The overview's figures: those of the API's reports, formatted."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class UsageFigures:
 @dataclass(frozen=True)
 class RevenueFigures:
     total: str
-    change: str  # in per cent, with its sign; empty where there was nothing before
+    change: str  # in per cent with sign; empty without an earlier value
     before: str
     projected: str
     today: str
@@ -50,7 +50,7 @@ class RevenueFigures:
 
 @dataclass(frozen=True)
 class MissingRate:
-    """Why there are no revenue figures, and the one currency that needs no rates, if there is one."""
+    """Why revenue figures are missing, and a currency that needs no rates, if any."""
 
     message: str
     instead: str
@@ -99,7 +99,7 @@ def top(
     rows: Sequence[tuple[str, str | None, int]],
     decisions: Sequence[str],
 ) -> list[BarRow]:
-    """The lines of a ranking. `rows` are ids, names and numbers of requests, the highest first; then their lists."""
+    """Return the rows of a ranking from (id, name, requests), highest first, and links to their decisions."""
     largest = rows[0][2] if rows else 0
     return [
         ranked_row(choice, model, (api_id, name), f"{requests:,}", share(requests, largest), listed)
@@ -115,7 +115,7 @@ def ranked_row(
     part: str,
     figure_link: str,
 ) -> BarRow:
-    """`of` are id and name. A requester's id stands beside the name: unlike an item's, the caller has chosen it."""
+    """Return a row; `of` is id and name. Shows a requester's id beside the name, because callers choose it."""
     api_id, name = of
     link = list_url(model, q=api_id, **choice.account_filter)
     return BarRow(name or api_id, figure, part, link, api_id if model is Requester else "", figure_link)
@@ -174,7 +174,7 @@ def earners(
 
 
 def missing_rate(choice: Choice, found: Booked, message: str) -> MissingRate:
-    """Suggests the currency of the bookings if there is just one: it needs no rates."""
+    """Suggest the only currency in use, which needs no rates."""
     codes = list(found.by_currency())
     if len(codes) != 1:
         return MissingRate(message, "", "")
@@ -183,13 +183,13 @@ def missing_rate(choice: Choice, found: Booked, message: str) -> MissingRate:
 
 @dataclass(frozen=True)
 class Today:
-    """Decisions of today and yesterday, compared over the hours of today that are complete."""
+    """Decisions of today and yesterday, compared over the complete hours of today."""
 
     days: Days
     denied: int
     yesterday_denied: int
-    until: str  # the end of those hours
-    change: str  # in per cent, with its sign; empty where there was nothing yesterday
+    until: str  # end of those hours
+    change: str  # in per cent with sign; empty without decisions yesterday
 
 
 def today_figures(of_accounts: Sequence[Days], now: datetime) -> Today:

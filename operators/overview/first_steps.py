@@ -1,4 +1,4 @@
-"""The next steps, for operators who have no decisions to look at yet."""
+"""Next steps for operators without decisions."""
 
 from django.db.models import Model
 from django.http import HttpRequest
@@ -13,7 +13,7 @@ from operators.base.figures.choice import Choice
 
 
 class Step(Struct, frozen=True):
-    """`link` is empty for operators without the permission."""
+    """A step; `link` is empty without the permission."""
 
     title: str
     why: str
@@ -21,7 +21,7 @@ class Step(Struct, frozen=True):
     link: str
 
 
-# The title, the reason, the admin's page for it, and the permission.
+# Title, reason, page in the admin, permission.
 STEPS = (
     ("Make an account", "It stands for a publisher, and owns all that follows.", "accounts_account", "add_account"),
     ("Make an API key", "It lets the publisher's programs in.", "accounts_apikey", "add_apikey"),
@@ -31,8 +31,9 @@ STEPS = (
 
 
 def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
-    """None once there are decisions, in whichever period."""
-    if exists(RecentUsage, choice) or exists(HourlyUsage, choice):  # rows move from the first to the second
+    """Return the steps, or None once there are decisions."""
+    # in this order, because rows move from the first to the second
+    if exists(RecentUsage, choice) or exists(HourlyUsage, choice):
         return None
     done = [bool(choice.accounts), *(exists(model, choice) for model in (ApiKey, Policy, Content))]
     steps = [
@@ -49,7 +50,7 @@ def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
 
 
 def exists(model: type[Model], choice: Choice) -> bool:
-    """Whether any of the accounts has one; a query for each account would read the whole table on PostgreSQL."""
+    """Whether any of the accounts has one. One query: per account, PostgreSQL might read the whole table."""
     return bool(choice.accounts) and model._default_manager.filter(account_id__in=choice.account_ids).exists()
 
 

@@ -1,4 +1,4 @@
-"""What the overview leads with: what was earned, what was refused that might have paid, and what needs a hand."""
+"""The overview's headline: revenue, refused requests that might have paid, and items that need attention."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -23,11 +23,11 @@ from operators.base.links import list_url
 from operators.overview.figures import RevenueFigures
 
 MOST_REQUESTERS = 5
-MOST_SCANNED = 10_000  # of the newest decisions
+MOST_SCANNED = 10_000  # newest decisions to search
 
 
 class Earned(Struct, frozen=True):
-    """What was earned in one currency; `change` is empty where there was nothing before."""
+    """Revenue in one currency; `change` is empty without earlier revenue."""
 
     amount: str
     change: str
@@ -36,7 +36,7 @@ class Earned(Struct, frozen=True):
 
 
 class Earnings(Struct, frozen=True):
-    """The figures that lead, and the amounts as booked where those were converted."""
+    """The main figures, and the original amounts if they were converted."""
 
     leading: list[Earned]
     booked: list[Earned]
@@ -47,25 +47,25 @@ class RefusedRequester(Struct, frozen=True):
     link: str
     count: str
     decisions: str
-    issue: str  # the way to a licence; empty for operators who issue none
+    issue: str  # link to issue a licence; empty without the permission
 
 
 class RefusedCount(Struct, frozen=True):
-    """How often a requester was refused; `since` is the second in which what was counted begins."""
+    """How often a requester was refused; `since` is when counting began."""
 
     requester: int
     id: str
     name: str | None
     count: int
-    since: datetime | None  # None for all of the window
+    since: datetime | None  # None for the whole window
 
 
 class Refused(Struct, frozen=True):
-    """`since` is when the decisions begin of which the requesters are counted; None for all of the window."""
+    """Refused requests; `since` is when counting by requester began, None for the whole window."""
 
     count: int
     link: str
-    reasons: list[tuple[str, str, str]]  # words, a figure, its decisions
+    reasons: list[tuple[str, str, str]]  # words, figure, link to the decisions
     requesters: list[RefusedRequester]
     since: datetime | None
 
@@ -76,10 +76,10 @@ class Notice(Struct, frozen=True):
 
 
 def earned(choice: Choice, window: Window, found: Booked, revenue: RevenueFigures | None) -> Earnings:
-    """What was earned in a window.
+    """Return the revenue of a window.
 
-    The revenue section's own figures lead, so that the page has one change in per cent for the same days. Without
-    `revenue`, as a rate is missing, each currency has its own figures: those that earned first, then the chosen one.
+    The revenue section's figures come first, so that the page shows only one change for the same days. Without
+    `revenue` (a rate is missing), each currency has its own figures: those with revenue first, then the chosen one.
     """
     shown = {**choice.account_filter, **days_of("occurred_at", window)}
     totals = sorted(found.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0]))
@@ -99,7 +99,7 @@ def earned(choice: Choice, window: Window, found: Booked, revenue: RevenueFigure
 
 
 def refused(request: HttpRequest, choice: Choice, window: Window, denials: Mapping[str, int]) -> Refused:
-    """The denials of a window, by reason, that a licence or a larger one would have turned into accesses."""
+    """Return a window's denials by reason that a (larger) licence would have prevented."""
     counts = [(reason, denials[reason]) for reason in UNMET_DEMAND if reason in denials]
     if not counts:
         return Refused(0, "", [], [], None)
@@ -131,10 +131,10 @@ def refused_row(found: RefusedCount, shown: dict[str, str], issues: bool) -> Ref
 
 
 def refused_requesters(account_ids: Sequence[str], window: Window) -> list[RefusedCount]:
-    """Who was refused most among the newest MOST_SCANNED decisions.
+    """Return the requesters refused most often among the newest MOST_SCANNED decisions.
 
-    Of one account these are its own, which an index has in order. Of several they are the newest of all accounts, so
-    that no more is read where others are busier.
+    For one account these are its own, by index; for several, the newest of all accounts, so that busy other accounts
+    cost no more.
     """
     first = ids.encode("dec", first_id(window.start - DAY).bytes)
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
@@ -154,13 +154,13 @@ def refused_requesters(account_ids: Sequence[str], window: Window) -> list[Refus
 
 
 class Attention(Struct, frozen=True):
-    """A part of the page whose rows need a hand, in words for one of them and for many."""
+    """A part of the page whose rows need attention, with texts for one and several."""
 
-    part: str  # of the page's context
+    part: str  # key in the page's context
     one: str
     many: str
     link: str
-    more: str = ""  # the context's name for that there are more rows than are shown
+    more: str = ""  # context key that says whether there are more rows
 
 
 ATTENTION = (
@@ -197,7 +197,7 @@ ATTENTION = (
 def notices(
     request: HttpRequest, choice: Choice, window: Window, shown: Mapping[str, object], denials: Mapping[str, int]
 ) -> list[Notice]:
-    """What needs a hand, of the parts of the page that the member of staff sees."""
+    """Return notices for the visible parts of the page that need attention."""
     told = []
     if shown.get("missing_rate"):
         told.append(

@@ -1,4 +1,4 @@
-"""Licences to look after: those that end soon, and customers who are denied though they have a licence or had one."""
+"""Licences that need attention: ending soon, or of customers who are denied anyway."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ from operators.customers.follow_ups import is_renewable
 
 SOON, LATER = 30, 60  # days
 MOST_ROWS = 10
-RECENT = DAY  # a denial
-MOST_SCANNED = 10_000  # of the newest decisions
-MOST_GROUPS = 100  # of a requester and a reason
+RECENT = DAY  # period of recent denials
+MOST_SCANNED = 10_000  # newest decisions to search
+MOST_GROUPS = 100  # pairs of requester and reason
 
 
 class EndingRow(Struct, frozen=True):
@@ -38,7 +38,7 @@ class EndingRow(Struct, frozen=True):
     holder_link: str
     account: str
     ends: str
-    days: int  # until then
+    days: int  # until the end
     soon: bool
     renew: str
     duplicate: str
@@ -46,7 +46,7 @@ class EndingRow(Struct, frozen=True):
 
 @dataclass
 class Denied:
-    """The denials of a requester, by reason."""
+    """A requester's denials by reason."""
 
     now: datetime
     held: License
@@ -117,7 +117,7 @@ def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) 
 
 
 def ending_soon(account_ids: Iterable[str], now: datetime) -> QuerySet[License]:
-    """The active licences that end within LATER days and that no other one follows, the first to end before others."""
+    """Return active licences that end within LATER days without a following one, soonest first."""
     at_its_end = Q(status=LicenseStatus.ACTIVE, starts_at__lte=OuterRef("expires_at"))
     after_it = Q(expires_at=None) | Q(expires_at__gt=OuterRef("expires_at"))
     whole = Q(content_ids=[], tags=[], policy_ids=[])
@@ -157,9 +157,9 @@ def ending_row(held: License, now: datetime) -> EndingRow:
 
 
 def denied_customers(account_ids: Iterable[str], now: datetime) -> list[Denied]:
-    """Requesters with a licence, also an ended one, whose checks were denied since it was last changed.
+    """Return customers, including former ones, who were denied since their licence last changed.
 
-    Among the newest MOST_SCANNED decisions of a day; who was denied most comes first.
+    Searches the newest MOST_SCANNED decisions of a day; most denials first.
     """
     since = now - RECENT
     begin = ids.encode("dec", first_id(since - DAY).bytes)
@@ -183,7 +183,7 @@ def denied_customers(account_ids: Iterable[str], now: datetime) -> list[Denied]:
 
 
 def licenses_of(requesters: Iterable[int]) -> dict[int, tuple[License, datetime]]:
-    """By the requester's number, of those who have any: the licence to look at, and when any was last changed."""
+    """Return, by requester, the licence to look at and when any of its licences last changed."""
     own = standing_first(License.objects.filter(requester=OuterRef("pk")))
     first = Requester.objects.filter(pk__in=requesters).values(first=Subquery(own.values("pk")[:1]))
     latest = License.objects.filter(requester=OuterRef("requester")).order_by("-updated").values("updated")[:1]

@@ -1,4 +1,4 @@
-"""The overview as a page, with the parts that the operator may see."""
+"""The overview page, with the parts that the operator may see."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -33,7 +33,7 @@ MOST_ROWS = 10
 
 
 class AccountRow(Struct, frozen=True):
-    """An active account: its decisions of today, and how much of its plan is used."""
+    """An active account: today's decisions and use of its plan."""
 
     account: Account
     link: str
@@ -54,7 +54,7 @@ class KeyRow(Struct, frozen=True):
 
 
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
-    """The context of the first page (unfold's DASHBOARD_CALLBACK)."""
+    """Return the context of the first page (unfold's DASHBOARD_CALLBACK)."""
     now, user = timezone.now(), request.user
     choice = read_choice(request)
     sees = {
@@ -90,7 +90,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
 def figures(
     request: HttpRequest, choice: Choice, sees: dict[str, bool], window: Window, now: datetime
 ) -> dict[str, object]:
-    """The parts that the member of staff sees."""
+    """Return the parts that the member of staff may see."""
     context: dict[str, object] = {"issues_licenses": request.user.has_perm("licensing.add_license")}
     days: dict[str, Days] = {}
     denials: Mapping[str, int] = {}
@@ -125,7 +125,7 @@ def figures(
 
 
 def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
-    """Keys that end soon, then keys unused for long; one row beyond the limit tells that there are more."""
+    """Return keys that end soon, then unused ones; a row beyond the limit means that there are more."""
     found = (
         ApiKey.objects.filter(key_states.expiring(now) | key_states.unused(now), account_id__in=choice.account_ids)
         .select_related("account")
@@ -141,7 +141,7 @@ def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
 
 
 def webhooks_to_look_after(choice: Choice) -> list[tuple[str, str, str]]:
-    """Address, URL and state of the endpoints that fail, or that the service has disabled."""
+    """Return link, URL and state of endpoints that are failing or were disabled by the service."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
     found = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MOST_ROWS]
     return [
@@ -151,7 +151,7 @@ def webhooks_to_look_after(choice: Choice) -> list[tuple[str, str, str]]:
 
 
 def running(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:
-    """The accounts active today: first those near a limit of their plan, then the busiest."""
+    """Return the accounts active today: those near a plan limit first, then the busiest."""
     use = plan_use(choice.accounts)
     rows = [
         AccountRow(

@@ -1,1 +1,1 @@
-"""Policies: the form of their rules, their versions, the simulator."""
+"""Policies: the form of their rules, versions, and the simulator."""

@@ -1,4 +1,4 @@
-"""The examples of a policy (its `tests` in the API) in its form: in words, or as JSON."""
+"""A policy's tests ("examples") in its form, in words or as JSON."""
 
 from collections.abc import Sequence
 from typing import TypedDict
@@ -17,11 +17,11 @@ from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
 from operators.policies.tests_in_words import describe_test
 
-FORGET = "forget"  # the step that takes an example out: `forget-3`
+FORGET = "forget"  # step that removes an example, as in `forget-3`
 AS_JSON, AS_LIST = "examples-json", "examples-list"
 FIELD = "tests-"
 
-ExamplesValue = tuple[list[str], str | None]  # each as JSON with what is expected, or all of them in one text
+ExamplesValue = tuple[list[str], str | None]  # JSON of each example, or one text with all
 
 
 class ShownExample(TypedDict):
@@ -38,7 +38,7 @@ class ExamplesWidget(CompositeWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.results: Sequence[Result] = ()  # of a trial, for the examples in their order
+        self.results: Sequence[Result] = ()  # results of a test run, in the order of the examples
 
     def value_of(self, data: QueryDict) -> ExamplesValue:
         step = data.get(EDIT, "")
@@ -81,7 +81,7 @@ def shown(number: int, test: PolicyTest, result: Result | None) -> ShownExample:
 
 
 def read(text: str) -> PolicyTest | None:
-    """The example as it is to be shown; None for what the page has never had."""
+    """Parse an example for display; None if it is not one that the page sent."""
     try:
         test: PolicyTest = orjson.loads(text)
         describe_test(test)
@@ -91,7 +91,7 @@ def read(text: str) -> PolicyTest | None:
 
 
 def with_expectation(text: str, wanted: str) -> str:
-    """The example with the outcome that was chosen beside it, in the place of one that says otherwise."""
+    """Return the example with the chosen outcome."""
     test = read(text)
     if test is None or wanted not in ("allowed", "denied") or test["expect"]["allowed"] is (wanted == "allowed"):
         return text
@@ -103,7 +103,7 @@ def as_text(sent: Sequence[str]) -> str:
 
 
 class ExamplesField(forms.Field):
-    """Valid tests as JSON of the API."""
+    """Valid policy tests as JSON of the API."""
 
     widget = ExamplesWidget
 
@@ -132,7 +132,7 @@ class ExamplesField(forms.Field):
 
 
 def given(value: ExamplesValue) -> list[PolicyTest]:
-    """The examples as they were sent. Raises ApiError and ValueError for what is no JSON."""
+    """Return the submitted examples. Raises ApiError or ValueError for invalid JSON."""
     each, text = value
     read_all: list[PolicyTest] = DECODER.decode(text) if text is not None else [DECODER.decode(one) for one in each]
     return read_all

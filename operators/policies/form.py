@@ -1,4 +1,4 @@
-"""The form of a policy, and the buttons that do something else than save."""
+"""The form of a policy, with buttons that do not save."""
 
 from typing import TypedDict
 
@@ -23,7 +23,7 @@ from operators.policies.examples import AS_LIST, ExamplesField
 from operators.policies.rule_rows import rule_of
 from operators.policies.rules_field import RulesField, rows_shown
 
-# Steps that only change what the form shows.
+# Steps that only change the form.
 EDITING = ("add", "copy", "remove", "up", "down", "template", "rows", "json", "forget", "examples")
 
 
@@ -39,7 +39,7 @@ class PolicyFields(TypedDict, total=False):
 
 
 class PolicyForm(forms.ModelForm):
-    """`asked` is what to do instead of saving: a step of editing, `check`, `simulate`, `confirm`; or empty."""
+    """A policy; `asked` is what to do instead of saving: an editing step, `check`, `simulate`, `confirm`, or empty."""
 
     rules = RulesField()
     tests = ExamplesField()
@@ -79,7 +79,7 @@ class PolicyForm(forms.ModelForm):
         return description or None
 
     def clean_rules(self) -> list[Rule]:
-        """Within the bound on their size, unless they are unchanged: older policies may exceed it."""
+        """Check the size of the rules unless they are unchanged, because older policies may exceed it."""
         rules: list[Rule] = self.cleaned_data["rules"]
         if "rules" in self.changed_data:
             try:
@@ -89,7 +89,7 @@ class PolicyForm(forms.ModelForm):
         return rules
 
     def clean(self) -> dict[str, object]:
-        """Examples are tried as the service will; a draft that is only looked at may fail them."""
+        """Run the examples like the service; they may fail in a draft that is not saved."""
         cleaned = super().clean() or self.cleaned_data
         if {"rules", "default_action", "tests"} <= cleaned.keys() and cleaned["tests"]:
             rules, tests = parse_rules(cleaned["rules"]), cleaned["tests"]
@@ -102,7 +102,7 @@ class PolicyForm(forms.ModelForm):
         return cleaned
 
     def is_valid(self) -> bool:
-        """Whether to save the form as it is."""
+        """Whether to save the form."""
         valid = super().is_valid()
         step = self.asked.partition("-")[0]
         if step in EDITING:
@@ -111,7 +111,7 @@ class PolicyForm(forms.ModelForm):
         return valid and not self.asked
 
     def show_again(self, step: str) -> None:
-        """Shows the values again without errors, as rows or as JSON."""
+        """Show the values again without errors, as rows or as JSON."""
         cleaned = getattr(self, "cleaned_data", {})
         rules, tests = cleaned.get("rules"), cleaned.get("tests")
         rows, text = self["rules"].value()
@@ -120,11 +120,11 @@ class PolicyForm(forms.ModelForm):
             self.show("rules", (None, orjson.dumps(written, option=orjson.OPT_INDENT_2).decode()))
         elif step == "rows" and text is not None:
             if rules is None:
-                return  # the JSON has to be right first: its errors are shown
+                return  # the JSON must be valid first; its errors are shown
             self.show("rules", (rows_shown(rules), None))
         elif self.asked == AS_LIST:
             if tests is None:
-                return  # likewise
+                return  # the JSON must be valid first
             self.show("tests", ([orjson.dumps(test).decode() for test in tests], None))
         self._errors = forms.utils.ErrorDict()
         self.fields["rules"].widget.errors = {}

@@ -1,4 +1,4 @@
-"""The items that link to a policy, in words and links."""
+"""The items linked to a policy, in words and links."""
 
 from django.db.models import QuerySet
 from django.utils.html import format_html
@@ -9,7 +9,7 @@ from operators.base.links import list_url
 
 
 def items_of(policy: Policy) -> QuerySet[Content]:
-    """The items that link to the policy."""
+    """Return the items linked to the policy."""
     return Content.objects.of(policy.account_id).filter(policy_id=policy.pk)
 
 
@@ -20,7 +20,7 @@ def items_sentence(number: int) -> str:
 
 
 def items_linked(policy: Policy, number: int) -> str:
-    """The same, with the way to them."""
+    """Return the sentence with a link to the items."""
     if number == 0:
         return items_sentence(number)
     address = list_url(Content, policy__id__exact=policy.pk)

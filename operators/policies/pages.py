@@ -1,4 +1,4 @@
-"""Policies: rules edited in rows, checked by lint, and saved after a page that says what changes."""
+"""Policies: rules are edited in rows, checked by lint, and saved after a confirmation."""
 
 from copy import copy
 from typing import Protocol
@@ -47,7 +47,7 @@ ADDED = ("account", "name", "description", "mode", "default_action", "rules", "t
 
 
 class ConfirmedForm(PolicyForm):
-    """A mixin for the form of a policy: valid only once its changes are confirmed."""
+    """Mixin for a policy's form: valid only after its changes are confirmed."""
 
     admin: "PolicyAdmin"
 
@@ -91,7 +91,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             Content.objects.filter(policy_id=OuterRef("pk"), deleted_at=None)
             .order_by()
             .values("policy_id")
-            .annotate(number=Count("*"))  # by an index-only scan
+            .annotate(number=Count("*"))  # uses an index-only scan
             .values("number")
         )
         policies = super().get_queryset(request).filter(deleted_at=None)
@@ -129,11 +129,11 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     def get_form(
         self, request: HttpRequest, obj: Policy | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:
-        """The form, which is saved only once its changes are confirmed."""
+        """Add the confirmation to the form."""
         return derived(super().get_form(request, obj, change, **kwargs), ConfirmedForm, admin=self)
 
     def to_confirm(self, form: PolicyForm) -> bool:
-        """Whether the change alters decisions, or lint warns of it."""
+        """Whether the change affects decisions, or lint has warnings."""
         decides = {"rules", "default_action", "mode"} & set(form.changed_data)
         if not decides:
             return False
@@ -142,7 +142,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         return any(finding.level == "warning" for finding in self.findings(form) or ())
 
     def findings(self, form: PolicyForm) -> list[Finding] | None:
-        """Lint of the form's rules; None while they are invalid."""
+        """Return lint findings for the form's rules; None while they are invalid."""
         cleaned = getattr(form, "cleaned_data", {})
         account = cleaned.get("account") or getattr(form.instance, "account", None)
         if "rules" not in cleaned or "default_action" not in cleaned or account is None:
@@ -151,7 +151,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     @heavy
     def words(self, request: HttpRequest) -> HttpResponse:
-        """The rules of a form in words, in its order, each with what lint says of it."""
+        """Return the form's rules in words, in order, each with its lint findings."""
         if request.method != "POST" or not self.has_view_permission(request):
             raise PermissionDenied
         rows = rows_of(request.POST)
@@ -177,7 +177,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         obj: Policy | None = None,
     ) -> HttpResponse:
         form = form_of(context)
-        if not isinstance(form, PolicyForm):  # of an operator who may only look
+        if not isinstance(form, PolicyForm):  # the operator may only view
             return super().render_change_form(request, context, add, change, form_url, obj)
         asked = getattr(form, "asked", "").partition("-")[0]
         valid = form.is_bound and not form.errors and hasattr(form, "cleaned_data")
@@ -203,7 +203,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def ask(self, request: HttpRequest, form: PolicyForm, media: object) -> HttpResponse:
-        """The page before a change is saved: what changes in words, for how many items, and what lint warns of."""
+        """Show the confirmation page: changes in words, number of items, lint findings."""
         adding = form.instance._state.adding
         former = Policy() if adding else Policy.objects.get(pk=form.instance.pk)
         number = 0 if adding else items_of(former).count()

@@ -1,7 +1,7 @@
 """Check access: what a requester would be answered now, and why. Nothing is recorded, counted or charged.
 
-`?decision=dec_…` decides a recorded one again; `?account=…&item=…&requester=…` and the other fields fill the form in.
-What was decided can be kept as an example of its policy (licensing.policies.policy_tests).
+`?decision=dec_…` repeats a recorded decision; `?account=…&item=…&requester=…` and other fields prefill the form. A
+result can be kept as a test of its policy (licensing.policies.policy_tests).
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ from operators.policies.trial import NAMES, TrialForm, side_of, text, typed_fiel
 
 
 class PlaygroundForm(TrialForm):
-    """`name` is that of the example to keep, `shown` the outcome that the operator has seen."""
+    """A check; `name` is the test's name to keep, `shown` the outcome that the operator saw."""
 
     name = text("What it shows", "As “Customers read during the embargo”.")
     shown = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -57,17 +57,17 @@ class PlaygroundForm(TrialForm):
 
     @property
     def asked(self) -> list[forms.BoundField]:
-        """The fields of the check."""
+        """Return the fields of the check."""
         return [self[name] for name in self.fields if name not in ("name", "shown")]
 
     def check(self) -> Check:
-        """An address names a page too, as at the edge. Raises ValidationFailed."""
+        """Return the check; a URL also matches pages, as at the edge. Raises ValidationFailed."""
         check = super().check()
         name, value = check.selector
         return replace(check, selector=("page", value)) if name == "source" else check
 
     def account_id(self) -> str:
-        """Whose item it is. Raises ValidationFailed where nothing says so."""
+        """Return the item's account. Raises ValidationFailed if it is unclear."""
         given: Account | None = self.cleaned_data.get("account")
         if self.only is not None:
             return self.only
@@ -113,7 +113,7 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 
 def recorded(request: HttpRequest, scope: Scope) -> AccessEvent | None:
-    """The decision that is to be decided again. Raises Http404 for one that the operator may not see."""
+    """Return the decision to repeat. Raises Http404 if the operator may not see it."""
     named = request.GET.get("decision")
     if named is None:
         return None
@@ -126,7 +126,7 @@ def recorded(request: HttpRequest, scope: Scope) -> AccessEvent | None:
 
 
 def fields_of(event: AccessEvent) -> dict[str, str]:
-    """What was asked, as the form has it: now, of the item as it is."""
+    """Return the form's values for a recorded check."""
     facts = event.facts
     return {
         "account": event.account_id,
@@ -138,7 +138,7 @@ def fields_of(event: AccessEvent) -> dict[str, str]:
 
 
 def decided(form: PlaygroundForm) -> Answer:
-    """The answer to the dry run. Raises ApiError."""
+    """Decide the dry run. Raises ApiError."""
     [answer] = decide(form.account_id(), [form.check()], form.cleaned_data["at"])
     if isinstance(answer, ApiError):
         raise answer
@@ -146,7 +146,7 @@ def decided(form: PlaygroundForm) -> Answer:
 
 
 def told(answer: Answer, revision: PolicyRevision | None) -> dict[str, object]:
-    """What the page shows of a decision."""
+    """Return the template context of a decision."""
     item = Content.objects.filter(pk=answer.content_id, deleted_at=None).first()
     rules = revision.rules if revision is not None else []
     decision = answer.decision
@@ -167,7 +167,7 @@ def example_name(answer: Answer, item: Content | None) -> str:
 
 
 def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: PolicyRevision) -> HttpResponse | None:
-    """Adds the example to its policy; None where that is refused, or decided otherwise than the operator has seen."""
+    """Add the example to its policy; None if that fails, or the outcome differs from what the operator saw."""
     decision = answer.decision
     if form.cleaned_data["shown"] != told_outcome(decision.allowed, decision.observed or decision.reason):
         form.add_error(None, "Meanwhile it is decided otherwise, as below. Keep it if that is right.")

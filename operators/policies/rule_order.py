@@ -1,7 +1,7 @@
-"""The order of evaluation of a policy's rules (licensing.policies.decision.precedence), as the editor shows them.
+"""The evaluation order of a policy's rules (licensing.policies.decision.precedence) in the editor.
 
-A rule without a priority gets one where its place requires it, and a rule whose priority says otherwise moves to its
-place. Pure.
+A rule without a priority gets one if its position requires it; a rule whose priority contradicts its position moves.
+Pure functions.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from licensing.policies.in_words import Rule
 from licensing.policies.rules import MAX_PRIORITY
 
-STEP = 10  # between the priorities of neighbours, so that there is room for a rule between them
+STEP = 10  # distance of priorities, leaving room for new rules
 
 
 Row = dict[str, str]
@@ -21,14 +21,14 @@ def place(priority: int | None, action: str, index: int) -> Place:
 
 
 def evaluated(rules: Sequence[Rule]) -> list[tuple[int, Rule]]:
-    """The rules in the order of evaluation, each with its index in the list."""
+    """Return the rules in evaluation order, each with its index in the list."""
     return sorted(enumerate(rules), key=lambda one: place(one[1].get("priority"), one[1]["action"], one[0]))
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """The rows in the order of evaluation; those without a priority follow the row before them.
+    """Sort rows by evaluation order; rows without a priority follow the row before.
 
-    Priorities change only where the order requires it. Rows with an invalid priority stay as they are.
+    Changes priorities only if necessary. Rows with invalid priorities stay unchanged.
     """
     texts = [row["priority"].strip() for row in rows]
     if not all(text == "" or (text.isdecimal() and text.isascii() and len(text) < 8) for text in texts):
@@ -56,7 +56,7 @@ def by_place(rows: list[Row], priorities: list[int | None], indexes: Sequence[in
 
 
 def filled(priorities: list[int | None]) -> list[int | None]:
-    """Ascending priorities with the missing ones filled in; all of them renumbered where there is no room."""
+    """Fill in missing priorities in ascending order; renumber all if there is no room."""
     result: list[int | None] = []
     low, waiting = 0, 0
     for priority in [*priorities, None]:

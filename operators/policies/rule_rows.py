@@ -1,6 +1,6 @@
-"""Rules as rows of a form: the text of its fields, from and to the JSON of rules.
+"""Converts rules from JSON to rows of form text and back.
 
-An untouched rule keeps its JSON to the letter, because its rate limit is counted under that.
+An unchanged rule keeps its exact JSON, because its rate limit is counted under that.
 """
 
 import re
@@ -22,16 +22,16 @@ CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS)
 FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period",
           "amount", "currency", "message", "original")  # fmt: skip
 IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
-MAX_ROWS = 200  # more than a policy takes, so that validation can refuse the one too many
+MAX_ROWS = 200  # more than a policy allows, so that validation reports the excess
 
-RuleRow = dict[str, str]  # the text of each of FIELDS, empty where there is none
+RuleRow = dict[str, str]  # text of each of FIELDS, or empty
 
 
 # --- From rules ------------------------------------------------------------------------------------------------------
 
 
 def row_of(rule: Rule) -> RuleRow:
-    """The row of a valid rule."""
+    """Return the row of a valid rule."""
     conditions, limit, price = rule["conditions"], rule.get("rateLimit"), rule.get("pricePerAccess")
     row = dict.fromkeys(FIELDS, "")
     row |= {name: "\n".join(values_of(conditions[name])) for name in LISTS if name in conditions}
@@ -59,7 +59,7 @@ NEW_ROW: RuleRow = {**dict.fromkeys(FIELDS, ""), "action": "allow"}
 
 
 def rows_of(data: QueryDict) -> list[RuleRow]:
-    """The rows of a submitted form, in the order of their numbers."""
+    """Return the rows of a submitted form, by number."""
     rows: dict[int, RuleRow] = {}
     for name in data:
         match = IS_FIELD(name)
@@ -70,7 +70,7 @@ def rows_of(data: QueryDict) -> list[RuleRow]:
 
 
 def rule_of(row: RuleRow) -> dict[str, object]:
-    """The rule of a row, not yet validated: an invalid number stays text, for validation to refuse."""
+    """Return a row's rule without validating it: invalid numbers stay text for the validation to report."""
     conditions: dict[str, object] = {}
     if row["default"]:
         conditions["default"] = True
@@ -101,9 +101,10 @@ def number(text: str) -> int | str:
 
 
 def as_it_was(rule: dict[str, object], original: str) -> dict[str, object]:
-    """The original where the rule means the same, or those parts of it that do.
+    """Return the original JSON of the rule, or of its parts, where the meaning is unchanged.
 
-    A value means the same as the list of it, an empty list the same as none, and texts compare as a form reads them.
+    A single value means the same as a list of it, an empty list the same as none, and texts are compared as a form
+    reads them.
     """
     try:
         former: dict[str, object] = orjson.loads(original)
@@ -126,13 +127,13 @@ def meaning(rule: Mapping[str, object]) -> dict[str, object]:
 
 # --- Errors ----------------------------------------------------------------------------------------------------------
 
-# Where an error is shown that is about all of what has several fields.
+# Where to show an error about a group of fields.
 WHOLE = {"rateLimit": "requests", "pricePerAccess": "amount", "conditions": "default"}
 
 
-# The field of a row that an error's path is about: `[0].rateLimit.period` is at `period`.
+# The row's field for an error path: `[0].rateLimit.period` is at `period`.
 def field_at(path: str) -> tuple[int | None, str]:
-    """The number of the row and the name of its field; None for what is about the whole list, "" about a whole row."""
+    """Return row number and field name; the number is None for the whole list, the name "" for a whole row."""
     match = re.match(r"\[(\d+)\]\.?(.*)", path)
     if match is None:
         return None, ""

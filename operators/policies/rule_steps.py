@@ -1,4 +1,4 @@
-"""What the buttons of the rule editor do to its rows. Pure, but for the date of an embargo."""
+"""The effect of the rule editor's buttons on its rows. Pure except for an embargo's date."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ TEMPLATE = "template"
 
 
 def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
-    """The rows after a step: `add`, `template-paywall`, `copy-3`, `remove-3`, `up-3`, `down-3`; else as they are.
+    """Return the rows after a step: `add`, `template-paywall`, `copy-3`, `remove-3`, `up-3` or `down-3`.
 
-    A new row comes before a last one that matches everything. A moved or copied row loses its priority, and gets
-    another by its place (operators.policies.rule_order).
+    New rows go before a final catch-all. Moved and copied rows lose their priority and get one by position
+    (operators.policies.rule_order).
     """
     rows = list(rows)
     action, _, text = step.partition("-")
@@ -41,9 +41,9 @@ def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
 
 
 def with_rules(rows: list[RuleRow], added: Sequence[Rule]) -> list[RuleRow]:
-    """The rows with a template's rules: what denies in some cases first, what matches everything last, and once.
+    """Add a template's rules: specific denials first, catch-alls last and only once.
 
-    What says the same as a row is not added again.
+    Skips rules equivalent to an existing row.
     """
     known = [says(rule_of(row)) for row in rows]
     new = [row_of(rule) for rule in added if says({**rule}) not in known]
@@ -55,5 +55,5 @@ def with_rules(rows: list[RuleRow], added: Sequence[Rule]) -> list[RuleRow]:
 
 
 def says(rule: dict[str, object]) -> tuple[object, ...]:
-    """What decides of a rule."""
+    """Return the parts of a rule that determine decisions."""
     return rule["action"], rule["conditions"], rule.get("permissions"), rule.get("rateLimit")

@@ -1,4 +1,4 @@
-"""Rules to begin with. Pure."""
+"""Templates of rules. Pure functions."""
 
 from datetime import date, timedelta
 
@@ -12,7 +12,7 @@ LICENSED: Rule = {"action": "allow", "conditions": {"hasValidLicense": True}, "p
 
 
 class RuleTemplate(Struct, frozen=True):
-    """`rules` in the order in which they are tried."""
+    """A template; `rules` are in evaluation order."""
 
     name: str
     title: str
@@ -21,7 +21,7 @@ class RuleTemplate(Struct, frozen=True):
 
 
 def templates(today: date) -> tuple[RuleTemplate, ...]:
-    """An embargo ends a month from `today`, unless its date is changed."""
+    """Return the templates; an embargo ends a month after `today` by default."""
     end = (today + EMBARGO).isoformat()
     return (
         RuleTemplate("paywall", "Paywall", "Whoever has a valid licence, and nobody else.", (LICENSED, DENY_ALL)),

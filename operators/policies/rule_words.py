@@ -1,4 +1,4 @@
-"""The rules of an unsaved form in words, and what lint finds of each. Pure."""
+"""An unsaved form's rules in words, with lint findings. Pure functions."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ from operators.policies.rules_in_words import place
 
 
 class Told(Struct, frozen=True):
-    """`place` is empty where the form has no priority for the rule: it is tried where it stands."""
+    """A rule in words; `place` is empty if its priority is not set."""
 
     sentence: str
     place: str = ""
@@ -35,7 +35,7 @@ def sentence_of(row: RuleRow) -> Told:
 
 
 def findings_of(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:
-    """Of each row what lint says about its rule, as it would be saved; nothing while some rule is not complete."""
+    """Return each row's lint findings, as it would be saved; none while any rule is incomplete."""
     told: list[list[str]] = [[] for _ in rows]
     arranged = in_order([{**row, "row": str(number)} for number, row in enumerate(rows)])
     try:

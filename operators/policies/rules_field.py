@@ -1,4 +1,4 @@
-"""The rules of a policy in its form: as rows, or as JSON."""
+"""A policy's rules in its form, as rows or JSON."""
 
 import json
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ from operators.policies.rule_words import sentence_of
 
 PROMINENT = "licenseType"
 CHOICES = names_of(Kind.CHOICES)
-FURTHER = [name for name in names_of(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # out of sight until used
+FURTHER = [name for name in names_of(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # collapsed until used
 
 
 RulesValue = tuple[list[RuleRow] | None, str | None]  # rows, or JSON
 
 
 def rows_shown(rules: Sequence[Rule]) -> list[RuleRow]:
-    """The rows of valid rules, in the order of evaluation."""
+    """Return the rows of valid rules in evaluation order."""
     return [row_of(rule) for _, rule in evaluated(rules)]
 
 
@@ -49,7 +49,7 @@ class RulesWidget(CompositeWidget):
     def __init__(self) -> None:
         super().__init__()
         self.errors: dict[tuple[int | None, str], str] = {}
-        self.uses_templates = False  # as the last step did, so another one may follow
+        self.uses_templates = False  # set if the last step was a template, because another may follow
 
     def value_of(self, data: QueryDict) -> RulesValue:
         if "rules-json" in data:
@@ -124,7 +124,7 @@ class RulesWidget(CompositeWidget):
 
 
 class RulesField(forms.Field):
-    """Valid rules as JSON of the API. The widget keeps the errors, each for its field of a row."""
+    """Valid rules as JSON of the API. The widget shows each error at its field."""
 
     widget = RulesWidget
 
@@ -151,7 +151,7 @@ class RulesField(forms.Field):
         return rules
 
     def given(self, value: RulesValue) -> Any:
-        """The rules as they were entered; JSON is read as strictly as a body of the API."""
+        """Return the entered rules; JSON is parsed as strictly as API bodies."""
         rows, text = value
         if text is None:
             return [rule_of(row) for row in rows or ()]

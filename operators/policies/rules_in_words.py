@@ -1,4 +1,4 @@
-"""The differences between two versions of a policy. Pure: JSON in, text out."""
+"""Differences between two versions of a policy, in words. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def told(rule: Rule) -> str:
 
 
 class State(Protocol):
-    """A policy or a revision of it."""
+    """A policy or one of its revisions."""
 
     name: str
     description: str | None
@@ -43,7 +43,7 @@ class State(Protocol):
 
 
 def differences(before: State, after: State) -> list[Line]:
-    """The differences between two states of a policy, field by field and rule by rule."""
+    """Return the differences between two states, field by field and rule by rule."""
     lines = [
         Line("changed", what, str(old or "–"), str(new or "–"))
         for what, old, new in (
@@ -58,13 +58,13 @@ def differences(before: State, after: State) -> list[Line]:
 
 
 def example_differences(before: Sequence[PolicyTest], after: Sequence[PolicyTest]) -> list[Line]:
-    """The examples that come and go."""
+    """Return the added and removed examples."""
     gone = [Line("removed", "Example", before=describe_test(test)) for test in before if test not in after]
     return gone + [Line("added", "Example", after=describe_test(test)) for test in after if test not in before]
 
 
 def rule_differences(before: Sequence[Rule], after: Sequence[Rule]) -> list[Line]:
-    """Rule by rule, in the order of evaluation, unchanged rules included."""
+    """Compare rule by rule in evaluation order, including unchanged rules."""
     before, after = ([rule for _, rule in evaluated(rules)] for rules in (before, after))
 
     def keys(rules: Sequence[Rule]) -> list[bytes]:

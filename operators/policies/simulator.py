@@ -1,4 +1,4 @@
-"""The simulator: one check by the saved policy and by the draft, side by side; and a replay of past decisions."""
+"""The simulator: one check with the saved policy and the draft side by side, and a backtest on past decisions."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -47,7 +47,7 @@ class ReplayForm(forms.Form):
 
 
 class ReplayOfNewForm(ReplayForm):
-    """No item links to a policy that is not saved: it is tried in the place of another."""
+    """A backtest of an unsaved policy, which has no items and so takes the place of another."""
 
     def __init__(self, account_id: str, data: QueryDict | None, initial: Mapping[str, object]) -> None:
         super().__init__(data, initial={**initial})
@@ -59,14 +59,14 @@ class ReplayOfNewForm(ReplayForm):
 
 
 class DraftFields(TypedDict, total=False):
-    """The fields of a draft that differ from the saved policy; none for the policy itself."""
+    """The draft's fields that differ from the saved policy; empty for the policy itself."""
 
     rules: list[Rule]
     default_action: str
 
 
 class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
-    """The page that tries policies out."""
+    """The page that tries out policies."""
 
     @heavy
     @action(description="Simulator", icon="science", permissions=["view"], url_path="simulator")
@@ -83,7 +83,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
 
     @heavy
     def simulator_of_new(self, request: HttpRequest) -> HttpResponse:
-        """The simulator of a policy that has never been saved."""
+        """The simulator of a policy that was never saved."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         try:
@@ -100,7 +100,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
     def simulate(
         self, request: HttpRequest, policy: Policy, fields: DraftFields, carried: list[tuple[str, str]]
     ) -> HttpResponse:
-        """The page. `carried` are the fields of the editor, which the page submits again."""
+        """Show the page. `carried` are the editor's fields, which the page submits again."""
         is_new = policy._state.adding
         doing = request.POST.get("do")
         sent = request.POST.dict()
@@ -143,7 +143,7 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
 
 
 def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]]:
-    """The submitted page's draft. Raises ValueError, TypeError or AttributeError for an invalid one."""
+    """Return the submitted draft. Raises ValueError, TypeError or AttributeError if it is invalid."""
     sent = orjson.loads(request.POST.get("draft", "{}"))
     given = sent.get("fields", {})
     fields: DraftFields = {}
@@ -159,7 +159,7 @@ def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]
 
 
 def decide_both(policy: Policy, fields: DraftFields, check: Check, at: datetime) -> list[Side]:
-    """The decision of the policy, if it is saved, and of the draft, if there is one, each with its trace in words."""
+    """Decide a check with the saved policy and with the draft, if they exist, each with its trace in words."""
     both: list[tuple[str, CompiledPolicy, list[Rule]]] = []
     if not policy._state.adding:
         both.append((f"Saved (version {policy.version})", draft_of(policy, {}), policy.rules))

@@ -1,11 +1,11 @@
-"""The tests of a policy in words. Pure: JSON in, text out."""
+"""A policy's tests in words. Pure functions."""
 
 from licensing.policies.facts import DEFAULTS
 from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, said_facts, told_expectation
 
 
 def describe_test(test: PolicyTest) -> str:
-    """The test as a sentence: "org_acme, with a valid licence of type press, asks for read of a report: denied.\""""
+    """Describe the test as in `org_acme, with a valid licence of type press, asks for read of a report: denied.`"""
     kind = str((test.get("content") or {}).get("type") or DEFAULTS["content_type"])
     item = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
     asks = f"asks for {test['permission']} of" if test.get("permission") else "asks for"

@@ -1,4 +1,4 @@
-"""One check, decided as a dry run: its form, and what came of it with the trace in words."""
+"""A dry-run check: its form, and its result with the trace in words."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ from licensing.policies.facts import ASKED, Fact, Recorded
 from licensing.policies.in_words import Rule
 from operators.base.suggesting import SCRIPT, Kind, suggesting
 
-# The fields of a trial by the API's names.
+# The form's fields by API name.
 NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item"} | {
     fact.place: fact.name for fact in ASKED
 }
@@ -50,9 +50,9 @@ SUGGESTED = {
 
 
 class TrialForm(forms.Form):
-    """`account_id` is the one whose items and words are suggested; without one the form's own field says it.
+    """A check. `account_id` restricts suggestions; without it, the form's own field does.
 
-    Between the requester and the time are the facts of the table that a check can say.
+    The table's askable facts appear between the requester and the time.
     """
 
     item = text("Item", "Its id, your own id for it, or its URL.", required=True)
@@ -83,7 +83,7 @@ class TrialForm(forms.Form):
             raise forms.ValidationError(str(error)) from None
 
     def check(self) -> Check:
-        """The dry run that the form describes. Raises ValidationFailed."""
+        """Return the dry run that the form describes. Raises ValidationFailed."""
         given = self.cleaned_data
         item = given["item"].strip()
         selector = "contentId" if item.startswith("cnt_") else "source" if "://" in item else "externalId"
@@ -98,7 +98,7 @@ class TrialForm(forms.Form):
 
 
 def json_of(fact: Fact, typed: str) -> object:
-    """What was typed, as JSON. Raises ValidationFailed."""
+    """Convert a typed value to JSON. Raises ValidationFailed."""
     if fact.type is bool:
         return typed == "yes"
     try:
@@ -108,7 +108,7 @@ def json_of(fact: Fact, typed: str) -> object:
 
 
 def typed_fields(recorded: Recorded) -> dict[str, str]:
-    """The texts of the form's fields that say these recorded facts."""
+    """Return the form texts for recorded facts."""
     return {fact.name: fact.text(recorded[fact.name]) for fact in ASKED if fact.name in recorded}
 
 

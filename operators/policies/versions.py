@@ -1,4 +1,4 @@
-"""The versions of a policy: the changes of each in words, and the rollback to it."""
+"""A policy's versions: the changes of each in words, and rollback."""
 
 from typing import TypedDict
 
@@ -19,11 +19,11 @@ from operators.policies.linked_items import items_of, items_sentence
 from operators.policies.rules_in_words import Line, differences, told
 
 PAGE = 20
-MOST_CHARACTERS = 1_000_000  # of a page, unless a single version has more
+MOST_CHARACTERS = 1_000_000  # per page, unless a single version is longer
 
 
 class RollbackForm(forms.Form):
-    """`now` is the version that the page compared with: submitted twice, it makes one version."""
+    """`now` is the version that the page compared with, so that submitting twice creates one version."""
 
     now = forms.IntegerField(widget=forms.HiddenInput)
 
@@ -33,11 +33,11 @@ class RollbackFields(TypedDict):
 
 
 class PolicyVersions(ServiceAdmin[Policy, PolicyFields]):
-    """The pages of versions and rollback."""
+    """The pages for versions and rollback."""
 
     @action(description="Versions", icon="history", permissions=["view"], url_path="versions")
     def versions(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Newest first, a page at a time: `?before=N` has those before version N."""
+        """List versions, newest first, by pages: `?before=N` continues before version N."""
         policy = self.found(request, object_id)
         revisions = PolicyRevision.objects.filter(policy=policy).order_by("-version")
         before = request.GET.get("before", "")
@@ -47,7 +47,8 @@ class PolicyVersions(ServiceAdmin[Policy, PolicyFields]):
         more = len(rows) > PAGE
         shown: list[tuple[PolicyRevision, list[Line]]] = []
         room = MOST_CHARACTERS
-        for revision, earlier in zip(rows[:PAGE], [*rows[1:], None], strict=False):  # None: before the first version
+        # None: nothing precedes the first version
+        for revision, earlier in zip(rows[:PAGE], [*rows[1:], None], strict=False):
             lines = changes(earlier, revision)
             room -= sum(len(line.before) + len(line.after) for line in lines)
             if shown and room < 0:
@@ -106,7 +107,7 @@ class PolicyVersions(ServiceAdmin[Policy, PolicyFields]):
 
 
 def changes(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]:
-    """The changes of a version; of the first, all of it."""
+    """Return a version's changes; for the first, everything."""
     if earlier is None:
         return [
             Line("added", "Mode", after=later.mode),

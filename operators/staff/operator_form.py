@@ -1,4 +1,4 @@
-"""The form of an operator. It never takes away the last superuser who can sign in."""
+"""The form of an operator. Prevents removing the last active superuser."""
 
 from django import forms
 from django.contrib.auth.models import User
@@ -17,7 +17,7 @@ class OperatorForm(UserChangeForm):
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean()
-        # In one order, so that two superusers who set each other inactive do not both find the other active.
+        # Locks in one order, so that two superusers cannot deactivate each other at once.
         superusers = Q(is_superuser=True, is_active=True)
         locked = User.objects.select_for_update().filter(superusers | Q(pk=self.instance.pk)).order_by("pk")
         others = [user for user in locked if user.is_superuser and user.is_active and user.pk != self.instance.pk]

@@ -1,4 +1,4 @@
-"""Operators and their roles: for superusers alone, since the right to grant rights is every right."""
+"""Operators and roles, for superusers only, because granting permissions amounts to having all of them."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -32,7 +32,7 @@ from operators.staff.roles import asked_for
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
-# Their names in the admin. Migrations go by Django's own classes, and see none of it.
+# Their names in the admin; migrations use Django's own classes and are unaffected.
 User._meta.verbose_name, User._meta.verbose_name_plural = "operator", "operators"
 Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
@@ -52,7 +52,7 @@ class ScopeInline(ForSuperusers, StackedInline):
 
 
 class PasswordForm(AdminPasswordChangeForm):
-    """The form that sets somebody else's password."""
+    """The form that sets another operator's password."""
 
     @transaction.atomic
     def save(self, commit: bool = True) -> User:
@@ -106,14 +106,14 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
         obj.is_staff = True  # every user is an operator
         super().save_model(request, obj, form, change)
         if not obj.is_active:
-            end_sessions(obj)  # otherwise they would continue once the operator is active again
+            end_sessions(obj)  # otherwise they would work again if the operator is reactivated
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Operators who left are set inactive, so that the audit log keeps their names."""
+        """Disable deletion: operators who leave are deactivated, so that the audit log keeps their names."""
         return False
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Set somebody else's password. One's own takes the old password and a code, at another page."""
+        """Set another operator's password. One's own needs the old password and a code, on another page."""
         if unquote(id) == str(request.user.pk):
             return redirect("admin:password_change")
         return super().user_change_password(request, id, form_url)
@@ -123,7 +123,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
         user = self.get_object(request, unquote(object_id))
         if user is None:
             raise Http404
-        if user == request.user:  # there it takes a code
+        if user == request.user:  # that page requires a code
             return redirect("admin:second_factor")
 
         def perform(fields: object) -> str:
@@ -159,7 +159,7 @@ class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmi
     def formfield_for_manytomany(
         self, db_field: ManyToManyField, request: HttpRequest | None = None, **kwargs: object
     ) -> ModelMultipleChoiceField | None:
-        """The permissions that some page of the admin requires, in words."""
+        """Offer the permissions that pages of the admin use, in words."""
         shown = [model for model in self.admin_site._registry if model not in (User, Group)]
         types = ContentType.objects.get_for_models(*shown)
         names = [
@@ -177,7 +177,7 @@ class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmi
     def get_deleted_objects(
         self, objs: Sequence[Group] | QuerySet[Group], request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """The operators who lose their rights, rather than the rows between roles and permissions."""
+        """List the operators who lose permissions, rather than rows between roles and permissions."""
         _, _, missing, protected = super().get_deleted_objects(objs, request)
         holders = User.objects.filter(groups__in=objs).order_by("username").values_list("username", flat=True)[:100]
         named = [*map(str, objs), *(f"what it lets {name} do" for name in holders)]
@@ -185,7 +185,7 @@ class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmi
 
 
 class Described(Protocol):
-    """A permission with its model's name."""
+    """A permission annotated with its model's name."""
 
     codename: str
     plural: str

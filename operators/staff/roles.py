@@ -1,7 +1,6 @@
-"""The roles that every installation has, each a group with no more rights than its work needs.
+"""The built-in roles, each a group with only the permissions that its work needs.
 
-`migrate` keeps them up to date, so that the models of a new version come with their permissions. Other rights are for
-groups of one's own beside these.
+`migrate` updates them, so that models of a new version are included. Create further groups for other permissions.
 """
 
 from django.apps import AppConfig
@@ -17,7 +16,7 @@ from operators.base.model_admin import ScopedAdmin
 
 VIEWER, EDITOR, KEY_MANAGER = "Viewer", "Editor", "Key manager"
 
-# Models for superusers only: those about operators themselves, and internal ones.
+# Models for superusers only: operators' own data and internals.
 PRIVATE = {"staffscope", "idempotencyrecord", "authenticator", "recoverycode"}
 OF_KEYS = {"account", "apikey"}
 OF_SECRETS = {"apikey", "webhookendpoint"}  # models whose secrets are shown once
@@ -35,7 +34,7 @@ def rights(role: str, app: str, action: str, model: str) -> bool:
 
 
 def asked_for() -> set[str]:
-    """The codenames of the permissions that some page of the admin requires."""
+    """Return the codenames of permissions that pages of the admin use."""
     admins = [one for one in admin.site._registry.values() if isinstance(one, ScopedAdmin)]
     return {get_permission_codename(action, one.opts) for one in admins for action in one.grantable()}
 
@@ -49,12 +48,12 @@ def keep_roles(
     verbosity: int = 0,
     **kwargs: object,
 ) -> None:
-    """Gives the roles their permissions on the models of one app, after its migration."""
+    """Grant the roles their permissions on an app's models, after its migration."""
     if sender.name not in ("accounts", "licensing", "analytics"):
         return
     create_permissions(
         sender, verbosity=verbosity, using=using, apps=apps
-    )  # auth's own receiver of this signal comes later
+    )  # auth's own receiver of this signal runs later
     permissions = Permission.objects.filter(content_type__app_label=sender.label)
     for role in (VIEWER, EDITOR, KEY_MANAGER):
         group, _ = Group.objects.get_or_create(name=role)

@@ -1,4 +1,4 @@
-"""Services for operators, called by commands and the admin."""
+"""Services for operators, used by commands and the admin."""
 
 import secrets
 from collections.abc import Iterable
@@ -21,7 +21,10 @@ def create_operator(
     all_accounts: bool = False,
     accounts: Iterable[Account] = (),
 ) -> tuple[User, str]:
-    """A member of staff and their password, which exists nowhere else. Raises Django's ValidationError."""
+    """Create a member of staff; return it with its password, of which only a hash is stored.
+
+    Raises Django's ValidationError.
+    """
     password = secrets.token_urlsafe(15)
     operator = User(username=username, is_staff=True, is_superuser=superuser)
     operator.set_password(password)

@@ -7,5 +7,5 @@ register = template.Library()
 
 @register.filter
 def grouped(value: int | None) -> str:
-    """1234567 as 1,234,567."""
+    """Format 1234567 as 1,234,567."""
     return f"{value or 0:,}"

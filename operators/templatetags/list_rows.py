@@ -1,7 +1,7 @@
-"""A list: a table where there is room, and two lines for each row where there is none.
+"""A list as a table, or with two lines per row on narrow screens.
 
-In place of unfold's, which repeats some 500 bytes of classes in each cell. The first of the two lines is the column
-`row_name` of the ModelAdmin, the second its `row_facts` (operators.base.model_admin).
+Replaces unfold's, which repeats 500 bytes of classes in each cell. The first line is the ModelAdmin's `row_name`, the
+second its `row_facts` (operators.base.model_admin).
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,12 +27,12 @@ CHECKBOX = "action_checkbox"
 
 
 class Column(Struct, frozen=True):
-    """A column of a list; `word` stands before its value in a row of two lines."""
+    """A column of a list; `word` precedes its value in a two-line row."""
 
     name: str
     css: str
     word: str = ""
-    leads_on: bool = False  # to the page of the row's object
+    leads_on: bool = False  # whether it links to the row's object
 
 
 class Listed(TypedDict):
@@ -80,7 +80,7 @@ def row(cl: ChangeList, columns: list[Column], obj: Model) -> SafeString:
 
 
 def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
-    """A cell; without a value it is none of the second line's, unless it leads on."""
+    """Render a cell; an empty one is left out of the second line unless it is a link."""
     shown, is_empty = value_of(cl, column.name, obj)
     tag = "td"
     if column.leads_on:
@@ -98,7 +98,7 @@ def address_of(cl: ChangeList, obj: Model) -> str:
 
 
 def value_of(cl: ChangeList, name: str, obj: Model) -> tuple[str, bool]:
-    """What a cell shows, and whether that stands for no value."""
+    """Return what a cell shows, and whether it is empty."""
     empty = str(cl.model_admin.get_empty_value_display())
     try:
         field, attribute, value = lookup_field(name, obj, cl.model_admin)
