@@ -8,8 +8,8 @@ from pathlib import Path
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from config import admin_settings, openapi_settings, server_settings
-from kit.environ import env, env_bool, env_choice, env_int, env_list, env_parsed, env_seconds, env_url
+from config import admin_settings, log_settings, openapi_settings, server_settings
+from kit.environ import env, env_bool, env_int, env_list, env_parsed, env_seconds, env_url
 from kit.http import deprecations
 from kit.private_files import close_to_others, private_database, private_directory
 from kit.values.same_page import SamePage
@@ -175,8 +175,7 @@ FORMAT_MODULE_PATH = ["config.formats"]
 
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True  # serves files from their apps, without collectstatic
-# Where `manage.py build_docs` puts the pages of /docs/.
-DOCS_SITE = Path(env("DOCS_SITE") or BASE_DIR / "site").resolve()
+DOCS_SITE = Path(env("DOCS_SITE") or BASE_DIR / "site").resolve()  # where `manage.py build_docs` puts /docs/
 
 # --- Where it keeps things -------------------------------------------------------------------------------------------
 
@@ -282,22 +281,4 @@ ACCESS_LOG = env_bool("ACCESS_LOG")
 # enables traces, if the `tracing` packages are installed
 OTEL_EXPORTER_OTLP_ENDPOINT = env("OTEL_EXPORTER_OTLP_ENDPOINT")
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "kit.http.middleware.RequestIdFilter"}},
-    "formatters": {"line": {"()": "kit.telemetry.logs.Lines"}, "json": {"()": "kit.telemetry.logs.JsonLines"}},
-    "handlers": {
-        "console": {
-            "class": "logging.StreamHandler",
-            "formatter": env_choice("LOG_FORMAT", "line", "json"),
-            "filters": ["request_id"],
-        },
-    },
-    "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {
-        "django": {"handlers": [], "level": "INFO", "propagate": True},
-        "django.request": {"level": "ERROR"},
-        "django.security.DisallowedHost": {"level": "CRITICAL"},  # anyone can cause it; answered with 400
-    },
-}
+LOGGING = log_settings.LOGGING

@@ -101,7 +101,7 @@ def test_the_story_can_be_told_again(shell: Any):
 
 
 def test_the_readme_tells_of_every_setting():
-    settings = (ROOT / "config" / "settings.py").read_text()
+    settings = "".join(path.read_text() for path in (ROOT / "config").glob("*settings.py"))
     read = set(re.findall(r'\benv(?:_\w+)?\("([A-Z_]+)"', settings))
     told = set(re.findall(r"`([A-Z_]+)`", README.partition("## Settings")[2].partition("\n## ")[0]))
     assert read <= told
