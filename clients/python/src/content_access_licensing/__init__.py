@@ -1,4 +1,4 @@
-"""The client of the Content Access Licensing API. `types` has the shapes of all that is sent and answered."""
+"""A client of the Content Access Licensing API. `types` describes requests and replies."""
 
 from content_access_licensing.client import AsyncClient, Client
 from content_access_licensing.errors import (

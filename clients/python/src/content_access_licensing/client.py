@@ -1,4 +1,4 @@
-"""The clients: what each operation of the API is called, with retries and auto-paging."""
+"""Synchronous and asynchronous API clients, with retries and pagination."""
 
 import asyncio
 import time
@@ -22,7 +22,10 @@ from content_access_licensing.responses import AsyncStream, ResponseInfo, Result
 
 
 class Client(Operations):
-    """`http` replaces the httpx client, for settings of your own; `retries` come after a first attempt."""
+    """A client of the API.
+
+    `http` replaces the httpx client, for custom settings; `retries` follow the first attempt.
+    """
 
     def __init__(
         self, api_key: str, base_url: str, *, retries: int = 3, timeout: float = 30, http: httpx.Client | None = None
@@ -39,7 +42,10 @@ class Client(Operations):
         self.http.close()
 
     def send(self, call: Call) -> Result:
-        """The reply's body; `list_…` and all other operations come through here. Raises ApiError, httpx.HTTPError."""
+        """Send a request and return the body of the reply.
+
+        Every operation uses it. Raises ApiError or httpx.HTTPError.
+        """
         for attempt in range(self.retries + 1):
             failed: httpx.Response | httpx.TransportError
             try:
@@ -55,7 +61,7 @@ class Client(Operations):
         raise failed if isinstance(failed, httpx.TransportError) else error_of(failed)
 
     def pages(self, call: Call) -> Stream[Any]:
-        """All that matches, page by page."""
+        """Iterate over all matches, page by page."""
         return Stream(self._pages(call))
 
     def _pages(self, call: Call) -> Generator[tuple[ResponseInfo, list[Result]], None, None]:
@@ -67,7 +73,7 @@ class Client(Operations):
             call.query = {**(call.query or {}), "cursor": page["nextCursor"]}
 
     def export(self, path: str, query: Query | None = None, *, form: str = "csv") -> Stream[bytes]:
-        """A list or report as a file (`csv` or `jsonl`), streamed: `client.export("/v1/revenue")`."""
+        """Stream a list or report as a file (`csv` or `jsonl`): `client.export("/v1/revenue")`."""
         return Stream(self._export(path, query, form))
 
     def _export(
@@ -85,7 +91,7 @@ class Client(Operations):
 
 
 class AsyncClient(AsyncOperations):
-    """The same with `await` and `async for`."""
+    """The asynchronous client, with `await` and `async for`."""
 
     def __init__(
         self,

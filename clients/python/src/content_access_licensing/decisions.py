@@ -8,8 +8,8 @@ from typing import TypedDict, cast
 import httpx
 import jwt
 
-REFETCH = 10  # seconds at least between two fetches of the keys
-MAX_AGE = 300  # seconds: then a key that the service has withdrawn is forgotten
+REFETCH = 10  # least seconds between two fetches of the keys
+MAX_AGE = 300  # seconds after which withdrawn keys are forgotten
 
 
 class InvalidDecision(ValueError):
@@ -17,7 +17,7 @@ class InvalidDecision(ValueError):
 
 
 class SignedDecision(TypedDict):
-    """The claims of a token; `permission` is the one that was asked for, None if the check named none."""
+    """The claims of a token; `permission` is the requested one, None if the check named none."""
 
     iss: str
     sub: str
@@ -32,7 +32,7 @@ class SignedDecision(TypedDict):
 
 
 class DecisionVerifier:
-    """Verify the signed decisions of one service. Keep it: it caches the service's keys. Threads can share it.
+    """Verify the signed decisions of one service. Reuse it, because it caches keys; it is thread-safe.
 
     `issuer` is the service's base URL, as in the claim `iss`.
     """
@@ -43,10 +43,10 @@ class DecisionVerifier:
         self.fetched, self.lock = -math.inf, Lock()
 
     def verify(self, token: str, *, item: str, permission: str | None, requester: str | None) -> SignedDecision:
-        """Return the claims of a token that allows this requester this permission for this item now.
+        """Return the claims of a token that allows this access now.
 
-        `permission` must be the one that the check asked for, None if it named none. With None for `requester`, the
-        decision may be about anybody. Raises InvalidDecision, and httpx.HTTPError if the keys cannot be fetched.
+        `permission` must be the one in the check, None if it named none. With `requester=None`, the decision may be
+        about anyone. Raises InvalidDecision, or httpx.HTTPError if the keys cannot be fetched.
         """
         try:
             key = self.key(jwt.get_unverified_header(token).get("kid"))

@@ -1,4 +1,4 @@
-"""What the service refuses, as exceptions: one class for each `type` of error."""
+"""Errors of the service as exceptions, one class per `type`."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from content_access_licensing.responses import ResponseInfo
 
 @dataclass(frozen=True)
 class FieldError:
-    """One of several faults of a body."""
+    """One of several invalid fields of a body."""
 
     code: str
     message: str
@@ -16,7 +16,7 @@ class FieldError:
 
 @dataclass
 class ApiError(Exception):
-    """A refusal. Branch on `code`; `message` is for people; `request_id` names the request in the service's log."""
+    """An error of the service. Branch on `code`; `message` is for people; `request_id` helps to find it in the log."""
 
     status: int
     code: str
@@ -33,19 +33,19 @@ class ApiError(Exception):
 
 
 class ValidationError(ApiError):
-    """The request is malformed, or a field of its body is wrong."""
+    """The request is malformed, or a field of its body is invalid."""
 
 
 class AuthenticationError(ApiError):
-    """No key, or one that is unknown, revoked or expired."""
+    """The key is missing, unknown, revoked or expired."""
 
 
 class AuthorizationError(ApiError):
-    """The key lacks a permission, or the address is not in its allowlist."""
+    """The key lacks a permission, or its allowlist excludes the address."""
 
 
 class NotFoundError(ApiError):
-    """There is no such resource."""
+    """The resource does not exist."""
 
 
 class ConflictError(ApiError):
@@ -57,7 +57,7 @@ class RateLimitError(ApiError):
 
 
 class ServiceError(ApiError):
-    """The service, or what stands before it, failed."""
+    """The service, or a proxy in front of it, failed."""
 
 
 BY_TYPE: dict[str, type[ApiError]] = {

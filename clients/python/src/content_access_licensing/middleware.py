@@ -1,7 +1,7 @@
-"""Middleware that asks the service about each visit before the site answers it: for ASGI, WSGI and Django.
+"""Middleware for ASGI, WSGI and Django that asks the service about each visit before the site answers.
 
-The service is asked every time: each answer is one visitor's, counted, and perhaps charged. A visitor waits 2 seconds
-at most for the connection and 2 for the answer; then `fail_open` decides.
+Every visit is checked separately, counted and perhaps charged. It waits up to 2 seconds for the connection and 2 for
+the reply; then `fail_open` decides.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -44,12 +44,11 @@ def encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 class AsgiMiddleware:
-    """Ask about the HTTP requests and websockets of an ASGI application.
+    """Check the HTTP requests and websockets of an ASGI application.
 
-    `requester` takes the scope and returns who asks, as the site knows it, or an awaitable of that; None for a visitor
-    whom the site does not know.
-    `host` is the host of the site; without it the `Host` header counts, which visitors choose. `address` takes the
-    scope and returns the visitor's IP address: by default that of the connection.
+    `requester` takes the scope and returns the requester's id, or an awaitable of it; None if the visitor is unknown.
+    `host` is the site's host; the default is the `Host` header, which visitors control. `address` takes the scope and
+    returns the visitor's IP address; the default is the connection's.
     """
 
     def __init__(
@@ -113,7 +112,7 @@ def seen_by_site(scope: Scope, verdict: Verdict) -> Scope:
 
 
 def replying(send: Any, verdict: Verdict) -> Any:
-    """Add the verdict's headers to a reply, unless it has such a header already."""
+    """Add the verdict's headers to a reply, except those it already has."""
 
     async def reply(message: Any) -> None:
         if message["type"] == "http.response.start":
@@ -129,7 +128,7 @@ def replying(send: Any, verdict: Verdict) -> Any:
 
 
 class WsgiMiddleware:
-    """Ask about the requests of a WSGI application; `requester` and `address` take the environ."""
+    """Check the requests of a WSGI application; `requester` and `address` take the environ."""
 
     def __init__(
         self,
@@ -194,9 +193,9 @@ def is_forgeable(name: str) -> bool:
 
 
 class DjangoMiddleware:
-    """In MIDDLEWARE: a subclass that sets `url`, `key` and `fail_open`, and says in `requester` who asks.
+    """Django middleware: subclass it, set `url`, `key` and `fail_open`, and override `requester`.
 
-    `host` is the host of the site; without it that of the request counts, one of ALLOWED_HOSTS. Works in threads and,
+    `host` is the site's host; the default is the request's, which must be in ALLOWED_HOSTS. Works in threads and,
     under ASGI, on the event loop.
     """
 
@@ -210,7 +209,7 @@ class DjangoMiddleware:
         from asgiref.sync import iscoroutinefunction, markcoroutinefunction  # noqa: PLC0415 - it comes with Django
 
         self.get_response = get_response
-        self.paywall = Paywall(self.key, type(self).fail_open)  # a function there is no method
+        self.paywall = Paywall(self.key, type(self).fail_open)  # on the class, a function is not bound as a method
         self.http, self.http_async = self.clients()
         self.is_async = iscoroutinefunction(get_response)
         if self.is_async:
@@ -223,11 +222,11 @@ class DjangoMiddleware:
         )
 
     def requester(self, request: Any) -> str | None:
-        """Return the id of the requester if the site knows who it is."""
+        """Return the requester's id, or None if the visitor is unknown."""
         return None
 
     def address(self, request: Any) -> str | None:
-        """The visitor's IP address: that of the connection."""
+        """Return the visitor's IP address; by default the connection's."""
         address: str | None = request.META.get("REMOTE_ADDR")
         return address
 
@@ -274,5 +273,5 @@ def admitted(request: Any, verdict: Verdict) -> Any:
         del request.META[name]
     for name, value in verdict.facts:
         request.META[f"HTTP_{name.upper().replace('-', '_')}"] = value
-    request.__dict__.pop("headers", None)  # which Django keeps once they have been read
+    request.__dict__.pop("headers", None)  # Django caches them after the first access
     return request

@@ -1,4 +1,4 @@
-"""The question of a middleware about a visit, and what its answer means, without input and output."""
+"""The middleware's request to the service and the meaning of the reply, without I/O."""
 
 import logging
 import re
@@ -10,17 +10,17 @@ from urllib.parse import quote
 import httpx
 
 PATH = "/v1/access/middleware"
-TIMEOUT = 2.0  # seconds that a visitor waits at most for a connection, and for the answer
+TIMEOUT = 2.0  # seconds to wait for the connection, and again for the reply
 SENT = (
     *("authorization", "user-agent", "signature", "signature-input", "signature-agent"),
     *("crawler-exact-price", "crawler-max-price"),
 )
 SHOWN = ("link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged")
 FACTS = ("x-access-decision", "x-access-requester")
-FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # what visitors send by these names is removed
-UNREACHABLE = frozenset({502, 503, 504})  # what a gateway answers while the service is down
-MAX_HEADER, MAX_HEADERS = 8 * 1024, 32 * 1024  # characters of one, and of all; the service takes more
-DOUBTFUL = re.compile(r"[%;\\]|//|/\.")  # paths that a site may read in another way than `fail_open`
+FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # these are removed from visitors' requests
+UNREACHABLE = frozenset({502, 503, 504})  # replies of a gateway while the service is down
+MAX_HEADER, MAX_HEADERS = 8 * 1024, 32 * 1024  # characters of one header, and of all; the service accepts more
+DOUBTFUL = re.compile(r"[%;\\]|//|/\.")  # paths that the site may read differently from `fail_open`
 UNSENDABLE = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 IN_PATHS = "/!$&'()*+,;=:@~"
 IN_QUERIES = IN_PATHS + "?%"
@@ -32,7 +32,7 @@ log = logging.getLogger("content_access_licensing")
 
 @dataclass(frozen=True)
 class Visit:
-    """A visitor's request. `path` is what the site serves by, decoded; `headers` have lower-case names."""
+    """A visitor's request. `path` is decoded, as the site serves it; `headers` have lower-case names."""
 
     method: str
     scheme: str
@@ -54,7 +54,7 @@ class Visit:
 class Verdict:
     """The verdict on a visit: reply with `status`, or serve the page if it is None.
 
-    `headers` belong into the reply, `facts` into the request that the site sees.
+    Add `headers` to the reply, and `facts` to the request that the site sees.
     """
 
     status: int | None
@@ -64,13 +64,16 @@ class Verdict:
 
 
 class Paywall:
-    """`fail_open` decides about pages while the service is unreachable: all (True), none (False), or by the path."""
+    """Asks about visits.
+
+    `fail_open` decides while the service is unreachable: True, False, or a function of the path.
+    """
 
     def __init__(self, key: str, fail_open: FailOpen) -> None:
         self.key, self.fail_open = key, fail_open
 
     def question(self, visit: Visit) -> dict[str, str] | Verdict:
-        """The headers to send, or the verdict about a visit that needs no question."""
+        """Return the headers to send, or a verdict if the request cannot be sent."""
         asked = {"user-agent": "", **{name: visit.headers[name] for name in SENT if name in visit.headers}}
         asked |= {
             "x-licensing-key": self.key,
@@ -115,7 +118,10 @@ def is_too_large(lengths: Iterable[int]) -> bool:
 
 
 def is_unreachable(answer: httpx.Response | httpx.RequestError) -> bool:
-    """Whether the service is away. A question that cannot be sent or read is something else: it never opens a page."""
+    """Whether the service is down.
+
+    A request that cannot be sent or parsed does not count, so it never opens a page.
+    """
     if isinstance(answer, httpx.Response):
         return answer.status_code in UNREACHABLE
     return isinstance(answer, httpx.TransportError) and not isinstance(
@@ -128,7 +134,7 @@ def in_words(answer: httpx.Response | httpx.RequestError) -> str:
 
 
 def is_decision(answer: httpx.Response) -> bool:
-    """Whether the service decided about the page. Otherwise it refused the question, or something else answered."""
+    """Whether this is a decision about the page, rather than an error or a reply of something else."""
     decision = answer.headers.get("x-access-decision")
     return decision == ("allow" if answer.is_success else "deny") and (answer.is_success or answer.is_client_error)
 
@@ -146,7 +152,7 @@ def refusal(status: int, text: str) -> Verdict:
 
 
 def known_address(text: str | None) -> str:
-    """Return the IP address, or an empty text if it is not one, such as the name of a socket."""
+    """Return the IP address; empty if it is not one, such as a socket's name."""
     try:
         return str(ip_address((text or "").partition("%")[0]))
     except ValueError:

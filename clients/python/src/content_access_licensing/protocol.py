@@ -1,4 +1,4 @@
-"""What both clients do alike, without input and output: requests, replies, and when to try again."""
+"""The parts that both clients share, without I/O: requests, replies and retries."""
 
 import json
 import random
@@ -16,19 +16,19 @@ from content_access_licensing.responses import ResponseInfo, Result
 
 Query = Mapping[str, Any]
 NONE: frozenset[str] = frozenset()
-LONGEST_WAIT = 60.0  # seconds; who is told to wait longer gets the error
+LONGEST_WAIT = 60.0  # seconds; a longer Retry-After raises the error
 
 
 @dataclass
 class Call:
-    """A request to make. A POST with an Idempotency-Key is safe to repeat, as a GET is."""
+    """A request to send. With an Idempotency-Key, a POST is as safe to repeat as a GET."""
 
     method: str
     path: str
     query: Query | None = None
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
-    answer: str = ""  # the type of the reply, or of the members of a list, if it has money in it
+    answer: str = ""  # type of the reply or of a list's members, if it contains amounts of money
 
     @property
     def is_safe_to_repeat(self) -> bool:
@@ -53,7 +53,8 @@ def call(
 
 
 def request(client: httpx.Client | httpx.AsyncClient, made: Call) -> httpx.Request:
-    body = None if made.body is None else json.dumps(made.body, default=str).encode()  # decimals as strings: exact
+    # decimals become strings, to stay exact
+    body = None if made.body is None else json.dumps(made.body, default=str).encode()
     headers = made.headers | ({"Content-Type": "application/json"} if body is not None else {})
     query = {name: parameter(value) for name, value in (made.query or {}).items()}
     return client.build_request(made.method, made.path, params=query, content=body, headers=headers)
@@ -66,7 +67,7 @@ def parameter(value: Any) -> str:
 
 
 def parsed(raw: bytes, answer: str) -> Any:
-    """JSON with its amounts of money as Decimal, and all other numbers as they are."""
+    """Parse JSON with amounts of money as Decimal, and other numbers unchanged."""
     return worded(json.loads(raw, parse_float=Decimal), AMOUNTS.get(answer, NONE), is_money=False)
 
 
@@ -74,7 +75,7 @@ def worded(value: Any, amounts: frozenset[str], *, is_money: bool) -> Any:
     match value:
         case dict():
             return {
-                # Metadata are the publisher's own, whatever their names.
+                # Metadata belongs to the publisher, whatever its names.
                 name: worded(member, NONE, is_money=False)
                 if name == "metadata"
                 else worded(member, amounts, is_money=is_money or name in amounts)
@@ -96,7 +97,7 @@ def info_of(reply: httpx.Response) -> ResponseInfo:
 
 
 def result_of(reply: httpx.Response, answer: str) -> Result:
-    """What a successful reply says. Raises ServiceError for one that is not from the service."""
+    """Return the body of a successful reply. Raises ServiceError if it is not from the service."""
     try:
         body = parsed(reply.content, answer)
     except ValueError:
@@ -107,7 +108,7 @@ def result_of(reply: httpx.Response, answer: str) -> Result:
 
 
 def page_of(result: Result) -> tuple[ResponseInfo, list[Result]]:
-    """The members of a page, each with the page's response."""
+    """Return a page's members, each with the page's response."""
     return result.response, [Result(member, result.response) for member in result["data"]]
 
 
@@ -126,16 +127,16 @@ def error_of(reply: httpx.Response) -> ApiError:
             [FieldError(one["code"], one["message"], one.get("param")) for one in told.get("errors", [])],
             response,
         )
-    except (ValueError, KeyError, TypeError):  # not from the service, but from something before it
+    except (ValueError, KeyError, TypeError):  # a proxy's reply, not the service's
         return ServiceError(
             reply.status_code, "unreadable_reply", reply.text[:200], request_id=response.request_id, response=response
         )
 
 
 def wait_after(made: Call, attempt: int, failed: httpx.Response | httpx.TransportError) -> float | None:
-    """Seconds until the call can be made again; None where it cannot.
+    """Return the seconds to wait before a retry, or None if the call must not be retried.
 
-    What is not safe to repeat is repeated only where it was surely not carried out.
+    A call that is not safe to repeat is retried only if it certainly was not carried out.
     """
     if isinstance(failed, httpx.TransportError):
         if not (made.is_safe_to_repeat or isinstance(failed, httpx.ConnectError | httpx.ConnectTimeout)):

@@ -29,13 +29,13 @@ class ResponseInfo:
 
     @property
     def request_id(self) -> str | None:
-        """The id of the request in the service's log."""
+        """Return the request's id in the service's log."""
         found: str | None = self.headers.get("X-Request-Id")
         return found
 
     @property
     def etag(self) -> str:
-        """The resource's ETag, for `if_match`. Raises LookupError if the reply has none."""
+        """Return the resource's ETag, for `if_match`. Raises LookupError if the reply has none."""
         if "ETag" not in self.headers:
             raise LookupError("This reply has no ETag. Read the resource by its id: lists and deletions have none.")
         return str(self.headers["ETag"])
@@ -51,7 +51,7 @@ class ResponseInfo:
 
     @property
     def deprecated_since(self) -> datetime | None:
-        """When the operation, or a parameter or field that was sent, became deprecated. None if it is not."""
+        """Return when the operation, or a parameter or field sent, became deprecated; None if it is not."""
         try:
             return datetime.fromtimestamp(int(self.headers.get("Deprecation", "").removeprefix("@")), UTC)
         except (ValueError, OverflowError, OSError):
@@ -59,7 +59,7 @@ class ResponseInfo:
 
     @property
     def sunset(self) -> datetime | None:
-        """When what is deprecated stops working. None if no date is set."""
+        """Return when the deprecated part stops working; None without a date."""
         try:
             return parsedate_to_datetime(self.headers.get("Sunset", ""))
         except ValueError:
@@ -100,7 +100,7 @@ class Stream(Iterator[T]):
 
 
 class AsyncStream(AsyncIterator[T]):
-    """The same with `async for`."""
+    """The asynchronous version of Stream."""
 
     def __init__(self, replies: AsyncGenerator[tuple[ResponseInfo, Iterable[T]], None]) -> None:
         self.response: ResponseInfo | None = None

@@ -14,11 +14,11 @@ TOLERANCE = 300  # seconds
 
 
 class InvalidSignature(ValueError):
-    """The request was not signed with this secret, has been changed, or is old."""
+    """The request was signed with another secret, modified, or is too old."""
 
 
 def verify(body: bytes, headers: Mapping[str, str], secret: str) -> SentEvent:
-    """The event that a request brings. `body` is the raw one; `secret` is the endpoint's (`whsec_…`).
+    """Verify a webhook and return its event. `body` is the raw body, `secret` the endpoint's (`whsec_…`).
 
     Raises InvalidSignature.
     """
