@@ -1,6 +1,6 @@
 """The models of accounts, for Django and other apps; each is defined in its own package."""
 
-from accounts.auditing.models import ActorType, AuditEntry
+from accounts.auditing.models import ActorType, AuditEntry, Redaction
 from accounts.events.models import EndNotice, Event
 from accounts.keys.models import ApiKey, KeyType
 from accounts.limits.models import LimitNotice
@@ -24,6 +24,7 @@ __all__ = [
     "LimitNotice",
     "Plan",
     "RecoveryCode",
+    "Redaction",
     "SavedFilter",
     "StaffScope",
     "Unknown",

@@ -16,6 +16,8 @@ from accounts.plans import epochs
 from analytics.events.partitions import ensure_partitions
 from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due
+from kit.http.errors import ServiceUnavailable
+from licensing.customers import erasure
 from licensing.visits import counting
 
 if settings.ADMIN:
@@ -27,6 +29,7 @@ DAY = 86_400
 CLOSING_SECONDS = 600  # between checks for months to close
 TELLING_SECONDS = 1  # delay of an event about a limit
 FORGETTING_SECONDS = 60
+ERASING_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,12 @@ JOBS = [
         expected=(OperationalError,),  # the report includes uncounted visits
     ),
     Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),
+    Job(
+        erasure.finish_all,
+        ERASING_SECONDS,
+        "An erasure that was interrupted could not be finished; trying again",
+        expected=(ServiceUnavailable,),
+    ),
     TELLING,
     Job(
         epochs.forget_changes,

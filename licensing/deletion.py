@@ -9,7 +9,7 @@ from kit.rest.fields import Choice
 
 class DeletedSerializer(serializers.Serializer):
     id = serializers.CharField()
-    object = Choice(choices=["content", "policy", "site"])
+    object = Choice(choices=["content", "policy", "requester", "site"])
     deleted = serializers.BooleanField(help_text="Always true.")
 
 

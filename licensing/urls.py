@@ -3,13 +3,13 @@ from rest_framework.routers import SimpleRouter
 from licensing.access.views import AccessViewSet, DecisionViewSet
 from licensing.clients.views import LicenseClientViewSet
 from licensing.content.views import ContentViewSet
+from licensing.customers.views import RequesterViewSet
 from licensing.drafts.views import PolicyDraftViewSet
 from licensing.edge.observed_views import ObservedViewSet
 from licensing.edge.offers import OfferViewSet
 from licensing.edge.views import CrawlerViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
-from licensing.requesters.views import RequesterViewSet
 from licensing.sites.views import SiteViewSet
 from licensing.visits.views import VisitorViewSet
 

@@ -52,3 +52,13 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.resource_title}"
+
+
+class Redaction(models.Model):
+    """A row that exists only inside a transaction that redacts (accounts.auditing.redaction)."""
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.pk}"

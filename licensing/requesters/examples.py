@@ -25,6 +25,9 @@ OPERATIONS = {
         "createRequester", {**REQUESTER, "stats": {"allowed": 0, "denied": 0, "lastSeenAt": None}}, NEW_REQUESTER
     ),
     "GET /v1/requesters/{id}": Operation("getRequester", ONE),
+    "DELETE /v1/requesters/{id}": Operation(
+        "eraseRequester", {"id": "org_acme", "object": "requester", "deleted": True}
+    ),
     "PATCH /v1/requesters/{id}": Operation(
         "updateRequester", {**ONE, "notes": "Renews in May.", "updated": UPDATED}, {"notes": "Renews in May."}
     ),

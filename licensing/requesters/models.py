@@ -1,6 +1,7 @@
 """Those who ask for content."""
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -25,11 +26,19 @@ class Requester(models.Model):
     licenses_revision = models.UUIDField(null=True, editable=False)
     # What checks know of its wallets (analytics.wallets.services.name_of); null for one that never had any.
     wallets = models.JSONField(null=True, editable=False)
+    is_erased = models.BooleanField(db_default=False, default=False, editable=False)
+    # What an erasure has left to do: the former id and texts; null before and after (licensing.customers.erasure).
+    erasing = models.JSONField(null=True, editable=False)
+    # The requester that this one was merged into; checks of this id are decided and recorded as that one's.
+    merged_into = models.ForeignKey("self", on_delete=models.PROTECT, null=True, editable=False, db_index=False)
     created = models.DateTimeField(default=timezone.now, editable=False)
     updated = models.DateTimeField(null=True, editable=False)  # null until the first change by a person or the API
 
     class Meta:
-        indexes = [models.Index(OWNER, "created", "id", name="requesters_newest_first")]
+        indexes = [
+            models.Index(fields=["merged_into"], condition=Q(merged_into__isnull=False), name="merged_requesters"),
+            models.Index(OWNER, "created", "id", name="requesters_newest_first"),
+        ]
         constraints = [models.UniqueConstraint(fields=["account", "requester_id"], name="requester_id_is_unique")]
 
     def __str__(self) -> str:

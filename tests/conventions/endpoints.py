@@ -102,6 +102,7 @@ ENDPOINTS = [
     Endpoint("POST", "/v1/requesters", "licenses:write", {"id": "org_new", "name": "New"}, 201),
     Endpoint("GET", "/v1/requesters/{requester}", "licenses:read"),
     Endpoint("PATCH", "/v1/requesters/{requester}", "licenses:write", {"notes": "Changed"}),
+    Endpoint("DELETE", "/v1/requesters/{requester}", "licenses:write"),
     Endpoint("GET", "/v1/licenses", "licenses:read"),
     Endpoint("POST", "/v1/licenses", "licenses:write", NEW_LICENSE, 201),
     Endpoint("POST", "/v1/licenses/bulk", "licenses:write", {"items": [NEW_LICENSE]}),

@@ -18,7 +18,7 @@ CAPABILITIES = [
     ["content", "clients"],
     ["licenses", "imports", "sites"],
     ["access"],
-    ["drafts", "demo", "edge"],
+    ["customers", "drafts", "demo", "edge"],
     ["license_server"],
 ]
 # The packages of accounts, from the ground up. Endpoints stand above the base of all endpoints (`viewsets`), and that

@@ -286,6 +286,11 @@ export abstract class Operations {
     return this.send({ method: "PATCH", path: `/v1/requesters/${encodeURIComponent(id)}`, body, ...options });
   }
 
+  /** Erase a requester's personal data. */
+  eraseRequester(id: string, options?: { ifMatch?: string }): Promise<Schemas["Deleted"]> {
+    return this.send({ method: "DELETE", path: `/v1/requesters/${encodeURIComponent(id)}`, ...options });
+  }
+
   /** List ledger entries. */
   listLedgerEntries(query?: Query): AsyncGenerator<Schemas["LedgerEntry"]> {
     return this.pages({ method: "GET", path: `/v1/revenue`, query, answer: "LedgerEntry" });

@@ -1,4 +1,4 @@
-// Shapes: 0fe15ee3dd417247
+// Shapes: 92c2083fdec2e9e7
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -946,7 +946,7 @@ export interface components {
              * @description The kind of the object.
              * @enum {string}
              */
-            object: "content" | "policy" | "site";
+            object: "content" | "policy" | "requester" | "site";
             /** @description Always true. */
             deleted: boolean;
         };

@@ -444,6 +444,12 @@ class Operations:
             self.send(call("PATCH", f"/v1/requesters/{quote(id, safe='')}", body=body, if_match=if_match)),
         )
 
+    def erase_requester(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+        """Erase a requester's personal data."""
+        return cast(
+            "types.Deleted", self.send(call("DELETE", f"/v1/requesters/{quote(id, safe='')}", if_match=if_match))
+        )
+
     def list_ledger_entries(self, query: Query | None = None) -> Stream[types.LedgerEntry]:
         """List ledger entries."""
         return self.pages(call("GET", "/v1/revenue", query=query, answer="LedgerEntry"))
@@ -1123,6 +1129,12 @@ class AsyncOperations:
         return cast(
             "types.RequesterProfile",
             await self.send(call("PATCH", f"/v1/requesters/{quote(id, safe='')}", body=body, if_match=if_match)),
+        )
+
+    async def erase_requester(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+        """Erase a requester's personal data."""
+        return cast(
+            "types.Deleted", await self.send(call("DELETE", f"/v1/requesters/{quote(id, safe='')}", if_match=if_match))
         )
 
     def list_ledger_entries(self, query: Query | None = None) -> AsyncStream[types.LedgerEntry]:

@@ -1,4 +1,4 @@
-# Shapes: 0fe15ee3dd417247
+# Shapes: 92c2083fdec2e9e7
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -367,7 +367,7 @@ Currency: TypeAlias = Literal[
 
 class Deleted(TypedDict):
     id: str
-    object: Literal["content", "policy", "site"]
+    object: Literal["content", "policy", "requester", "site"]
     deleted: bool
 
 

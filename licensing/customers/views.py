@@ -5,11 +5,15 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import requester_stats
 from kit.http.errors import NotFound
+from kit.rest.views import Handler
+from licensing.customers import erasure
+from licensing.deletion import DeletedSerializer
 from licensing.requesters import services
 from licensing.requesters.filters import RequesterFilters
 from licensing.requesters.models import OWNER, Requester
@@ -22,12 +26,14 @@ class RequesterViewSet(AccountViewSet[Requester]):
         "retrieve": "licenses:read",
         "create": "licenses:write",
         "partial_update": "licenses:write",
+        "destroy": "licenses:write",
     }
     exportable = {"list": "requesters"}
     serializer_class = RequesterProfileSerializer
     filterset_class = RequesterFilters
     queryset = Requester.objects.all()
     lookup_value_converter = "path"  # the caller's own ids may have slashes
+    erased: Requester | None = None
 
     def lock_first(self) -> None:
         epochs.hold(self.account_id)
@@ -69,3 +75,19 @@ class RequesterViewSet(AccountViewSet[Requester]):
         return self.one(
             services.update_requester(requester, self.validated(RequesterProfileChangeSerializer, partial=True))
         )
+
+    @extend_schema(summary="Erase a requester's personal data", responses=DeletedSerializer)
+    def destroy(self, request: Request, id: str) -> Response:
+        """Name, e-mail, notes, metadata and the context of decisions are erased, and the id becomes a pseudonym.
+
+        Decisions, totals, licences, wallets and the ledger stay, under the pseudonym. When the reply arrives no table,
+        log, event or audit entry has the data. A check of the same id creates a new requester.
+        """
+        self.erased = erasure.begin(self.get_object_to_change())
+        return Response({"id": id, "object": "requester", "deleted": True})
+
+    def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
+        response = super().write(handler, request, *args, **kwargs)
+        if self.erased is not None:
+            erasure.finish(self.erased.pk)  # once the pseudonym is committed
+        return response

@@ -1,0 +1,237 @@
+"""Erase the personal data of a requester: its row at once, then every copy of it in other tables.
+
+What stays is what no longer names anybody: decisions and their outcomes, totals, the ledger, licences and wallets, all
+under a pseudonym.
+
+`begin` commits the pseudonym and ends what processes have cached. Decisions that are being recorded at that moment
+may still carry the former data, so `finish` waits for them before it redacts. `erasing` keeps what is left to do: a
+process that ends in between leaves it to the upkeep of another.
+"""
+
+import secrets
+import time
+from collections.abc import Iterator
+from typing import cast
+
+import orjson
+from django.db import connection, transaction
+from django.db.models import Model, QuerySet
+from django.db.models.fields import TextField
+from django.db.models.functions import Cast
+
+from accounts.auditing import audit
+from accounts.auditing.redaction import redacting
+from accounts.events.models import Event
+from accounts.models import AuditEntry, SavedFilter
+from accounts.plans import epochs
+from accounts.retries.redaction import redact_replies
+from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
+from analytics.models import AccessEvent, ClosedLine, LedgerEntry
+from kit.http.errors import ServiceUnavailable
+from kit.storage.sqlite_turns import turn_to_write
+from licensing.clients.models import LicenseClient
+from licensing.clients.services import revoke_client
+from licensing.customers.redaction import Person, Redacted
+from licensing.licenses.models import License
+from licensing.policies.facts import OF_ITEM, OF_WALLETS
+from licensing.policies.models import Policy, PolicyRevision
+from licensing.requesters import services
+from licensing.requesters.models import Requester
+
+# What a decision keeps: nothing of what the caller or the edge said about the requester.
+KEPT_FACTS = {
+    *(fact.name for fact in (*OF_ITEM, *OF_WALLETS)),
+    *("licenses", "lapsedLicense", "offer", "url", "pattern", "keyId", "licenseType", "hasValidLicense"),
+}
+ROWS = 500  # that are read and written at a time
+PATIENCE_SECONDS = 60
+PAUSE_SECONDS = 0.01
+RECORDING = """
+SELECT virtualtransaction FROM pg_locks
+WHERE relation = 'analytics_accessevent'::regclass AND mode = 'RowExclusiveLock' AND granted
+  AND pid <> pg_backend_pid()
+"""
+
+
+def erase(requester: Requester) -> Requester:
+    """Erase the requester's personal data. Do not call it inside a transaction."""
+    erased = begin(requester)
+    finish(erased.pk)
+    return erased
+
+
+@transaction.atomic
+def begin(requester: Requester) -> Requester:
+    """Replace the requester's id by a pseudonym and clear its row. Its licence clients end. Raises NotFound."""
+    epochs.hold(requester.account_id)
+    locked = services.get(requester.account_id, requester.requester_id, lock=True)
+    if locked.erasing is None and not locked.is_erased:
+        locked.erasing = {"id": locked.requester_id, "texts": texts_of(locked)}
+        locked.requester_id, locked.is_erased = f"erased_{secrets.token_hex(12)}", True
+        locked.name = locked.email = locked.notes = None
+        locked.metadata = {}
+        locked.save()
+        for client in LicenseClient.objects.filter(requester=locked, revoked_at=None):
+            revoke_client(client)
+        services.renew(locked)
+        audit.record("requester.erased", locked, {})
+        epochs.bump(locked.account_id, {locked.epoch_name})
+    return locked
+
+
+def texts_of(requester: Requester) -> list[str]:
+    values = [requester.name, requester.email, requester.notes, *requester.metadata.values()]
+    return [value for value in values if isinstance(value, str)]
+
+
+def finish(number: int) -> None:
+    """Redact every copy of the requester's data that other tables have. To finish again changes nothing."""
+    if connection.vendor == "postgresql":
+        wait_for_recordings()
+    with turn_to_write(), redacting():
+        requester = Requester.objects.select_for_update().get(pk=number)
+        if requester.erasing is None:
+            return
+        Copies(requester).redact()
+        requester.erasing = None
+        requester.save(update_fields=["erasing"])
+
+
+def finish_all() -> int:
+    """Finish the erasures that a process left unfinished; return their number."""
+    waiting = list(Requester.objects.filter(erasing__isnull=False).values_list("pk", flat=True))
+    for number in waiting:
+        finish(number)
+    return len(waiting)
+
+
+def wait_for_recordings() -> None:
+    """Wait until the statements that are recording decisions now have ended. Raises ServiceUnavailable.
+
+    A statement locks the table before it takes its snapshot, so one that is not seen here finds the new epoch.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    with connection.cursor() as cursor:
+        cursor.execute(RECORDING)
+        running = set(cursor.fetchall())
+        while running:
+            if time.monotonic() > deadline:
+                raise ServiceUnavailable("Decisions are still being recorded. The erasure goes on in the background.")
+            time.sleep(PAUSE_SECONDS)
+            cursor.execute(RECORDING)
+            running &= set(cursor.fetchall())
+
+
+class Copies:
+    """What other tables have of a requester that has its pseudonym."""
+
+    def __init__(self, requester: Requester) -> None:
+        self.requester, self.account_id = requester, requester.account_id
+        erasing = cast("dict[str, object]", requester.erasing)
+        former = str(erasing["id"])
+        own = AuditEntry.objects.filter(account_id=self.account_id, resource_type="requester", resource_id=former)
+        texts = {str(text) for text in cast("list[str]", erasing["texts"])}
+        for changes in own.values_list("changes", flat=True):
+            texts |= {one for pair in changes.values() for value in pair for one in strings_of(value)}
+        texts |= set(LicenseClient.objects.filter(requester=requester).values_list("name", flat=True))
+        self.person = Person(former, requester.requester_id, frozenset(texts - {"", former}))
+
+    def redact(self) -> None:
+        # Whoever tells endpoints of decisions locks them first, so afterwards it reads what is redacted.
+        list(WebhookEndpoint.objects.select_for_update().filter(account_id=self.account_id).order_by("pk"))
+        self.redact_decisions()
+        self.redact_licenses()
+        self.redact_policies()
+        self.redact_audit_log()
+        self.redact_events()
+        self.redact_settings()
+        redact_replies(self.account_id, self.person.json_id, self.person.redacted_bytes)
+
+    def redact_decisions(self) -> None:
+        own = AccessEvent.objects.filter(requester_id=self.requester.pk).only("id", "facts")
+        for events in chunks(own):
+            for event in events:
+                event.facts = {name: value for name, value in event.facts.items() if name in KEPT_FACTS}
+            AccessEvent.objects.bulk_update(events, ["facts"])
+
+    def redact_licenses(self) -> None:
+        """Its licences, clients and ledger: what people wrote beside the terms and the amounts."""
+        License.objects.filter(requester=self.requester).update(metadata={})
+        LicenseClient.objects.filter(requester=self.requester).update(name=self.requester.requester_id)
+        for model in (LedgerEntry, ClosedLine):
+            model._base_manager.filter(
+                account_id=self.account_id, requester_id=self.requester.pk, description__isnull=False
+            ).update(description=None)
+
+    def redact_policies(self) -> None:
+        """Name the pseudonym in rules and tests that name the id, so that they match nobody who gets it later."""
+        for model, owner in ((Policy, "account_id"), (PolicyRevision, "policy__account_id")):
+            for field in ("rules", "tests"):
+                for row in self.holding(model._base_manager.filter(**{owner: self.account_id}), field):
+                    setattr(row, field, self.person.renamed(getattr(row, field)))
+                    row.save(update_fields=[field])
+        epochs.bump(self.account_id, epochs.EVERYTHING)
+
+    def redact_audit_log(self) -> None:
+        entries = AuditEntry.objects.filter(account_id=self.account_id)
+        for entry in self.holding(entries, "changes"):
+            is_policy = entry.resource_type == "policy"
+            entry.changes = self.person.renamed(entry.changes) if is_policy else self.person.changes(entry.changes)
+            entry.resource_title = self.person.title(entry.resource_title)
+            entry.save(update_fields=["changes", "resource_title"])
+        for entry in entries.filter(resource_type="requester", resource_id=self.person.former):
+            entry.changes = {name: [None, None] for name in entry.changes}
+            entry.resource_id = entry.resource_title = self.person.pseudonym
+            entry.save(update_fields=["changes", "resource_id", "resource_title"])
+        owned = [
+            *License.objects.filter(requester=self.requester).values_list("pk", flat=True),
+            *LicenseClient.objects.filter(requester=self.requester).values_list("pk", flat=True),
+        ]
+        for first in range(0, len(owned), ROWS):
+            for entry in entries.filter(resource_id__in=owned[first : first + ROWS]):
+                entry.changes = self.person.changes(entry.changes)
+                is_client = entry.resource_type == "license_client"  # its title has its name
+                entry.resource_title = self.person.pseudonym if is_client else self.person.title(entry.resource_title)
+                entry.save(update_fields=["changes", "resource_title"])
+
+    def redact_events(self) -> None:
+        for event in self.holding(Event.objects.filter(account_id=self.account_id), "data"):
+            is_policy = event.type.startswith("policy.")
+            redact = self.person.renamed if is_policy else self.person.redacted
+            event.data = orjson.dumps(redact(orjson.loads(event.data))).decode()
+            if event.previous is not None:
+                event.previous = orjson.dumps(redact(orjson.loads(event.previous))).decode()
+            event.save(update_fields=["data", "previous"])
+            WebhookAttempt.objects.filter(event=event).update(reply="")
+
+    def redact_settings(self) -> None:
+        endpoints = WebhookEndpoint.objects.filter(account_id=self.account_id, access_filter__isnull=False)
+        for endpoint in self.holding(endpoints, "access_filter"):
+            endpoint.access_filter = self.person.renamed(endpoint.access_filter)
+            endpoint.save(update_fields=["access_filter"])
+        SavedFilter.objects.filter(query__contains=self.person.quoted).delete()
+
+    def holding(self, rows: QuerySet[Redacted], field: str) -> Iterator[Redacted]:
+        """The rows whose JSON has the former id as one of its strings."""
+        found = rows.annotate(text_of_field=Cast(field, TextField())).filter(
+            text_of_field__contains=self.person.json_id
+        )
+        for some in chunks(cast("QuerySet[Redacted]", found)):
+            yield from some
+
+
+def chunks(rows: QuerySet[Redacted]) -> Iterator[list[Redacted]]:
+    """The rows in lists of `ROWS`, by their keys, so that those already changed are not read again."""
+    last: object = None
+    ordered = rows.order_by("pk")
+    while some := list((ordered if last is None else ordered.filter(pk__gt=last))[:ROWS]):
+        yield some
+        last = cast("Model", some[-1]).pk
+
+
+def strings_of(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from strings_of(one)

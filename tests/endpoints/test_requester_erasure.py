@@ -1,0 +1,218 @@
+"""DELETE /v1/requesters/{id}: no copy of the person's data is left anywhere."""
+
+import logging
+from urllib.parse import quote
+
+import pytest
+from django.db import connection, transaction
+
+from accounts.auditing.redaction import redacting
+from accounts.models import AuditEntry, IdempotencyRecord
+from accounts.retries.idempotency import PURPOSE
+from accounts.sealing import reply_sealer
+from analytics.models import AccessEvent, LedgerEntry
+from licensing.customers import erasure
+from licensing.requesters.models import Requester
+from tests import factories
+from tests.ways import both_ways
+
+ID = "reader:ada/lovelace@example.org"
+PATH = f"/v1/requesters/{quote(ID, safe='')}"
+PERSON = {
+    "id": ID,
+    "name": "Ada King Lovelace",
+    "email": "ada.king@analytical.example",
+    "notes": "Met her at the engine.",
+    "metadata": {"street": "Ockham Park 12", "seats": 3},
+}
+CONTEXT = {"ip": "203.0.113.77", "userAgent": "AdaBrowser/1843"}
+TRACES = (
+    ID,
+    "Ada King",
+    "Ada Byron",
+    "ada.king@",
+    "Met her",
+    "Ockham",
+    "203.0.113.77",
+    "AdaBrowser",
+    "for Ada",
+    "Adas",
+)
+
+
+def everything_stored():
+    """All values of all tables, and the replies kept for retries as they were sent."""
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608
+            for row in cursor.fetchall():
+                for value in row:
+                    raw = bytes(value) if isinstance(value, bytes | memoryview) else str(value).encode()
+                    yield table, raw
+    for record in IdempotencyRecord.objects.all():
+        yield "replies", reply_sealer(PURPOSE).decrypt(bytes(record.reply))
+        if record.headers:
+            yield "replies", reply_sealer(PURPOSE).decrypt(bytes(record.headers))
+
+
+def tables_with_traces():
+    spellings = [text.encode() for text in (*TRACES, quote(ID, safe=""), ID.replace("/", "\\/"))]
+    return {table for table, raw in everything_stored() if any(one in raw for one in spellings)}
+
+
+@pytest.fixture
+def item(account):
+    return factories.content(account, policy_id=factories.policy(account).pk).pk
+
+
+@pytest.fixture
+def person(api, account, item):
+    """A customer with a trace in every table that can have one."""
+    api.post("/v1/webhooks", {"url": "https://hooks.example/in", "accessFilter": {"requesterIds": [ID]}})
+    api.post("/v1/requesters", {**PERSON, "name": "Ada Byron"}, headers={"Idempotency-Key": "person"})
+    api.patch(PATH, {"name": PERSON["name"]})
+    held = api.post(
+        "/v1/licenses",
+        {
+            "requesterId": ID,
+            "licenseType": "commercial",
+            "metadata": {"for": "for Ada"},
+            "price": {"amount": 10, "currency": "EUR"},
+            "pricePerAccess": {"amount": 1, "currency": "EUR"},
+        },
+        headers={"Idempotency-Key": "licence"},
+    )["id"]
+    api.patch(f"/v1/licenses/{held}", {"requesterName": "Ada King"})
+    api.patch(PATH, {"name": PERSON["name"]})
+    api.post("/v1/license-clients", {"requesterId": ID, "name": "Adas crawler"})
+    wallet = api.post("/v1/wallets", {"requesterId": ID, "unit": "EUR"})["id"]
+    api.post(f"/v1/wallets/{wallet}/grants", {"amount": 5})
+    check = {"contentId": item, "requester": {"id": ID, "name": PERSON["name"]}, "context": CONTEXT}
+    api.post("/v1/access/check", check, headers={"Idempotency-Key": "check"})
+    refund = {"amount": -1, "currency": "EUR", "requesterId": ID, "description": "A refund for Ada"}
+    assert api.post("/v1/revenue", refund).status == 201
+    rule = {"action": "allow", "conditions": {"requesterId": [ID]}}
+    test = {"requester": {"id": ID}, "expect": {"allowed": True}}
+    assert api.post("/v1/policies", {"name": "Hers", "rules": [rule], "tests": [test]}).status == 201
+    assert tables_with_traces() >= {"accounts_auditentry", "accounts_event", "licensing_requester", "replies"}
+
+
+@pytest.mark.usefixtures("person")
+def test_nothing_that_is_stored_has_the_persons_data(api, caplog):
+    caplog.set_level(logging.DEBUG)
+    reply = api.delete(PATH)
+    assert (reply.status, reply.body) == (200, {"id": ID, "object": "requester", "deleted": True})
+    assert tables_with_traces() == set()
+    assert not any(trace in caplog.text for trace in TRACES)
+
+
+@pytest.mark.usefixtures("person")
+def test_no_list_export_or_history_shows_the_person(api):
+    api.delete(PATH)
+    lists = ("requesters", "licenses", "license-clients", "wallets", "revenue", "statements", "policies", "events",
+             "audit", "access/decisions", "webhooks", "analytics/usage", "analytics/revenue?currency=EUR")  # fmt: skip
+    for path in lists:
+        shown = str(api.get(f"/v1/{path}").body)
+        assert not any(trace in shown for trace in TRACES), path
+    assert api.get(PATH).status == 404
+
+
+@pytest.mark.usefixtures("person")
+def test_decisions_totals_licences_wallets_and_the_ledger_stay(api, account):
+    before = (AccessEvent.objects.count(), sorted(LedgerEntry.objects.values_list("amount", flat=True)))
+    usage = api.get("/v1/analytics/usage")["summary"]
+    revenue = api.get("/v1/analytics/revenue?currency=EUR")["summary"]
+    api.delete(PATH)
+    assert (AccessEvent.objects.count(), sorted(LedgerEntry.objects.values_list("amount", flat=True))) == before
+    assert api.get("/v1/analytics/usage")["summary"] == usage
+    assert api.get("/v1/analytics/revenue?currency=EUR")["summary"] == revenue
+    [erased] = api.get("/v1/requesters")["data"]
+    assert erased["id"].startswith("erased_")
+    assert (erased["name"], erased["email"], erased["notes"], erased["metadata"]) == (None, None, None, {})
+    [held] = api.get("/v1/licenses")["data"]
+    assert (held["requesterId"], held["price"]) == (erased["id"], {"amount": 10, "currency": "EUR"})
+    assert api.get("/v1/wallets")["data"][0]["requesterId"] == erased["id"]
+    [decision] = api.get(f"/v1/access/decisions?requesterId={erased['id']}")["data"]
+    assert (decision["allowed"], decision["requester"]["name"]) == (True, None)
+
+
+@both_ways
+def test_the_same_id_is_somebody_new_afterwards(api, account):
+    item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_LICENSED).pk).pk
+    factories.license(account, ID)
+    check = {"contentId": item, "requester": ID}
+    assert api.post("/v1/access/check", check)["allowed"] is True
+    api.delete(PATH)
+    assert api.post("/v1/access/check", check)["allowed"] is False
+    assert api.get(PATH)["stats"]["denied"] == 1
+    assert Requester.objects.filter(account=account).count() == 2
+
+
+@pytest.mark.usefixtures("person")
+def test_a_retry_is_answered_alike_without_the_persons_data(api, item):
+    api.delete(PATH)
+    again = api.post("/v1/requesters", {**PERSON, "name": "Ada Byron"}, headers={"Idempotency-Key": "person"})
+    assert (again.status, again.headers["Idempotent-Replayed"]) == (201, "true")
+    assert not any(trace in str(again.body) for trace in TRACES)
+
+
+@pytest.mark.usefixtures("person")
+def test_its_licence_clients_end(api):
+    api.delete(PATH)
+    assert all(one["revokedAt"] for one in api.get("/v1/license-clients")["data"])
+
+
+def test_the_data_of_others_stays(api, other_api, item):
+    others = [{**PERSON, "id": f"{ID}2"}, {**PERSON, "id": ID[:-1]}]
+    for client, bodies in ((api, others), (other_api, [PERSON])):
+        for body in bodies:
+            client.post("/v1/requesters", body)
+    api.post("/v1/requesters", {"id": ID})
+    before = [client.get("/v1/audit?resourceType=requester")["data"] for client in (api, other_api)]
+    api.delete(PATH)
+    assert other_api.get(PATH)["email"] == PERSON["email"]
+    assert {one["email"] for one in api.get("/v1/requesters")["data"]} == {PERSON["email"], None}
+    after = [client.get("/v1/audit?resourceType=requester")["data"] for client in (api, other_api)]
+    assert [one for one in after[0] if one["resourceId"].startswith("reader")] == before[0][1:]
+    assert after[1] == before[1]
+
+
+def test_the_audit_log_tells_that_somebody_was_erased(api):
+    api.post("/v1/requesters", PERSON)
+    api.delete(PATH)
+    entry = AuditEntry.objects.get(action="requester.erased")
+    assert entry.resource_id.startswith("erased_")
+    assert entry.actor_type == "key"
+
+
+def test_a_stale_tag_stops_it(api):
+    tag = api.post("/v1/requesters", PERSON).headers["ETag"]
+    api.patch(PATH, {"notes": "Changed."})
+    assert api.delete(PATH, headers={"If-Match": tag}).status == 412
+    assert api.get(PATH)["name"] == PERSON["name"]
+
+
+def test_an_unknown_requester_is_not_found(api):
+    assert api.delete("/v1/requesters/nobody").error["code"] == "resource_not_found"
+
+
+@pytest.mark.usefixtures("person")
+def test_an_erasure_that_a_crash_interrupts_is_finished_by_upkeep(api, account):
+    erasure.begin(Requester.objects.get(account=account, requester_id=ID))
+    assert tables_with_traces() != set()
+    assert erasure.finish_all() == 1
+    assert tables_with_traces() == set()
+    assert erasure.finish_all() == 0
+
+
+@pytest.mark.usefixtures("person")
+def test_only_personal_columns_of_append_only_tables_can_be_redacted():
+    with redacting():
+        for rows, change in (
+            (AuditEntry.objects.all(), {"actor_name": "x"}),
+            (LedgerEntry.objects.all(), {"amount": 1}),
+        ):
+            with pytest.raises(Exception, match=r"only grows|append-only"), transaction.atomic():
+                rows.update(**change)
+    with pytest.raises(Exception, match="only grows"), transaction.atomic():
+        AuditEntry.objects.update(resource_title="x")
