@@ -1,4 +1,4 @@
-"""Deleting accounts, with all that is theirs but their entries in the audit log."""
+"""Deletes accounts with everything they own except their audit log."""
 
 from time import monotonic, sleep
 
@@ -13,22 +13,22 @@ from accounts.webhooks.models import WebhookEndpoint
 from analytics.models import LedgerEntry
 from kit.http.errors import InUse, NotFound, ValidationFailed
 
-LOCK_WAIT = "500ms"  # less than PostgreSQL's deadlock_timeout of a second
+LOCK_WAIT = "500ms"  # less than PostgreSQL's deadlock_timeout of one second
 CONFLICTS = ("55P03", "40P01")  # lock_not_available, deadlock_detected
 PATIENCE_SECONDS = 60
 PAUSE_SECONDS = 0.1
 
 
 def keeps_ledger(account: Account) -> bool:
-    """Whether its ledger keeps it from being deleted: that of any account but a demo."""
+    """Whether a ledger prevents deletion: any account's with entries, except a demo account's."""
     return not account.is_demo and LedgerEntry.objects.filter(account=account).exists()
 
 
 def delete_account(account: Account) -> int:
-    """Delete an account and its rows; return how many.
+    """Delete an account and its rows; returns the number of rows.
 
-    Raises ValidationFailed for an account that has to keep its ledger, and InUse where others lock its rows all the
-    time. The database itself refuses to delete the ledger of an account that is no demo.
+    Raises ValidationFailed for an account whose ledger must be kept, and InUse if other transactions keep its rows
+    locked for PATIENCE_SECONDS. A database trigger also refuses to delete ledgers of accounts that are not demos.
     """
     deadline = monotonic() + PATIENCE_SECONDS
     while True:
@@ -39,16 +39,16 @@ def delete_account(account: Account) -> int:
                 raise
             if monotonic() > deadline:
                 raise InUse(f"Others change {account.pk} all the time. Suspend it, and delete it then.") from None
-        sleep(PAUSE_SECONDS)  # with no lock held, so that whoever was in the way can finish
+        sleep(PAUSE_SECONDS)  # holding no lock, so that the other transaction can finish
 
 
 @transaction.atomic
 def delete_at_once(account: Account) -> int:
-    """Delete the account, or raise OperationalError with one of CONFLICTS where others lock its rows.
+    """Delete the account. Raises OperationalError with one of CONFLICTS if others have locked its rows.
 
-    Locks the account first and its webhook endpoints next, as requests and deliveries do. Some transactions, such as
-    an operator's, lock a row and then the account. This one gives way to them: it waits less long than PostgreSQL
-    takes to find a deadlock, so PostgreSQL ends nobody else's transaction for it.
+    Locks the account first and its webhook endpoints next, like requests and deliveries. Some transactions, such as an
+    operator's, lock a row before the account; this one gives way to them: its lock timeout is shorter than
+    PostgreSQL's deadlock timeout, so PostgreSQL never cancels the other transaction.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -76,7 +76,7 @@ def sqlstate_of(error: OperationalError) -> str | None:
 
 
 def in_order_of_deletion() -> list[tuple[type[Model], str]]:
-    """The models of what belongs to accounts, those that refer to others first, and each one's way to its account."""
+    """Return the models of account data with their lookup path to the account; referring models come first."""
     stored = (model for model in apps.get_models(include_auto_created=True) if model._meta.managed)
     models = (model for model in stored if model is not AuditEntry)
     waiting = {model: way for model in models if (way := way_to_account(model))}
@@ -89,8 +89,7 @@ def in_order_of_deletion() -> list[tuple[type[Model], str]]:
 
 
 def way_to_account(model: type[Model]) -> str:
-    """The lookup of the account's id: `account` or, of what belongs to a thing of an account, such as
-    `policy__account`. Empty for what belongs to none."""
+    """Return the lookup path to the account, such as `account` or `policy__account`; empty if there is none."""
     keys = foreign_keys(model)
     if any(key.related_model is Account for key in keys):
         return next(key.name for key in keys if key.related_model is Account)

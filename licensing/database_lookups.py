@@ -1,4 +1,4 @@
-"""Lookups that work on PostgreSQL, by an index, and on SQLite alike; and a function."""
+"""Database lookups and functions for both PostgreSQL (indexed) and SQLite."""
 
 import json
 import re
@@ -7,12 +7,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, Func, IntegerField, JSONField, Lookup
 from django.db.models.sql.compiler import SQLCompiler
 
-Sql = tuple[str, list[str | int] | tuple[str | int, ...]]  # with its parameters
+Sql = tuple[str, list[str | int] | tuple[str | int, ...]]  # SQL and its parameters
 
 
 @JSONField.register_lookup
 class Has(Lookup):
-    """`tags__has="x"`: the JSON array holds the string."""
+    """`tags__has="x"`: the JSON array contains the string."""
 
     lookup_name = "has"
     prepare_rhs = False
@@ -33,9 +33,9 @@ class Has(Lookup):
 
 @CharField.register_lookup
 class HasWords(Lookup):
-    """`title__has_words="annual rep"`: each of the words begins a word of the text.
+    """`title__has_words="annual rep"`: each of the words is a prefix of a word in the text.
 
-    On PostgreSQL by full-text search without a language, which an index can answer; on SQLite row by row.
+    Uses full-text search without a language on PostgreSQL, which can use an index; regular expressions on SQLite.
     """
 
     lookup_name = "has_words"
@@ -67,7 +67,7 @@ class HasWords(Lookup):
 
 
 class Length(Func):
-    """Of a JSON array."""
+    """The length of a JSON array."""
 
     function = "json_array_length"
     output_field = IntegerField()

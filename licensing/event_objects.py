@@ -1,4 +1,4 @@
-"""How events show what this app has, and which ends they tell of."""
+"""Registers this app's objects and deadlines for events."""
 
 from datetime import datetime, timedelta
 

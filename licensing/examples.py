@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of this app: one publisher's story, from item to decision."""
+"""The app's examples for the OpenAPI document: one publisher's story, from item to decision."""
 
 from licensing.access import examples as access
 from licensing.content import examples as content

@@ -1,4 +1,4 @@
-"""The app's models, in one place for Django; the rest of the code imports them from where they are."""
+"""Imports the app's models for Django; other code imports them from their own modules."""
 
 from licensing import database_lookups  # noqa: F401 - registers the lookup `has`
 from licensing.access.models import SigningKey

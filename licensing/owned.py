@@ -1,4 +1,4 @@
-"""The manager of what belongs to an account and is deleted by being marked so."""
+"""Manager for account data that is deleted softly, by `deleted_at`."""
 
 from functools import cached_property
 from typing import Any
@@ -12,11 +12,11 @@ from kit.values import ids
 
 class OwnedManager(models.Manager):
     def kept(self) -> models.QuerySet:
-        """What is not deleted."""
+        """Return rows that are not deleted."""
         return self.filter(deleted_at=None)
 
     def of(self, account_id: str) -> models.QuerySet:
-        """What the account has and has not deleted."""
+        """Return the account's rows that are not deleted."""
         return self.kept().filter(account_id=account_id)
 
     @cached_property
@@ -31,9 +31,9 @@ class OwnedManager(models.Manager):
         )
 
     def one(self, account_id: str, id: str, *, lock: bool = False) -> Any:
-        """The one of that id, if the account has it and has not deleted it; otherwise None.
+        """Return the account's row with this id, or None if there is none or it is deleted.
 
-        With `lock` nobody else changes it before the transaction ends.
+        `lock` locks the row until the transaction ends.
         """
         pk: Any = self.model._meta.pk
         if ids.decode(pk.prefix, id) is None:

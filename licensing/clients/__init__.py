@@ -1,1 +1,1 @@
-"""Clients of the licence server: the credentials by which requesters ask for licence tokens."""
+"""Clients of the licence server: credentials with which requesters obtain licence tokens."""

@@ -1,4 +1,4 @@
-"""What clients of the licence server can be filtered by."""
+"""Filters for lists of licence clients."""
 
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, identifier, text, timestamp
 from licensing.clients.models import LicenseClient

@@ -1,4 +1,4 @@
-"""Clients of the licence server."""
+"""Database model of licence clients."""
 
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from licensing.requesters.models import Requester
 
 
 class LicenseClient(models.Model):
-    """A requester's credentials at the licence server. Of a secret only a keyed digest and the prefix are kept."""
+    """A requester's credentials at the licence server. Only a keyed digest and the prefix of the secret are stored."""
 
     id = IdField("cli", primary_key=True)  # the client_id
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="license_clients")
@@ -21,7 +21,7 @@ class LicenseClient(models.Model):
     name = models.CharField(max_length=255)
     prefix = models.CharField(max_length=20, editable=False)  # of the current secret
     digest = models.BinaryField(max_length=32, editable=False)
-    former_digest = models.BinaryField(max_length=32, null=True, editable=False)  # of the secret before
+    former_digest = models.BinaryField(max_length=32, null=True, editable=False)  # of the previous secret
     former_until = models.DateTimeField(null=True, editable=False)
     revoked_at = models.DateTimeField(null=True, editable=False)
     last_used_at = models.DateTimeField(null=True, editable=False)
@@ -35,7 +35,7 @@ class LicenseClient(models.Model):
         return f"{self.name} ({self.pk})"
 
     def digests(self, now: datetime) -> list[bytes]:
-        """Those of the secrets that work now."""
+        """Return the digests of the secrets that are valid now."""
         if self.revoked_at is not None:
             return []
         known = [bytes(self.digest)]

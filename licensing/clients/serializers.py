@@ -1,4 +1,4 @@
-"""Clients of the licence server on the wire."""
+"""Serializers for licence clients."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from licensing.clients.models import LicenseClient
 
 
 class LicenseClientSerializer(StrictSerializer):
-    """A requester's credentials at the licence server: `id` is the client_id."""
+    """A requester's credentials at the licence server; `id` is the client_id."""
 
     id = Id("cli", read_only=True, help_text="The client_id.")
     object = Choice(choices=["license_client"], read_only=True)
@@ -49,7 +49,7 @@ class LicenseClientWithSecretSerializer(LicenseClientSerializer):
 
 
 class SecretRotationSerializer(StrictSerializer):
-    """How the former secret ends."""
+    """The body of a secret rotation."""
 
     overlapSeconds = Integer(
         min_value=0,

@@ -1,4 +1,4 @@
-"""What can be done with clients of the licence server; endpoints, the admin and the licence server call these."""
+"""Operations on licence clients, used by endpoints, the admin and the licence server."""
 
 from datetime import datetime, timedelta
 from hmac import compare_digest
@@ -20,8 +20,10 @@ from licensing.requesters.services import find_or_create, renew
 
 @transaction.atomic
 def create_client(account_id: str, fields: dict[str, Any]) -> tuple[LicenseClient, str]:
-    """A new client for `requester_id` (the caller's own id), who comes into being by it if need be, and its secret,
-    which exists nowhere else. `id`, if given, is one that no client has yet."""
+    """Create a client for `requester_id` and return it with its secret, which is not stored.
+
+    Creates the requester if needed. An `id`, if given, must be unused.
+    """
     epochs.hold(account_id)
     fields = dict(fields)
     requester = find_or_create(account_id, fields.pop("requester_id"), fields.pop("requester_name", None))
@@ -47,7 +49,7 @@ def lock(client: LicenseClient) -> LicenseClient:
 
 @transaction.atomic
 def rotate_secret(client: LicenseClient, overlap_seconds: int = 0) -> tuple[LicenseClient, str]:
-    """A new secret; the one before works for the overlap. Raises Revoked."""
+    """Replace the client's secret; the old one stays valid for the overlap. Raises Revoked."""
     locked = lock(client)
     if locked.revoked_at is not None:
         raise Revoked("This client is revoked, which is final. Create another one.")
@@ -62,7 +64,7 @@ def rotate_secret(client: LicenseClient, overlap_seconds: int = 0) -> tuple[Lice
 
 @transaction.atomic
 def revoke_client(client: LicenseClient) -> LicenseClient:
-    """Ends the client and the tokens that it was given, at once. One that is revoked keeps its time."""
+    """Revoke the client and its tokens immediately. A client that is already revoked stays unchanged."""
     locked = lock(client)
     if locked.revoked_at is None:
         before = locked.audited()
@@ -75,7 +77,7 @@ def revoke_client(client: LicenseClient) -> LicenseClient:
 
 
 def authenticated(client_id: str, secret: str, now: datetime) -> LicenseClient | None:
-    """The client with these credentials; None for any others. What cannot be credentials costs no query."""
+    """Return the client with these credentials, otherwise None. Malformed credentials cost no query."""
     if ids.decode("cli", client_id) is None or not keytext.is_well_formed(secret, (keytext.CLIENT_PREFIX,)):
         return None
     client = LicenseClient.objects.select_related("account", "requester").filter(pk=client_id).first()
@@ -86,6 +88,6 @@ def authenticated(client_id: str, secret: str, now: datetime) -> LicenseClient |
 
 
 def note_use(client: LicenseClient, now: datetime) -> None:
-    """Writes `lastUsedAt`, to the minute."""
+    """Update `lastUsedAt`, at most once a minute."""
     stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
     LicenseClient.objects.filter(stale, pk=client.pk).update(last_used_at=now)

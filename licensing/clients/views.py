@@ -1,4 +1,4 @@
-"""/v1/license-clients."""
+"""Endpoints under /v1/license-clients."""
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -27,7 +27,7 @@ class LicenseClientViewSet(AccountViewSet):
         "rotate": "licenses:write",
     }
     tagged = AccountViewSet.tagged | {"destroy", "rotate"}
-    cache_control = "no-store"  # a secret may be in the reply, be it the first or a replay
+    cache_control = "no-store"  # the reply, or its idempotent replay, may contain a secret
     may_be_compressed = False
     serializer_class = LicenseClientSerializer
     filterset_class = LicenseClientFilters
@@ -42,14 +42,14 @@ class LicenseClientViewSet(AccountViewSet):
 
     @extend_schema(summary="List licence clients", responses=LicenseClientSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """Newest first, revoked ones too. Never their secrets."""
+        """Newest first, including revoked clients. Secrets are never listed."""
         return self.page()
 
     @extend_schema(summary="Create a licence client", responses={201: LicenseClientWithSecretSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """Credentials by which a requester gets licence tokens at `/olp/token`.
+        """Creates credentials with which a requester obtains licence tokens at `/olp/token`.
 
-        The reply holds the `secret`: keep it, for it cannot be shown again.
+        The reply contains the `secret`. Store it: it cannot be shown again.
         """
         fields = self.validated()
         fields = {"name": fields["requester_id"], **fields}
@@ -61,7 +61,7 @@ class LicenseClientViewSet(AccountViewSet):
 
     @extend_schema(summary="Revoke a licence client", responses=LicenseClientSerializer)
     def destroy(self, request: Request, id: str) -> HttpResponse:
-        """It gets no more tokens, and those that it has are refused from the next request on."""
+        """Revokes the client. It gets no more tokens, and its existing tokens are refused immediately."""
         return self.answer(services.revoke_client(self.get_object_to_change()))
 
     @extend_schema(
@@ -71,6 +71,9 @@ class LicenseClientViewSet(AccountViewSet):
     )
     @action(detail=True, methods=["post"])
     def rotate(self, request: Request, id: str) -> HttpResponse:
-        """A new secret under the same client_id; the former one ends after `overlapSeconds`. Tokens stay valid."""
+        """Creates a new secret for the same client_id.
+
+        The old one expires after `overlapSeconds`; tokens stay valid.
+        """
         overlap = self.validated(SecretRotationSerializer)["overlap_seconds"]
         return self.with_secret(services.rotate_secret(self.get_object(), overlap), 200)

@@ -1,1 +1,1 @@
-"""The items that a publisher owns."""
+"""A publisher's content items: models, endpoints and URL keys."""

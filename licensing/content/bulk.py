@@ -1,4 +1,4 @@
-"""The same change to many items of an account: in chunks, each a transaction, with an audit entry for each item."""
+"""Bulk changes to an account's items, in chunks: one transaction per chunk and one audit entry per item."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,10 +15,10 @@ CHUNK = 500
 
 
 def change_items(account_id: str, item_ids: Sequence[str], fields: Mapping[str, Any]) -> int:
-    """Sets `status` or `policy_id` of the account's items with these ids; returns how many changed.
+    """Set `status` or `policy_id` of the account's items with these ids and return how many changed.
 
-    A chunk that fails leaves those before it; the same again does the rest. Raises ValidationFailed for a policy that
-    the account does not have, before anything is written.
+    If a chunk fails, earlier chunks stay changed; repeating the call does the rest. Raises ValidationFailed for a
+    policy that the account does not have, before anything is written.
     """
     ordered = sorted(item_ids)
     return sum(
@@ -28,7 +28,7 @@ def change_items(account_id: str, item_ids: Sequence[str], fields: Mapping[str, 
 
 @transaction.atomic
 def change_chunk(account_id: str, item_ids: Sequence[str], fields: Mapping[str, Any]) -> int:
-    # Locks are taken in the order of the endpoints: items, then the policy.
+    # Lock in the same order as the endpoints: items, then the policy.
     items = list(Content.objects.of(account_id).filter(pk__in=item_ids).order_by("pk").select_for_update())
     fields = dict(fields)
     if "policy_id" in fields:

@@ -1,4 +1,4 @@
-"""What content can be filtered by."""
+"""Filters for content lists."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def operand_of(attribute: Attribute) -> Operand:
 
 
 def key_of_url(value: str) -> bytes | None:
-    """What the items at a URL are found by; the source of no item is anything but a URL."""
+    """Return the source key of a URL, or a key that matches no item if the text is not an http(s) URL."""
     return source_key(value) if is_http_url(value) else b""
 
 

@@ -1,6 +1,6 @@
-"""The metadata attributes of content, one table: everything else that knows of them is derived from ATTRIBUTES.
+"""The known metadata attributes of content, in one table: ATTRIBUTES. Fields, filters and schemas are derived from it.
 
-An attribute has a column of its own in licensing.content.models; further keys are kept in `metadata_extra`.
+Each attribute has its own column in licensing.content.models; other keys are stored in `metadata_extra`.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from kit.values.numbers import MAX_INTEGER
 
 
 class Kind(Enum):
-    TEXT = auto()  # of at most `maximum` characters
+    TEXT = auto()  # at most `maximum` characters
     DAY = auto()
-    TEXTS = auto()  # at most 50, each of 1 to `maximum` characters
-    INTEGER = auto()  # from 0 to `maximum`
+    TEXTS = auto()  # at most 50 strings of 1 to `maximum` characters
+    INTEGER = auto()  # 0 to `maximum`
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Attribute:
 
     @property
     def schema(self) -> dict[str, object]:
-        """JSON Schema of what is given: null clears it."""
+        """JSON Schema of the values that requests may send; null clears the attribute."""
         schemas: dict[Kind, dict[str, object]] = {
             Kind.TEXT: {"type": "string", "maxLength": self.maximum},
             Kind.DAY: {"type": "string", "format": "date"},
@@ -71,7 +71,7 @@ SCHEMA: dict[str, object] = {
 
 
 def shown_metadata(item: object, further: Mapping[str, object]) -> dict[str, object]:
-    """`metadata` as the API shows it: the attributes that are set, then the further keys."""
+    """Return `metadata` as the API shows it: attributes that are set, then the other keys."""
     known = {one.name: getattr(item, one.column) for one in ATTRIBUTES}
     return {name: shown(value) for name, value in known.items() if value is not None} | dict(further)
 

@@ -1,4 +1,4 @@
-"""The items that a publisher owns."""
+"""Database models of content."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -21,7 +21,7 @@ class Status(models.TextChoices):
 
 
 class Content(models.Model):
-    """An item that a publisher owns. A deleted one stays for the analytics that know of it."""
+    """A publisher's content item. Deleting it only sets `deleted_at`, because analytics refer to the row."""
 
     id = IdField("cnt", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="content")
@@ -30,7 +30,7 @@ class Content(models.Model):
     type = models.CharField(max_length=10, choices=CONTENT_TYPES, default=ContentType.ARTICLE.value)
     source = models.TextField(null=True, blank=True)
     source_key = models.BinaryField(max_length=16, null=True, editable=False)  # see licensing.content.url_key
-    page_key = models.BinaryField(max_length=16, null=True, editable=False)  # the same
+    page_key = models.BinaryField(max_length=16, null=True, editable=False)  # see licensing.content.url_key
     policy = models.ForeignKey(
         Policy, on_delete=models.PROTECT, null=True, blank=True, related_name="content", db_index=False
     )
@@ -70,7 +70,7 @@ class Content(models.Model):
             ),
             models.Index(fields=["account", "source_key"], condition=Q(deleted_at=None), name="content_by_source"),
             models.Index(fields=["account", "page_key"], condition=Q(deleted_at=None), name="content_by_page"),
-            # Counted by it alone: the rows are not looked at.
+            # Allows counting a policy's items by an index-only scan.
             models.Index(fields=["policy"], condition=Q(deleted_at=None), name="content_of_policy"),
         ]
 

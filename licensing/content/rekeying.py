@@ -1,4 +1,4 @@
-"""Give items the keys of their URLs again: after SAME_PAGE has changed, or an upgrade."""
+"""Recompute the URL keys of items after SAME_PAGE has changed, or after an upgrade."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -22,13 +22,13 @@ def is_stale(item: Content) -> bool:
 
 
 def has_stale_keys() -> bool:
-    """Whether an item is found by another URL than its own: of the oldest and the newest, which tell it of all."""
+    """Whether items have outdated URL keys, judged by the 50 oldest and 50 newest."""
     with_url = Content.objects.exclude(source=None).only("source", "source_key", "page_key")
     return any(map(is_stale, [*with_url.order_by("pk")[:SAMPLE], *with_url.order_by("-pk")[:SAMPLE]]))
 
 
 def rekey() -> int:
-    """Gives all items the keys of their URLs, in transactions of a thousand; how many had others."""
+    """Recompute the URL keys of all items, a thousand per transaction. Returns how many were outdated."""
     return sum(rekeyed(account_id) for account_id in accounts_with_urls())
 
 
@@ -65,9 +65,9 @@ def chunks(account_id: str) -> Iterator[int]:
 
 
 def contested_pages(account_id: str) -> Iterator[list[Content]]:
-    """Yield the active items of each page that has items with different policies, the deciding one (the newest) first.
+    """Yield the active items of each page that has items with different policies, newest (deciding) first.
 
-    Items are read in the order of `page_key`, so that one page's items are in memory at a time.
+    Reads items in the order of `page_key`, so that only one page's items are in memory at a time.
     """
     items = Content.objects.of(account_id).filter(status=Status.ACTIVE).exclude(page_key=None)
     ordered = items.only("source", "page_key", "policy_id", "created").order_by("page_key").iterator(CHUNK)

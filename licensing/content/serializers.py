@@ -1,4 +1,4 @@
-"""Content on the wire."""
+"""Serializers for content."""
 
 from typing import cast
 
@@ -38,7 +38,7 @@ def field_of(attribute: Attribute) -> serializers.Field:
 
 @extend_schema_field(SCHEMA)
 class MetadataField(serializers.Field):
-    """The known attributes, and up to 50 further keys with a string, a number or a boolean."""
+    """The known attributes, plus up to 50 other keys whose values are strings, numbers or booleans."""
 
     null_is_empty = True
     KNOWN = {one.name: field_of(one) for one in ATTRIBUTES}
@@ -66,7 +66,7 @@ class MetadataField(serializers.Field):
 
 
 class StatsSerializer(serializers.Serializer):
-    """Every decision that was answered for the item."""
+    """Numbers of access decisions about the item."""
 
     totalRequests = serializers.IntegerField(min_value=0)
     allowedRequests = serializers.IntegerField(min_value=0)
@@ -74,7 +74,7 @@ class StatsSerializer(serializers.Serializer):
 
 
 class ContentSerializer(StrictSerializer):
-    """An item that a publisher owns."""
+    """A publisher's content item, as the API shows and accepts it."""
 
     id = Id("cnt", read_only=True)
     object = Choice(choices=["content"], read_only=True)
@@ -122,7 +122,7 @@ class ContentSerializer(StrictSerializer):
         return shown
 
     def embedded(self, policy: Policy) -> orjson.Fragment:
-        """The policy, rendered once for all items of a page that it governs: it may have 64 KiB."""
+        """Return the policy's JSON, rendered once per policy on a page of items: a policy can have 64 KiB."""
         context = cast("dict[str, dict[str, orjson.Fragment]]", self.context)
         rendered = context.setdefault("embedded", {})
         if policy.pk not in rendered:
@@ -131,20 +131,20 @@ class ContentSerializer(StrictSerializer):
 
 
 class BulkRowSerializer(ContentSerializer):
-    """A new item, or what changes of the one that `id` or `externalId` names."""
+    """A row of a bulk request: a new item, or changes to the item with this `id` or `externalId`."""
 
     id = Id("cnt", required=False, allow_null=True, help_text="The item to change, as by PATCH.")
     title = Text(max_length=500, required=False, help_text="Required of a new item.")
 
 
 class BulkSerializer(StrictSerializer):
-    """Many items at once."""
+    """The body of a bulk request."""
 
     items = RowsField(child=BulkRowSerializer())
 
 
 class BulkOutcomeSerializer(IndexedSerializer):
-    """What became of a row."""
+    """The outcome of a row of a bulk request."""
 
     status = serializers.ChoiceField(
         choices=STATUSES,

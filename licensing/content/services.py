@@ -1,4 +1,4 @@
-"""Operations on content, for endpoints, commands and the admin."""
+"""Operations on content, used by endpoints, commands and the admin."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -17,13 +17,13 @@ from licensing.content.models import Content
 from licensing.content.url_key import set_keys, spread_page_keys, url_names
 from licensing.policies.models import Policy
 
-# What a change of many items writes of each.
+# The columns that bulk updates write.
 WRITTEN = ["external_id", "title", "type", "source", "source_key", "page_key", "policy", *COLUMNS.values(),
            "metadata_extra", "tags", "status", "updated"]  # fmt: skip
 
 
 def apply_content(item: Content, fields: Mapping[str, Any]) -> None:
-    """Sets the item's fields: `metadata` is merged key by key, everything else replaced."""
+    """Set the item's fields. `metadata` is merged key by key; other fields are replaced."""
     for name, value in fields.items():
         if name == "metadata":
             merge_metadata(item, value)
@@ -33,7 +33,10 @@ def apply_content(item: Content, fields: Mapping[str, Any]) -> None:
 
 
 def merge_metadata(item: Content, metadata: dict[str, object] | None) -> None:
-    """Merges the keys given: a null removes a key, null instead of an object all of them."""
+    """Merge the given keys: null removes a key, and null instead of an object removes all keys.
+
+    Raises ValidationFailed if the item would have more than MAX_KEYS other keys.
+    """
     if metadata is None:
         metadata = dict.fromkeys([*COLUMNS, *item.metadata_extra])
     extra = dict(item.metadata_extra)
@@ -50,7 +53,10 @@ def merge_metadata(item: Content, metadata: dict[str, object] | None) -> None:
 
 
 def linked_policy(account_id: str, policy_id: str | None) -> Policy | None:
-    """The account's policy of that id, locked so that it cannot be deleted before the link is there."""
+    """Return the account's policy with this id, locked against deletion until the link is committed.
+
+    Returns None for None. Raises ValidationFailed if there is no such policy.
+    """
     if policy_id is None:
         return None
     policy: Policy | None = Policy.objects.one(account_id, policy_id, lock=True)
@@ -68,7 +74,7 @@ def taken(external_id: str) -> AlreadyExists:
 
 
 def lock_policies(account_id: str, policy_ids: Iterable[str | None]) -> set[str]:
-    """Which of these the account has; none of them can be deleted before the transaction ends."""
+    """Return which of these policies the account has, locked against deletion until the transaction ends."""
     possible = [one for one in policy_ids if ids.decode("pol", one) is not None]
     if not possible:
         return set()
@@ -77,24 +83,24 @@ def lock_policies(account_id: str, policy_ids: Iterable[str | None]) -> set[str]
 
 
 def write_items(items: Sequence[Content]) -> None:
-    """Inserts the items that are new and updates the others, in one statement. Raises IntegrityError."""
+    """Insert new items and update existing ones in one statement. Raises IntegrityError."""
     spread_page_keys(items)
     Content.objects.bulk_create(items, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
 
 
 def epoch_names(item: Content, *, is_new: bool = False, former: Collection[str] = ()) -> set[str]:
-    """Cache names that a change of the item invalidates: the item, unless it `is_new`, and its URLs.
+    """Return the epoch names that a change to the item invalidates: its URLs and, unless `is_new`, the item.
 
-    `former` are the `url_names` that it had before.
+    `former` are the `url_names` from before the change.
     """
     names = {*url_names(item), *former}
     return names if is_new else {ids.hex_of("cnt", item.pk), *names}
 
 
 def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
-    """Writes the item, unless nothing of it changes.
+    """Save the item with these fields, unless nothing changes.
 
-    Raises AlreadyExists for an externalId that another of the account's items has.
+    Raises AlreadyExists if another item of the account has the externalId.
     """
     is_new = item._state.adding
     action, before = ("content.created", {}) if is_new else ("content.updated", item.audited())
@@ -122,7 +128,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
 
 
 def of_a_new_item(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that count at creation: a null is as good as none, and the status is the service's to set."""
+    """Return the fields that apply to a new item: without nulls and without `status`, which starts as active."""
     return {name: value for name, value in fields.items() if value is not None and name != "status"}
 
 
@@ -135,13 +141,14 @@ def create_content(account_id: str, fields: Mapping[str, object]) -> Content:
 
 @transaction.atomic(savepoint=False)
 def update_content(item: Content, fields: Mapping[str, object]) -> Content:
-    locked = find(Content.objects.of(item.account_id).select_for_update(), item.pk)  # it may have gone meanwhile
+    # it may have been deleted meanwhile
+    locked = find(Content.objects.of(item.account_id).select_for_update(), item.pk)
     return save_content(locked, fields)
 
 
 @transaction.atomic(savepoint=False)
 def delete_content(item: Content) -> None:
-    """Takes the item out of use; its row stays for the analytics that know of it."""
+    """Delete the item softly: the row stays for analytics."""
     locked = Content.objects.select_for_update().filter(pk=item.pk, deleted_at=None).first()
     if locked is not None:
         locked.deleted_at = timezone.now()

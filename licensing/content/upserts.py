@@ -1,7 +1,7 @@
-"""Many items created and changed at once (POST /v1/content/bulk): each row by the rules of its own POST or PATCH.
+"""Create and update many items at once (POST /v1/content/bulk); each row follows the rules of POST or PATCH.
 
-The statements are as many for a thousand rows as for one. Rows take effect in their order, so what a row changed is
-what the next one meets: an externalId that one row gave up another may take.
+The number of statements does not depend on the number of rows. Rows take effect in order: a later row may take an
+externalId that an earlier row gave up.
 """
 
 from collections.abc import Sequence
@@ -32,18 +32,21 @@ KIND = Kind("cnt", "content item", "item")
 
 
 def read_rows(bodies: Sequence[object]) -> list[Row]:
-    serializer = ContentSerializer(partial=True)  # one for all rows: making it costs more than a row
+    serializer = ContentSerializer(partial=True)  # one for all rows: creating it costs more than a row
     return KIND.read(bodies, serializer, serializer)
 
 
 def upsert(account_id: str, rows: Sequence[Row]) -> list[Outcome[Content]]:
-    """The outcome of each row. All that they write is one transaction."""
+    """Create or update the rows in one transaction and return the outcome of each.
+
+    Retries if another request takes an externalId at the same time.
+    """
     for attempt in range(ATTEMPTS):
         try:
             with transaction.atomic():
                 return Upsert(account_id, rows).run()
         except IntegrityError:
-            # Since the look-up somebody has taken one of the externalIds: this time the row finds their item.
+            # Another request has taken one of the externalIds since the look-up: the retry will find that item.
             if attempt == ATTEMPTS - 1:
                 raise
     raise AssertionError("the last attempt returns or raises")
@@ -56,7 +59,7 @@ class Upsert(Bulk[Content]):
         super().__init__(rows)
         self.account_id = account_id
         self.now = timezone.now()
-        # Locks are taken in the order of the endpoints: items, policies, then what an insertion waits for.
+        # Lock in the same order as the endpoints: items, policies, then rows that an insertion waits for.
         self.by_id: dict[str, Content] = {}
         self.by_external_id: dict[str, Content] = {}
         for item in self.lock_items():
@@ -66,10 +69,10 @@ class Upsert(Bulk[Content]):
         self.updated: list[Content] = []
         self.released: list[str] = []  # items that give up their externalId
         self.changes: list[audit.Change] = []
-        self.ended: set[str] = set()  # by names of accounts.plans.epochs
+        self.ended: set[str] = set()  # epoch names to bump, see accounts.plans.epochs
 
     def lock_items(self) -> list[Content]:
-        """The account's items that rows name by id or externalId."""
+        """Lock the account's items that rows name by id or externalId."""
         owned = Content.objects.of(self.account_id)
         by_id = owned.filter(pk__in={row.id for row in self.rows} - {None})
         by_external_id = owned.filter(external_id__in={row.fields.get("external_id") for row in self.rows} - {None})
@@ -86,7 +89,7 @@ class Upsert(Bulk[Content]):
         if self.changes:
             if self.released:
                 Content.objects.filter(pk__in=self.released).update(external_id=None)
-            # In one order: of two requests that insert the same items, one just waits for the other.
+            # In a fixed order, so that two requests that insert the same items wait instead of deadlocking.
             write_items(sorted([*self.created, *self.updated], key=lambda item: item.external_id or ""))
             audit.record_all(self.changes)
             epochs.bump(self.account_id, self.ended)
@@ -131,7 +134,7 @@ class Upsert(Bulk[Content]):
         return changed
 
     def note(self, action: str, item: Content, before: dict[str, object]) -> bool:
-        """Notes the change for the audit log; False if nothing changes."""
+        """Prepare the audit entry for the change. Returns False if nothing changed."""
         entry = audit.entry(action, item, before)
         if entry is not None:
             self.changes.append(entry)

@@ -1,6 +1,6 @@
-"""The keys that items are found by: by their URL in checks and filters, by the page that it names at the edge.
+"""Look-up keys of items: one for the URL (checks, filters) and one for the page (edge).
 
-Equivalent URLs name one item, so that no other spelling of the page gets around a denial.
+Equivalent URLs have equal keys, so that no other spelling of a page's URL avoids a denial.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from licensing.content.models import Content
 
 
 def source_key(url: str | None) -> bytes | None:
-    """Return a digest of the normal form of an http(s) URL, as SAME_PAGE has it. None for no URL."""
+    """Return a 16-byte digest of the normal form of an http(s) URL, under the SAME_PAGE setting. None for None."""
     if url is None:
         return None
     form = normalised(url)
@@ -26,13 +26,12 @@ def source_key(url: str | None) -> bytes | None:
 
 
 def page_keys(url: str | None) -> list[bytes | None]:
-    """Return the keys under any of which requests at the edge find the item: several if its URL has several
-    parameters."""
+    """Return the possible page keys of a URL: several if it has several parameters. Requests are looked up by them."""
     return [None] if url is None else list(Registered.from_url(url, settings.SAME_PAGE).keys)
 
 
 def set_keys(item: Content) -> None:
-    """Sets the keys of the item's URL; `spread_page_keys` chooses among several."""
+    """Set the keys of the item's URL. `spread_page_keys` then chooses among several page keys."""
     item.source_key = source_key(item.source)
     possible = page_keys(item.source)
     if as_bytes(item.page_key) not in possible:
@@ -40,9 +39,9 @@ def set_keys(item: Content) -> None:
 
 
 def spread_page_keys(items: Iterable[Content]) -> None:
-    """Gives items of one account whose URLs have several parameters the key that fewest others have.
+    """Choose page keys for items of one account whose URLs have several parameters: the least common key each.
 
-    `?view=article&id=5` is found by `id=5`: all articles of the page share `view=article`.
+    For example, `?view=article&id=5` is stored under `id=5`, because all articles of the page share `view=article`.
     """
     open_items = [(item, keys) for item in items if len(keys := page_keys(item.source)) > 1]
     if not open_items:
@@ -58,13 +57,13 @@ def spread_page_keys(items: Iterable[Content]) -> None:
 
 
 def url_names(item: Content) -> set[str]:
-    """What accounts.epochs calls the things that are found at the item's URL."""
+    """Return the epoch names of the item's URL (accounts.plans.epochs)."""
     keys = (as_bytes(item.source_key), page_of_key(item.page_key))
     return {key.hex() for key in keys if key is not None}
 
 
 def page_of_key(key: bytes | memoryview | None) -> bytes | None:
-    """Return the half of a `page_key` that is the same for all items of a page."""
+    """Return the first half of a `page_key`, which is the same for all items of a page."""
     return None if key is None else bytes(key)[:HALF]
 
 

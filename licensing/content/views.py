@@ -1,4 +1,4 @@
-"""/v1/content."""
+"""Endpoints under /v1/content."""
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -60,7 +60,7 @@ class ContentViewSet(AccountViewSet[Content]):
         return found(Content, id, Content.objects.one(self.account_id, id))
 
     def expanded(self) -> frozenset[str]:
-        """What to embed. A policy is as secret here as at /v1/policies. Raises InsufficientPermissions."""
+        """Return the fields to embed. Raises InsufficientPermissions: embedding a policy needs `policies:read`."""
         expand = self.expansions("policy")
         if expand:
             require(self.grant, "policies:read")
@@ -76,7 +76,7 @@ class ContentViewSet(AccountViewSet[Content]):
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """Registers an item. Only `title` is required; the item begins as `active`."""
+        """Creates a content item. Only `title` is required. The new item is `active`."""
         fields = services.of_a_new_item(self.validated())
         return self.answer(services.create_content(self.account_id, fields), 201)
 
@@ -87,30 +87,30 @@ class ContentViewSet(AccountViewSet[Content]):
     )
     @action(detail=False, methods=["post"])
     def bulk(self, request: Request) -> Response:
-        """1 to 1,000 rows, each by itself: what is wrong with one hinders no other.
+        """Creates or updates 1 to 1,000 items. Each row succeeds or fails on its own.
 
-        A row with `id`, or with an `externalId` that an item has, updates that item as PATCH does; any other creates
-        one. The outcomes are in the order of the rows. All of them are one transaction and one request for the plan
-        limit.
+        A row with an `id`, or with the `externalId` of an existing item, updates that item like PATCH; other rows
+        create an item. Outcomes are in the order of the rows. The request is one transaction and counts as one request
+        towards the plan's limits.
         """
         outcomes = upsert(self.account_id, read_rows(self.validated(BulkSerializer)["items"]))
         return told_outcomes(outcomes, "content", ContentSerializer().to_representation)
 
     @extend_schema(summary="Get content", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """With `stats`: how often the item was asked for, and what was answered."""
+        """With `stats`: the numbers of allowed and denied access checks for the item."""
         expand = self.expanded()
         return self.one(self.get_object(), expand)
 
     @extend_schema(summary="Update content")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """Merges the fields given; null clears an optional one; `metadata` is merged key by key."""
+        """Changes the given fields; null clears an optional field. `metadata` is merged key by key."""
         item = self.get_object_to_change()
         return self.one(services.update_content(item, self.validated(partial=True)))
 
     @extend_schema(summary="Delete content", responses=DeletedSerializer)
     def destroy(self, request: Request, id: str) -> Response:
-        """What analytics know of the item stays."""
+        """Deletes the item. Its analytics stay."""
         item = self.get_object_to_change()
         services.delete_content(item)
         return deleted(item, "content")

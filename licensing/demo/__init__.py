@@ -1,1 +1,1 @@
-"""The demo account and its past."""
+"""The demo account and its history."""

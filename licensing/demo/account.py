@@ -1,5 +1,4 @@
-"""The demo account: made by the services that every account is made with, its past decided and recorded
-as every check is."""
+"""Creates the demo account with the same services as any account; past checks are decided and recorded as usual."""
 
 import json
 from collections import abc
@@ -35,15 +34,15 @@ from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.serializers import PolicySerializer
 from licensing.requesters.models import Requester
 
-DRAWN = 2_000  # of a file's items, those that are ever asked for
+DRAWN = 2_000  # items per file that are ever requested
 DAYS = 365
 EMBARGO = timedelta(days=14)
-Progress = Callable[[int, int], None]  # days done, of how many
+Progress = Callable[[int, int], None]  # days done, total days
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What was made, with the texts of its keys, which exist nowhere else."""
+    """The created demo account with the texts of its keys, which are not stored."""
 
     account: Account
     secret_key: str
@@ -58,10 +57,10 @@ def seed_demo(
     files: Sequence[str] = (),
     progress: Progress = lambda done, of: None,
 ) -> Demo:
-    """An account with policies, items, licences and the decisions of the last `days`; the same seed decides the same.
+    """Create a demo account with policies, items, licences and decisions of the last `days`.
 
-    `files` are of items to add to its own, CSV or JSON Lines of one of the kinds in ITEM_FILES. Raises InvalidRequest
-    for others.
+    The same `seed` gives the same decisions. `files` are CSV or JSON Lines files of additional items, of a kind listed
+    in ITEM_FILES. Raises InvalidRequest for other files.
     """
     opened = now - timedelta(days=days)
     ensure_partitions(opened, months_ahead=days // 28 + MONTHS_AHEAD)
@@ -80,13 +79,13 @@ def seed_demo(
 
 
 def name_of_next() -> str:
-    """The demo's name, with a number from the second on."""
+    """Return the demo's name, numbered from the second one."""
     there = Account.objects.filter(is_demo=True).count()
     return f"{PUBLISHER} {there + 1}" if there else PUBLISHER
 
 
 def load(account: Account, path: str) -> list[str]:
-    """Imports a file of items; returns their externalIds."""
+    """Import a file of items and return their externalIds."""
     with open_rows(path) as rows:
         there = set(rows.header())
         if not rows.is_csv:
@@ -103,7 +102,7 @@ def load(account: Account, path: str) -> list[str]:
 
 
 def issue_licenses(account: Account, opened: datetime, now: datetime) -> None:
-    """The licences that customers hold, with their prices in the ledger."""
+    """Issue the customers' licences, with their prices in the ledger."""
     names = {customer.id: customer.name for customer in CUSTOMERS}
     for term in TERMS:
         fields: dict[str, object] = {
@@ -121,7 +120,7 @@ def issue_licenses(account: Account, opened: datetime, now: datetime) -> None:
 
 
 def make_rates(opened: datetime, now: datetime) -> None:
-    """Exchange rates for an installation that has none, so that its reports can convert."""
+    """Create invented exchange rates if the installation has none, so that reports can convert currencies."""
     if ExchangeRate.objects.exists():
         return
     days = [opened.date() + timedelta(days=day) for day in range((now.date() - opened.date()).days + 1)]
@@ -133,13 +132,13 @@ def make_rates(opened: datetime, now: datetime) -> None:
 
 
 def register(account: Account, opened: datetime) -> list[str]:
-    """Creates policies and items; returns the items' externalIds, the most popular first."""
+    """Create the policies and items. Returns the items' externalIds, most popular first."""
     linked: dict[str, str | None] = {"": None}
     for name, body in policies((opened + EMBARGO).date()).items():
         linked[name] = policy_services.create_policy(account.pk, validated(PolicySerializer, body)).pk
     items = read_items()
     mapping = Mapping({name: name for name in items[0] if is_target(name)}, {}, is_csv=True)
-    for item in reversed(items):  # lists begin with the newest
+    for item in reversed(items):  # lists start with the newest
         sent = mapping.body(item)
         sent["policyId"] = linked[item["policy"]]
         sent["source"] = f"{SITE}/{item['type']}s/{item['externalId']}"
@@ -155,7 +154,7 @@ def validated(serializer: type[Serializer], body: abc.Mapping[str, object]) -> d
 
 
 def backdate(account: Account, opened: datetime) -> None:
-    """Puts the beginning of everything before the first decision; the services know no time but now."""
+    """Set the creation times to before the first decision, because services always use the current time."""
     Account.objects.filter(pk=account.pk).update(created=opened)
     Policy.objects.filter(account=account).update(created=opened)
     PolicyRevision.objects.filter(policy__account=account).update(created=opened)
@@ -165,14 +164,14 @@ def backdate(account: Account, opened: datetime) -> None:
 
 
 def note_first_visits(account: Account) -> None:
-    """Lets requesters who came into being by a visit be as old as that."""
+    """Set the creation time of requesters that were created by a visit to that visit's time."""
     visits = AccessEvent.objects.filter(requester=OuterRef("pk")).order_by("created").values("created")
     requesters = Requester.objects.filter(account=account).annotate(first=Subquery(visits[:1]))
     requesters.filter(first__lt=F("created")).update(created=F("first"))
 
 
 def curl_line(key: str, address: str) -> str:
-    """An access check that is allowed, for a shell."""
+    """Return a curl command for an access check that is allowed."""
     requester = {"id": "org_you", "name": "You", "licenseType": "commercial", "hasValidLicense": True}
     body = json.dumps({"externalId": SHOWN, "requester": requester})
     return (

@@ -1,4 +1,4 @@
-"""What the demo account holds: an invented magazine, its policies, its items and those who ask for them."""
+"""The demo's data: an invented magazine with policies, items and customers."""
 
 import csv
 from datetime import date, timedelta
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 PUBLISHER = "The Saltmarsh Review (demo)"
 SITE = "https://saltmarsh.example"
-SHOWN = "herring-quota"  # the item of the curl line
+SHOWN = "herring-quota"  # the item in the curl command
 
 OPEN, LICENSED, EMBARGOED = "open", "licensed", "embargoed"
 
 
 def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
-    """The policies as requests would send them, by the names that the items' column `policy` uses."""
+    """Return the policies as request bodies, by the names in the items' column `policy`."""
     contact = "Write to licensing@saltmarsh.example."
     return {
         OPEN: {
@@ -146,21 +146,21 @@ def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
 
 
 def read_items() -> tuple[dict[str, str], ...]:
-    """The items as rows. `age` is in days at the demo's beginning; what is negative comes after."""
+    """Read the items from items.csv. `age` is in days at the demo's start; negative ages lie after it."""
     with (Path(__file__).parent / "items.csv").open(newline="", encoding="utf-8") as file:
         return tuple(csv.DictReader(file))
 
 
 class Customer(NamedTuple):
-    """Somebody who asks for items: `weight` is how often, `burst` how many items at a time at most."""
+    """A customer of the demo: `weight` is the relative frequency of visits, `burst` the most items per visit."""
 
     id: str
     name: str | None
     weight: int
     burst: int
-    permissions: tuple[str | None, ...]  # what is asked for; None is a plain check
+    permissions: tuple[str | None, ...]  # requested permissions; None is a plain check
     user_agent: str
-    vouched: str | None = None  # the licence type that the publisher's own site vouches for
+    vouched: str | None = None  # licence type stated by the publisher's own site
 
 
 CUSTOMERS = (
@@ -175,7 +175,7 @@ CUSTOMERS = (
 )
 
 
-# The front page's live check chooses from these; each with what it is. The first are chosen where nobody has.
+# Choices of the front page's live check, with descriptions. The first is the default.
 SHOWN_CUSTOMERS = {
     "org_fenwick": "a law firm that pays for each access",
     "org_larkspur": "an analyst with an enterprise licence",
@@ -193,7 +193,7 @@ SHOWN_ITEMS = {
 
 
 class Term(NamedTuple):
-    """A licence: when it begins and ends, in parts of the demo's time (1 is now), and what it costs."""
+    """A licence: its start and end as fractions of the demo's time (1 is now) and its prices."""
 
     requester_id: str
     license_type: str
@@ -212,12 +212,12 @@ TERMS = (
     Term("uni_tidewater", "academic", 0.0, 1.02, ("2400", "USD")),  # about to expire
     Term("bot_gleaner", "commercial", 0.7, 0.9, None, ("0.015", "USD"), ("Photography",)),
 )
-# What a euro was worth, invented; the ECB's own rates take their place (manage.py import_exchange_rates).
+# Invented prices of a euro; the ECB's rates replace them (manage.py import_exchange_rates).
 RATES = {"USD": 1.09, "GBP": 0.85}
 
 
 class ItemFile(NamedTuple):
-    """A file of items that is known by its columns: how they map to fields, and what the items have in common."""
+    """A kind of item file, recognised by its columns: their mapping to fields and common field values."""
 
     columns: dict[str, str]
     defaults: dict[str, str]

@@ -1,4 +1,4 @@
-"""A believable past for the demo account: who asked for what and when, decided and recorded as every check is."""
+"""Generates the demo account's past visits; each check is decided and recorded as usual."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, time, timedelta
@@ -15,10 +15,10 @@ from licensing.demo.story import CUSTOMERS, Customer
 from licensing.policies.facts import Given
 
 VISITS_PER_DAY = 20
-# How busy each hour of the day is, from midnight UTC, and each day of the week from Monday.
+# Relative traffic by hour (from midnight UTC) and by weekday (from Monday).
 HOURS = (1, 1, 1, 1, 1, 2, 4, 7, 10, 12, 12, 11, 9, 10, 12, 11, 10, 8, 6, 5, 4, 3, 2, 1)
 WEEKDAYS = (1.1, 1.2, 1.2, 1.1, 1.0, 0.5, 0.4)
-SURGE = (0.6, 0.66)  # when, in parts of the whole time, a crawler comes in force
+SURGE = (0.6, 0.66)  # start and end of a crawler's surge, as fractions of the demo's time
 CRAWLER = "bot_gleaner"
 
 
@@ -30,7 +30,7 @@ def record_visits(
     end: datetime,
     progress: Callable[[int, int], object],
 ) -> None:
-    """Decides and records the visits from `begin` to `end`, a day at a time. `names` are the items' externalIds."""
+    """Decide and record visits from `begin` to `end`, day by day. `names` are the items' externalIds."""
     items = find_items(account.pk, [("externalId", name) for name in names])
     requesters = keep_requesters(account.pk, {customer.id: customer.name for customer in CUSTOMERS})
     key, found = ids.hex_of("acc", account.pk), Found(current_epoch(account.pk), items, requesters)
@@ -44,7 +44,8 @@ def record_visits(
             for entry in DecisionBatch(checks, found, key, moment).entries
         ]
         while entries:
-            # What belongs to the next window of a rule's limit is left for the next time: limits are counted forwards.
+            # Decisions that belong to a rate limit's next window are recorded in the next round, because windows only
+            # move forwards.
             outcomes = recorder.record(entries)
             entries = [entry for entry, outcome in zip(entries, outcomes, strict=True) if outcome.stale]
         progress(number + 1, days)
@@ -53,15 +54,16 @@ def record_visits(
 def visits(
     random: Random, names: Sequence[str], midnight: datetime, part: float
 ) -> Iterator[tuple[datetime, list[Check]]]:
-    """The visits of a day in the order of time; `part` of the whole time has passed by then."""
-    season = 1 + 0.25 * cos(2 * pi * (midnight.month - 10) / 12)  # most in autumn, least in spring
+    """Yield a day's visits in order of time. `part` is the fraction of the demo's time before this day."""
+    season = 1 + 0.25 * cos(2 * pi * (midnight.month - 10) / 12)  # highest in autumn, lowest in spring
     growth = 0.7 + 0.6 * part
     many = round(VISITS_PER_DAY * WEEKDAYS[midnight.weekday()] * season * growth * random.uniform(0.85, 1.15))
     hours = random.choices(range(24), HOURS, k=many)
     moments = sorted(midnight + timedelta(hours=hour, microseconds=random.randrange(3_600_000_000)) for hour in hours)
     surging = SURGE[0] <= part < SURGE[1]
     weights = [customer.weight * (8 if surging and customer.id == CRAWLER else 1) for customer in CUSTOMERS]
-    popularity = [1 / (rank + 3) for rank in range(len(names))]  # a few items are asked for much more than the rest
+    # a few items are requested much more often than the others
+    popularity = [1 / (rank + 3) for rank in range(len(names))]
     for moment in moments:
         [customer] = random.choices(CUSTOMERS, weights)
         wanted = random.choices(names, popularity, k=random.randint(1, customer.burst))

@@ -1,1 +1,1 @@
-"""Policies that are tried before they count: lint, simulation, replay."""
+"""Testing policies before they take effect: lint, simulation and replay."""

@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of lint and of simulations."""
+"""Examples of lint and simulations for the OpenAPI document."""
 
 from kit.rest.openapi_examples import Operation
 from licensing.access.examples import DECISION_ID

@@ -1,4 +1,4 @@
-"""Lint with what the account's licences say."""
+"""Lints policies, including checks against the account's licences."""
 
 from datetime import datetime
 
@@ -8,13 +8,13 @@ from licensing.policies.rules import Rule, parse_rules
 
 
 def lint_policy(account_id: str, rules: object, default_action: str, now: datetime) -> list[Finding]:
-    """The findings on rules as JSON. Raises Fault for what no policy can have."""
+    """Return the findings for rules given as JSON. Raises Fault for invalid rules."""
     parsed = parse_rules(rules)
     return lint(parsed, default_action, now, held_types(account_id, parsed))
 
 
 def held_types(account_id: str, rules: tuple[Rule, ...]) -> set[str] | None:
-    """Of the licence types that the rules name those of which there are licences; None for an account without any."""
+    """Return the licence types in the rules that the account has licences of; None if it has no licences at all."""
     named = {name for rule in rules for name in rule.license_types or ()}
     licenses = License.objects.filter(account_id=account_id)
     if not named or not licenses.exists():

@@ -1,4 +1,4 @@
-"""Rendering simulations."""
+"""JSON of simulations."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -14,7 +14,7 @@ from licensing.requesters.models import Requester
 
 
 def present_simulation(policy: Policy, found: Simulation) -> dict[str, object]:
-    """The policy_simulation object. Two queries name the requesters and the items."""
+    """Return the policy_simulation object. Makes two queries for the names of requesters and items."""
     tally = found.tally
     moved = tally.moved
     requesters, items = most_changed(tally.by_requester), most_changed(tally.by_content)

@@ -1,8 +1,8 @@
-"""What a policy would have answered to past checks: a pure computation, one recorded decision at a time.
+"""Computes how a policy would have decided past checks, one recorded decision at a time. Needs no database.
 
-Rate limits are counted as the service counts them: per rule and requester, in the order of time, on allow only. The
-count of a window that had begun before the first decision seen starts from nothing. A wallet denies what it denied
-then, unless the policy makes the access cheaper than what the wallet had; nothing is spent.
+Counts rate limits like the service: per rule and requester, in order of time, only for allowed checks. A window that
+began before the first decision starts at zero. Wallets deny what they denied then, unless the policy makes the access
+affordable; nothing is spent.
 """
 
 from collections import Counter, deque
@@ -23,7 +23,7 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A recorded decision; itself and its item by the raw ids of the database."""
+    """A recorded decision; ids are the database's raw values."""
 
     id: RawId
     content: RawId
@@ -34,7 +34,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A decision that would be another, and the rule (by index, None for the default action) that would make it so."""
+    """A decision that would change, and the index of the deciding rule (None for the default action)."""
 
     past: Past
     allowed: bool
@@ -44,7 +44,7 @@ class Change:
 
 @dataclass(slots=True)
 class Moved:
-    """How many decisions of one requester, or about one item, there are, and how many would be others."""
+    """Counts of decisions, and of changed ones, for a requester, an item or in total."""
 
     total: int = 0
     allowed_to_denied: int = 0
@@ -58,7 +58,7 @@ class Moved:
 @dataclass(slots=True)
 class ReplayTotals:
     moved: Moved = field(default_factory=Moved)
-    reason_changed: int = 0  # denied before and after, for another reason
+    reason_changed: int = 0  # denied before and after, with different reasons
     reasons_before: Counter[str] = field(default_factory=Counter)
     reasons_after: Counter[str] = field(default_factory=Counter)
     by_requester: dict[str, Moved] = field(default_factory=dict)
@@ -68,20 +68,21 @@ class ReplayTotals:
 
 
 class Replay:
-    """Feed it decisions from old to new; `tally` has what those since `start` add up to.
+    """Replays decisions from old to new; `tally` sums up those since `start`.
 
-    Earlier ones only fill the windows of rate limits. Memory grows with the requesters and items, not the decisions.
+    Earlier decisions only fill rate-limit windows. Memory grows with the number of requesters and items, not of
+    decisions.
     """
 
     def __init__(self, policy: CompiledPolicy, start: datetime) -> None:
         self.policy = policy
         self.start = start
         self.tally = ReplayTotals()
-        self.used: dict[tuple[bytes, str], tuple[int, int]] = {}  # the window's begin, and how often in it
+        self.used: dict[tuple[bytes, str], tuple[int, int]] = {}  # start of the window and the count in it
 
     def see(self, past: Past) -> Change | None:
-        """Counts the decision; returns what it would be, if allowed instead of denied or the reverse."""
-        decision = judge(self.policy, past.facts)  # as if it were enforced
+        """Count the decision. Returns the change if it would switch between allowed and denied; otherwise None."""
+        decision = judge(self.policy, past.facts)  # as if the policy were enforced
         shortfall = past.facts.shortfall
         if shortfall is not None and falls_short(decision, shortfall):
             decision = unpaid(decision, shortfall)
@@ -93,7 +94,7 @@ class Replay:
         return self.count(Change(past, allowed, reason, rule.index if rule else None))
 
     def takes(self, rule: Rule, past: Past) -> bool:
-        """Whether the rule's limit has room for the requester; if so, it has less from now on."""
+        """Whether the rule's rate limit has room for the requester. Counts the request if so."""
         limit, key = rule.rate_limit, (rule.fingerprint, past.facts.requester_id)
         assert limit is not None  # noqa: S101 - says so to the type checker
         begin, _ = window(limit.period, past.facts.now)
@@ -129,12 +130,12 @@ class Replay:
 
 
 def most_changed(moved: dict[K, Moved]) -> list[tuple[K, Moved]]:
-    """The ten with the most decisions that would be others; those without any are left out."""
+    """Return the ten keys with most changed decisions, without those that have none."""
     changed = [(key, one) for key, one in moved.items() if one.changed]
     return sorted(changed, key=lambda pair: (-pair[1].changed, pair[0]))[:TOP]
 
 
 def earliest_window(policy: CompiledPolicy, start: datetime) -> datetime:
-    """When the longest of the policy's rate limits that are under way at `start` began to be counted."""
+    """Return the start of the policy's earliest rate-limit window that is open at `start`."""
     begins = [window(rule.rate_limit.period, start)[0] for rule in policy.rules if rule.rate_limit is not None]
     return min([start, *(datetime.fromtimestamp(begin, start.tzinfo) for begin in begins)])

@@ -1,4 +1,4 @@
-"""Simulations and lint on the wire."""
+"""Serializers for simulations and lint."""
 
 from datetime import datetime, timedelta
 from typing import Unpack
@@ -17,7 +17,7 @@ from licensing.policies.serializers import RulesField
 
 
 def parse_last(text: str) -> datetime:
-    """The moment just after an inclusive end: a day's midnight after it, or a microsecond."""
+    """Return the exclusive end for an inclusive one: the next midnight for a date, else one microsecond later."""
     moment = parse_timestamp(text)
     try:
         return moment + (timedelta(days=1) if IS_DATE(text) else timedelta(microseconds=1))
@@ -26,7 +26,7 @@ def parse_last(text: str) -> datetime:
 
 
 class LastMoment(Timestamp):
-    """The end of a window, itself within."""
+    """The inclusive end of a period."""
 
     def __init__(self, **options: Unpack[TimestampOptions]) -> None:
         super().__init__(**options)
@@ -34,14 +34,14 @@ class LastMoment(Timestamp):
 
 
 class DraftSerializer(StrictSerializer):
-    """The fields of a policy that decide."""
+    """The fields of a policy draft."""
 
     rules = RulesField(required=False)
     defaultAction = Choice(choices=ACTIONS, required=False, source="default_action")
 
 
 class SimulationBodySerializer(DraftSerializer):
-    """What is absent of the draft is taken from the saved policy."""
+    """The body of a simulation. Fields missing from the draft are taken from the saved policy."""
 
     period = Choice(
         choices=[*PERIODS, ALL], required=False, help_text="Whole UTC days that end today. Default: `30d`."
@@ -97,7 +97,7 @@ class ChangedDecision(serializers.Serializer):
 
 
 class SimulationSerializer(serializers.Serializer):
-    """What recorded decisions would have been."""
+    """How a policy would have decided recorded checks."""
 
     object = Choice(choices=["policy_simulation"])
     policyId = Id("pol")
@@ -126,7 +126,7 @@ class FindingShown(serializers.Serializer):
 
 
 class LintSerializer(serializers.Serializer):
-    """What a policy says that its author may not have meant."""
+    """Findings about a policy that its author probably did not intend."""
 
     object = Choice(choices=["policy_lint"])
     findings = FindingShown(many=True)

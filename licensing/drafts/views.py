@@ -1,4 +1,4 @@
-"""/v1/policies/{id}/simulate and /v1/policies/lint: what a draft would do, before it is saved."""
+"""/v1/policies/{id}/simulate and /v1/policies/lint: test a draft before saving it."""
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -22,7 +22,7 @@ MAX_FINDINGS = 500  # in a reply
 
 
 class PolicyDraftViewSet(ReadingViewSet[Policy]):
-    """Beside PolicyViewSet, for to replay decisions takes what checks need."""
+    """Separate from PolicyViewSet, because replaying decisions needs the modules of access checks."""
 
     permissions_required = {"simulate": ("policies:read", "analytics:read"), "lint": "policies:read"}
     heavy = frozenset({"simulate", "lint"})
@@ -31,9 +31,9 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
     @extend_schema(summary="Simulate a policy", request=SimulationBodySerializer, responses=SimulationSerializer)
     @action(detail=True, methods=["post"])
     def simulate(self, request: Request, id: str) -> Response:
-        """What recorded decisions on the policy's items would have been by a draft, or by the policy as it is saved.
+        """Returns how a draft, or the saved policy, would have decided recorded checks of the policy's items.
 
-        Nothing is written or counted.
+        Writes and counts nothing.
         """
         policy = self.get_object()
         fields = self.validated(SimulationBodySerializer)
@@ -44,7 +44,7 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
     @extend_schema(summary="Lint a policy", request=DraftSerializer, responses=LintSerializer)
     @action(detail=False, methods=["post"])
     def lint(self, request: Request) -> Response:
-        """What these rules say that their author may not have meant. Nothing is refused for it or written."""
+        """Returns findings about rules that their author probably did not intend. Writes nothing."""
         fields = self.validated(DraftSerializer)
         findings = lint_policy(
             self.account_id, fields.get("rules", []), fields.get("default_action", "deny"), timezone.now()

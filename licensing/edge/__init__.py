@@ -1,1 +1,1 @@
-"""Enforcement at the edge: what proxies ask, and what crawlers are told."""
+"""Enforcement at the edge: answers to proxies, and documents for crawlers."""

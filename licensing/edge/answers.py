@@ -1,4 +1,4 @@
-"""What a proxy is told of a decision: a status and headers, and a body for whom it is passed on to."""
+"""Translates decisions for proxies: a status, headers, and a body that is passed on to the visitor."""
 
 from math import ceil
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import Reason
 from licensing.policies.offers import Offer, Payment, offers
 
-# Where a licence or a payment would help it is 402.
+# Statuses of denials; 402 where a licence or payment would help. Others are 403.
 STATUSES = {
     Reason.NO_LICENSE: 402,
     Reason.LICENSE_EXPIRED: 402,
@@ -47,7 +47,7 @@ class EdgeAnswer(Struct, frozen=True):
     body: bytes = b""
 
     def by_403(self) -> "EdgeAnswer":
-        """The same for a proxy that knows no other denial (nginx), which reads X-Access-Status."""
+        """Return the answer with status 403 for proxies that support no other denial (nginx); see X-Access-Status."""
         if not 400 <= self.status < 500:
             return self
         return replace(self, status=403, headers={**self.headers, "X-Access-Status": str(self.status)})
@@ -63,7 +63,7 @@ def told(status: int, decision: str, original: Original) -> dict[str, str]:
 
 
 def shown_requester(requester_id: str) -> str:
-    """The id as a header has it: percent-encoded, but for the visible characters of ASCII."""
+    """Return the id for a header: percent-encoded except for visible ASCII characters."""
     return quote(requester_id, safe=VISIBLE)
 
 
@@ -72,12 +72,12 @@ def license_link(original: Original) -> dict[str, str]:
 
 
 def open_page(original: Original) -> EdgeAnswer:
-    """A page that nothing is decided of, and nothing recorded."""
+    """Return the answer for a page that needs no decision; nothing is recorded."""
     return EdgeAnswer(200, told(200, "allow", original))
 
 
 def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: Original) -> EdgeAnswer:
-    """A host that the asking key is not for; `answer` has the record of the refusal."""
+    """Return the denial for a host that the key does not cover. `answer` has the recorded decision's id."""
     if not isinstance(answer, Answer):
         raise answer
     status = refusal.status_code
@@ -90,14 +90,14 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
 
 
 def refused_token(refusal: InvalidToken | InsufficientScope, original: Original) -> EdgeAnswer:
-    """A licence token that does not verify, has ended, or is for other pages."""
+    """Return the denial for a licence token that is invalid, expired or for other pages."""
     status, code = refusal.status_code, refusal.code
     headers = {**told(status, "deny", original), **refusal.headers, "X-Access-Reason": code}
     return EdgeAnswer(status, headers, body_of(code, refusal.message))
 
 
 def refused_request(refusal: PaymentRefused | InvalidSignature, original: Original) -> EdgeAnswer:
-    """A signature that does not hold, or a price that is none or that nobody known offers: nothing was decided."""
+    """Return a 400 for an invalid signature or payment offer. Nothing was decided."""
     signed = isinstance(refusal, InvalidSignature)
     reason = "invalid_signature" if signed else "invalid_payment"
     headers = {**told(400, "deny", original), ERROR: refusal.code, "X-Access-Reason": reason}
@@ -105,7 +105,7 @@ def refused_request(refusal: PaymentRefused | InvalidSignature, original: Origin
 
 
 def answer_of(answer: Answer, original: Original, payment: Payment | None = None) -> EdgeAnswer:
-    """`payment` is what was offered for the access, None where nothing was."""
+    """Return the edge's answer for a decision. `payment` is the visitor's offer, if any."""
     decision = answer.decision
     about = {"X-Access-Id": answer.id or "", "X-Access-Requester": shown_requester(answer.requester_id)}
     if decision.allowed:
@@ -132,7 +132,7 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
 
 
 def seconds_until_refill(answer: Answer) -> int | None:
-    """When a wallet that did not cover the access is refilled; None if that is not within a day."""
+    """Return the seconds until the wallet is refilled, for Retry-After; None if the refill is over a day away."""
     refill = (answer.credits or {}).get("nextRefillAt")
     if answer.decision.allowed or not isinstance(refill, str):
         return None
@@ -141,7 +141,7 @@ def seconds_until_refill(answer: Answer) -> int | None:
 
 
 def offers_of(answer: Answer) -> list[Offer]:
-    """What would open a page that was denied, at a price."""
+    """Return the offers that would open a denied page."""
     if answer.decision.reason == Reason.RATE_LIMIT_EXCEEDED:
         return []
     return list(offers(answer.policy, answer.facts))

@@ -1,7 +1,7 @@
-"""The questions of proxies (/v1/access/forward and its siblings), answered as checks are, on the event loop.
+"""Answers proxies' requests (/v1/access/forward and siblings) on the event loop, like access checks.
 
-One decision path with checks: the visitor's request becomes a check of a page (licensing.edge.visitors), which the
-gateway decides and records; licensing.edge.answers makes headers of the decision.
+Uses the same decision path as checks: licensing.edge.visitors turns the visitor's request into a check, the gateway
+decides and records it, and licensing.edge.answers turns the decision into headers.
 """
 
 from datetime import datetime
@@ -60,12 +60,12 @@ UNSEEN = object()
 
 
 class Edge(Sender):
-    """A proxy: the key is its own, and so is the allowlist that the key may have."""
+    """The calling proxy, authenticated by its own key in X-Licensing-Key."""
 
     def __init__(self, head: Head, callers: Callers) -> None:
         key = head.header(KEY_HEADER).strip()
         super().__init__(callers, f"Bearer {key}" if key else "", peer_of(head))
-        self.signed: Any = UNSEEN  # who signed the visitor's request, once that was looked at
+        self.signed: Any = UNSEEN  # who signed the visitor's request, once verified
 
     async def authenticate(self) -> None:
         if not self.authorization:
@@ -74,7 +74,7 @@ class Edge(Sender):
 
 
 class ForwardApplication(CheckApplication):
-    """Shares the gateway of the checks, and what it has cached."""
+    """The ASGI application for proxies. Shares the gateway of access checks and its caches."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class ForwardApplication(CheckApplication):
         try:
             try:
                 answer = await edge.serve(partial(self.ask, head, edge))
-            except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
+            except Exception as exc:  # every error is answered here; as_api_error logs unforeseen ones
                 error = as_api_error(exc)
                 told = {**self.link_to_terms(head), **error.headers}
                 answer = EdgeAnswer(error.status_code, told, render_json({"error": error.as_dict()}))
@@ -114,14 +114,14 @@ class ForwardApplication(CheckApplication):
             request_id.reset(token)
 
     def link_to_terms(self, head: Head) -> dict[str, str]:
-        """For an error, too; none where it is that nobody who is trusted says which page it is about."""
+        """Return the Link header to the licence terms, also for errors; empty if the page is unknown."""
         try:
             return license_link(original_of(head, self.proxies))
         except ApiError:
             return {}
 
     async def ask(self, head: Head, edge: Edge) -> EdgeAnswer:
-        """The answer to an edge that is admitted. The host is the publisher's own, and no reason to refuse."""
+        """Answer an admitted proxy. The page's host need not be in ALLOWED_HOSTS."""
         now = timezone.now()
         original = original_of(head, self.proxies)
         try:
@@ -131,12 +131,12 @@ class ForwardApplication(CheckApplication):
             answer = await self.decide_page(edge, replace(check, selector=("elsewhere", original.url)), now)
             return refused_host(refusal, answer, original)
         if original.is_public:
-            if not edge.is_confirmed:  # no record will do it
+            if not edge.is_confirmed:  # because no record confirms the key
                 await edge.confirm()
                 await admit(edge)
             return open_page(original)
         try:
-            if edge.signed is UNSEEN:  # once, though the request may be admitted again: a nonce counts once
+            if edge.signed is UNSEEN:  # once per request, even if it is admitted again, because a nonce is valid once
                 edge.signed = await self.signatures.signer(head, original)
             account_id = edge.grant.account_id
             visitor = await identify(head, self.gateway, edge.signed, self.names, account_id, original, now)
@@ -147,7 +147,7 @@ class ForwardApplication(CheckApplication):
             return refused_request(refusal, original)
         check = visitor.check(original, head.header(b"user-agent"), payment)
         answer = await self.decide_page(edge, check, now)
-        if isinstance(answer, NotFound):  # a host without a site, which is not refused
+        if isinstance(answer, NotFound):  # a host without a site that is not refused
             return open_page(original)
         if isinstance(answer, InvalidToken):
             return refused_token(answer, original)
@@ -159,15 +159,19 @@ class ForwardApplication(CheckApplication):
         return answer_of(answer, original, payment)
 
     async def decide_page(self, edge: Edge, check: Check, now: datetime) -> Answer | ApiError:
-        """The answer to the check; NotFound for a page of a host without a site that is not refused."""
+        """Decide the check. Returns NotFound for a page of a host without a site that is not refused."""
         [answer] = await self.gateway.check(edge, [check], now)
         if isinstance(answer, NotFound):
             name, _ = check.selector
             if await self.gateway.refused.submit((edge.grant.account_id, name == "elsewhere")):
-                [answer] = await self.gateway.check(edge, [check], now)  # now there is something to record it of
+                # now the item that refusals are recorded under exists
+                [answer] = await self.gateway.check(edge, [check], now)
         return answer
 
 
 def denies_by_403(head: Head) -> bool:
-    """Whether `deny=403` was asked for, as nginx needs it. To Envoy's path a visitor's own query is appended."""
+    """Whether the proxy requested `deny=403`, as nginx needs.
+
+    Ignored for Envoy, whose path includes the visitor's query.
+    """
     return head.path in EXACT and b"deny=403" in head.query.split(b"&")

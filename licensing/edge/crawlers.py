@@ -1,7 +1,7 @@
-"""Known crawlers: a table kept as data with its date, and who a visitor is by it.
+"""The table of known crawlers, with its date, and look-ups of visitors in it.
 
-The table that comes with the service has no addresses, which change often: where an operator publishes them is in
-`sources`, and the files from there are loaded beside the table (licensing.edge.verification.published_addresses).
+The shipped table has no addresses, because they change often: `sources` says where operators publish them, and their
+files are loaded separately (licensing.edge.verification.published_addresses).
 """
 
 import os
@@ -25,7 +25,7 @@ from licensing.edge.verification import published_addresses
 
 SHIPPED = Path(__file__).with_name("crawlers.json")
 LOOK_AGAIN_AFTER = 5.0  # seconds
-MAX_USER_AGENT = 1000  # characters that are looked at, and kept
+MAX_USER_AGENT = 1000  # characters that are examined and recorded
 
 Token = Annotated[str, Meta(min_length=3, max_length=100, pattern=r"^[\x21-\x7e]+$")]
 Host = Annotated[str, Meta(max_length=253, pattern=r"^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$")]
@@ -33,9 +33,13 @@ CrawlerClass = Literal["ai_training", "ai_input", "search", "archive", "other"]
 
 
 class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """`user_agent` is the token in its User-Agent, `addresses` are the ranges that its operator publishes, `hosts` the
-    domains that its addresses have their names in (reverse DNS), and `signature_agent` is the host of the directory
-    with the keys that it signs by."""
+    """A known crawler and how to verify it.
+
+    - `user_agent`: the token in its User-Agent.
+    - `addresses`: the address ranges that its operator publishes.
+    - `hosts`: the domains of its addresses' reverse DNS names.
+    - `signature_agent`: the host of the directory with its signing keys.
+    """
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     crawler_class: CrawlerClass = msgspec.field(name="class")
@@ -65,7 +69,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def tokens(self) -> re.Pattern[str]:
-        """One of the tokens, the longest first, as a word of its own."""
+        """Matches any of the tokens as a whole word, longest first."""
         tokens = sorted(self.by_token, key=len, reverse=True)
         return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(map(re.escape, tokens))})(?![a-z0-9])")
 
@@ -74,7 +78,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return {crawler.key: NetworkSet(map(ip_network, crawler.addresses)) for crawler in self.crawlers}
 
     def claimed_by(self, user_agent: str) -> Crawler | None:
-        """The crawler that a User-Agent claims to be; of several the first that it names."""
+        """Return the crawler that a User-Agent claims to be; the first one if it names several."""
         if not self.crawlers:
             return None
         found = self.tokens.search(user_agent[:MAX_USER_AGENT].lower())
@@ -85,17 +89,17 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return {one.signature_agent.lower(): one for one in self.crawlers if one.signature_agent is not None}
 
     def signing_as(self, host: str) -> Crawler | None:
-        """The crawler whose keys are published at that host."""
+        """Return the crawler whose keys are published at this host."""
         return self.by_directory.get(host)
 
     def is_at(self, crawler: Crawler, address: str | None) -> bool:
-        """Whether the address is one of those that the crawler's operator publishes."""
+        """Whether the address is in a range that the crawler's operator publishes."""
         networks = self.networks[crawler.key]
         parsed = parse_address(address) if networks and address is not None else None
         return parsed is not None and parsed in networks
 
     def with_addresses(self, published: Mapping[str, frozenset[str]]) -> "Table":
-        """With further addresses, by the keys of their crawlers."""
+        """Return the table with additional addresses, given by crawler key."""
         none = frozenset[str]()
         merged = (tuple(sorted(published.get(one.key, none) | set(one.addresses))) for one in self.crawlers)
         pairs = zip(self.crawlers, merged, strict=True)
@@ -103,14 +107,14 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
 
 def parse_table(data: bytes) -> Table:
-    """Raises ValueError, which says what is wrong."""
+    """Parse and check a crawler table. Raises ValueError with the reason."""
     table = msgspec.json.decode(data, type=Table)
     repeated = first_repeated([crawler.key for crawler in table.crawlers])
     if repeated is None:
         repeated = first_repeated([crawler.user_agent.lower() for crawler in table.crawlers])
     if repeated is not None:
         raise ValueError(f"{repeated} is there twice.")
-    _ = table.networks  # raises ValueError for what is no range
+    _ = table.networks  # raises ValueError for an invalid range
     return table
 
 
@@ -119,12 +123,12 @@ def first_repeated(values: Sequence[str]) -> str | None:
 
 
 def path_of_update() -> Path:
-    """Where an updated table is kept."""
+    """Return the path where an updated table is stored."""
     return Path(settings.DATA_DIR) / "crawlers.json"
 
 
 def keep_table(data: bytes) -> Table:
-    """Checks an updated table, and puts it in the place of the one in use, whole. Raises ValueError and OSError."""
+    """Check an updated table and replace the current one atomically. Raises ValueError and OSError."""
     table, path = parse_table(data), path_of_update()
     draft = path.with_suffix(f".{os.getpid()}")
     draft.write_bytes(data)
@@ -133,8 +137,7 @@ def keep_table(data: bytes) -> Table:
 
 
 class CurrentTable:
-    """The table in use: the updated one, if there is one, with the addresses that were loaded. A change of the files
-    is seen within five seconds."""
+    """The current table: the updated one if present, with loaded addresses. Sees changed files within five seconds."""
 
     def __init__(self) -> None:
         self.looked_at = -LOOK_AGAIN_AFTER
@@ -155,7 +158,7 @@ class CurrentTable:
 
 @lru_cache(maxsize=2)
 def read_table(path: Path, changed: int, addresses: int) -> Table:
-    """`changed` and `addresses` tell the states of the files apart."""
+    """Read a table with loaded addresses. `changed` and `addresses` identify the files' versions for the cache."""
     table = parse_table(path.read_bytes())
     return table.with_addresses(published_addresses.read()) if addresses else table
 

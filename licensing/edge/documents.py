@@ -1,4 +1,4 @@
-"""The documents that tell crawlers the terms of a site, of its live policies: RSL 1.0, robots.txt, TDMRep."""
+"""Documents that state a site's terms for crawlers, derived from its policies: RSL 1.0, robots.txt, TDMRep."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -19,17 +19,17 @@ from licensing.sites.models import Site
 
 NAMESPACE = "https://rslstandard.org/rsl"
 MAX_AGE_DAYS = 1
-EVERY_PAGE = ("/", "/*")  # patterns that match all
+EVERY_PAGE = ("/", "/*")  # patterns that match every page
 NAMES_IN_RSL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
 NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
 NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
 
 
 def site_at(host: str, key: str | None) -> Site | None:
-    """Return the site whose documents a host has: that of the key's account.
+    """Return the site whose documents are served at a host: the one of the key's account.
 
-    Without a key it is the one that was verified first or, if none is verified, the only one: nobody publishes terms
-    under a host that somebody else has too.
+    Without a key it is the site that was verified first or, if none is verified, the only one. Several unverified
+    sites give None, so that nobody publishes terms for another account's host.
     """
     sites = Site.objects.filter(host=host).select_related("account").prefetch_related("rules__policy")
     if key is not None:
@@ -41,12 +41,12 @@ def site_at(host: str, key: str | None) -> Site | None:
     return found[0] if found and (len(found) == 1 or found[0].verified_at is not None) else None
 
 
-# Hosts that are spelled otherwise than a site's own: with userinfo, escapes or in another script.
+# Matches hosts in unusual spellings: with userinfo, escapes or another script.
 UNUSUAL_HOST = r"^https?://[^/]*[^a-z0-9.:/-]"
 
 
 def terms_of_site(site: Site) -> list[Terms]:
-    """Worked out once for each state of the account: its items may be many."""
+    """Return the terms of the site's patterns. Cached per account epoch, because the account may have many items."""
     return terms_at(site.pk, current_epoch(site.account_id))
 
 
@@ -75,9 +75,11 @@ def terms_at(site_id: str, epoch: int) -> list[Terms]:
 
 
 class Publication(Struct, frozen=True):
-    """The terms of a site as they are published: `netloc` is its host, with the port that it was asked at; `publisher`
-    the account's name; `server` the URL of the licence server, None where that is not reached under a name that is
-    served."""
+    """The terms of a site, as published.
+
+    `netloc` is its host with the requested port, `publisher` the account's name, and `server` the licence server's URL
+    (None if it cannot be reached under a served host name).
+    """
 
     netloc: str
     terms: list[Terms]
@@ -86,7 +88,7 @@ class Publication(Struct, frozen=True):
 
     @property
     def everywhere(self) -> Promise:
-        """The uses that are promised on every page: none where there are pages of no pattern."""
+        """The uses that are promised for every page; none if some pages match no pattern."""
         uses: Promise = frozenset(USES) if any(one.url in EVERY_PAGE for one in self.terms) else frozenset()
         for one in self.terms:
             uses &= one.uses
@@ -94,14 +96,16 @@ class Publication(Struct, frozen=True):
 
 
 def revisions_of(site: Site) -> dict[str | None, CompiledPolicy]:
-    """The policies of the site's patterns, by their ids."""
+    """Return the policies of the site's patterns by id."""
     wanted = {(rule.policy.pk, rule.policy.version) for rule in site.ordered_rules if rule.policy is not None}
     return {policy.id: policy for policy in compiled_policies.get(wanted).values()}
 
 
 def rsl(told: Publication) -> bytes:
-    """Pages that no pattern with a policy matches are not in it, and so not licensed. One that is about no page at all
-    would be invalid."""
+    """Render the RSL document. Pages without a matching pattern and policy are left out, and so are not licensed.
+
+    A document without any page would be invalid, so one without patterns prohibits everything.
+    """
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     lines.append(f'<rsl xmlns="{NAMESPACE}" max-age="{MAX_AGE_DAYS}">')
     for one in told.terms or [Terms("/", frozenset())]:
@@ -115,13 +119,13 @@ def rsl(told: Publication) -> bytes:
 
 
 def license_terms(terms: Terms) -> str:
-    """What RSL's element `license` has of them."""
+    """Render the content of RSL's `license` element."""
     permitted = " ".join(NAMES_IN_RSL[use] for use in USES if use in terms.uses)
     return f'<permits type="usage">{permitted}</permits>' if permitted else '<prohibits type="usage">all</prohibits>'
 
 
 def robots(told: Publication) -> bytes:
-    """A group to be added to a robots.txt; it changes nothing of what may be fetched."""
+    """Render a group to add to robots.txt. It does not change which pages may be fetched."""
     everywhere = told.everywhere
     signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in everywhere else 'no'}" for use in USES)
     lines = ["User-agent: *", f"License: https://{told.netloc}/license.xml", f"Content-Signal: {signal}"]
@@ -135,8 +139,11 @@ def usage(uses: Promise) -> str:
 
 
 def tdmrep(told: Publication) -> bytes:
-    """The first location that matches counts. Mining is reserved unless both training and input are promised; where
-    a licence or a payment opens it, the policy says so."""
+    """Render TDMRep; the first matching location applies.
+
+    Mining is reserved unless both training and input are promised. Where a licence or payment allows it, the location
+    links to the policy.
+    """
     locations = []
     for one in told.terms:
         location: dict[str, object] = {"location": one.url, "tdm-reservation": int(is_reserved(one))}
@@ -151,7 +158,7 @@ def is_reserved(terms: Terms) -> bool:
 
 
 def tdm_policy(told: Publication) -> bytes | None:
-    """What opens mining where it is reserved, as an offer in ODRL; None where nothing does."""
+    """Render the ODRL offer for pages where a licence or payment allows mining; None if there are none."""
     permissions = [
         {
             "target": f"https://{told.netloc}{one.url}",
@@ -180,7 +187,7 @@ def tdm_policy(told: Publication) -> bytes | None:
 
 
 TDM_POLICY = "/.well-known/tdm-policy.json"
-Writer = Callable[[Publication], bytes | None]  # None where there is nothing to say
+Writer = Callable[[Publication], bytes | None]  # None if the document would be empty
 DOCUMENTS: dict[str, tuple[Writer, str]] = {
     "/license.xml": (rsl, "application/rsl+xml"),
     "/robots.txt": (robots, "text/plain; charset=utf-8"),
@@ -190,7 +197,7 @@ DOCUMENTS: dict[str, tuple[Writer, str]] = {
 
 
 def written(told: Publication) -> dict[str, bytes]:
-    """The documents by their paths."""
+    """Return the documents by path."""
     bodies = ((path, write(told)) for path, (write, _) in DOCUMENTS.items())
     return {path: body for path, body in bodies if body is not None}
 

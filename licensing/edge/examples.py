@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of crawlers, of visitors and of the observed report."""
+"""Examples of crawlers, visitors and observed denials for the OpenAPI document."""
 
 from kit.rest.openapi_examples import Operation
 from licensing.content.examples import CONTENT_ID

@@ -1,10 +1,10 @@
-"""What told who a visitor is."""
+"""How a visitor was identified."""
 
 from enum import StrEnum
 
 
 class Identification(StrEnum):
-    """As decisions are recorded with it, the surest first."""
+    """How a visitor was identified, as recorded with decisions; the most reliable first."""
 
     LICENSE_TOKEN = "license_token"  # noqa: S105 - a name, no secret
     SIGNATURE = "signature"
@@ -21,7 +21,7 @@ class Identification(StrEnum):
 
     @property
     def verifies(self) -> bool:
-        """Whether it is more than anybody could say of himself."""
+        """Whether it proves the identity, unlike a mere claim."""
         return self not in (Identification.USER_AGENT, Identification.NOTHING)
 
 

@@ -1,4 +1,4 @@
-"""Serves the documents of sites under their own hosts, which ALLOWED_HOSTS need not name."""
+"""Serves sites' documents under the sites' own hosts, which need not be in ALLOWED_HOSTS."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ OLP = "/olp"
 
 
 class SiteDocuments:
-    """Answers a GET for one of DOCUMENTS under a site's host; everything else goes on."""
+    """Middleware that answers GET requests for DOCUMENTS at a site's host and passes on all others."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -44,11 +44,11 @@ class SiteDocuments:
         write, media = DOCUMENTS[request.path]
         publisher = site.account.name
         body = write(Publication(netloc_of(site, told), terms_of_site(site), publisher, license_server(request)))
-        if body is None:  # not an error of the host, which is the site's own
+        if body is None:  # a plain 404, because the host is the site's own
             return HttpResponse(
                 "There is nothing to say here.\n", status=404, content_type="text/plain; charset=utf-8"
             )
-        scope = "public" if key is None else "private"  # with a key they are those of its account
+        scope = "public" if key is None else "private"  # with a key, the document depends on the key's account
         headers = {"ETag": tag_of(body), "Cache-Control": f"{scope}, max-age={MAX_AGE}"}
         known = request.headers.get("If-None-Match")
         response: HttpResponse = (
@@ -61,13 +61,13 @@ class SiteDocuments:
 
 
 def netloc_of(site: Site, told: str) -> str:
-    """The site's host, with the port that its pages are asked for at."""
+    """Return the site's host with the port that the request named."""
     port = PORT.search(told.strip())
     return site.host + (port[0] if port is not None and port[0] not in (":80", ":443") else "")
 
 
 def license_server(request: HttpRequest) -> str | None:
-    """The URL of the licence server: under BASE_URL, or else as it was asked for under a host that is served."""
+    """Return the licence server's URL: under BASE_URL, or the requested host if ALLOWED_HOSTS includes it."""
     if settings.BASE_URL:
         return f"{settings.BASE_URL}{OLP}"
     try:

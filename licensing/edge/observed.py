@@ -1,4 +1,4 @@
-"""What would have been refused: the denials that were only observed, by reason, requester and item."""
+"""Observed denials: what would have been refused, by reason, requester and item."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ from licensing.policies.offers import offers
 from licensing.sites.models import Site
 
 TOP = 10
-MOST_PRICED = 10_000  # of the newest, whose prices are worked out one by one
+MOST_PRICED = 10_000  # newest denials whose prices are computed one by one
 Sums = dict[str, Decimal]  # by currency
 
 
 @dataclass
 class Observed:
-    """`priced` says how many of the newest the revenue was worked out of; there are `total`."""
+    """The report's numbers. Revenue is computed from the newest `priced` of `total` denials."""
 
     total: int
     priced: int
@@ -35,13 +35,13 @@ class Observed:
 
 
 def observed_denials(account_id: str, start: datetime, end: datetime, site: Site | None) -> QuerySet[AccessEvent]:
-    """Those from `start` until before `end`; at the site's pages alone, if one is given."""
+    """Return the observed denials from `start` until before `end`, optionally only for the site's pages."""
     events = AccessEvent.objects.filter(account_id=account_id, created__gte=start, created__lt=end, observed__gt="")
     return events if site is None else events.filter(content_id=site.pages_id)
 
 
 def observed_report(events: QuerySet[AccessEvent], most_priced: int = MOST_PRICED) -> Observed:
-    """Of the newest `most_priced` alone the prices are worked out."""
+    """Compute the report. Prices are computed only for the newest `most_priced` denials."""
     reasons = events.order_by().values_list("observed").annotate(count=Count("pk")).order_by("-count", "observed")
     told = [(reason, count) for reason, count in reasons if reason]
     if not told:
@@ -60,7 +60,7 @@ def observed_report(events: QuerySet[AccessEvent], most_priced: int = MOST_PRICE
 
 
 def add_prices(report: Observed, events: QuerySet[AccessEvent], most: int) -> None:
-    """Adds what the denied would have been asked to pay: the first offer to each."""
+    """Add the revenue at stake: for each denial the price of its first offer."""
     at_stake: defaultdict[str, Decimal] = defaultdict(Decimal)
     by_requester: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     newest = events.select_related("requester").order_by("-created", "-id")[:most]
@@ -76,7 +76,7 @@ def add_prices(report: Observed, events: QuerySet[AccessEvent], most: int) -> No
 
 
 def present_observed(report: Observed, start: datetime, last: datetime, site: Site | None) -> dict[str, Any]:
-    """The observed_report object; `last` is the last moment of the window."""
+    """Return the observed_report object. `last` is the last moment of the period."""
     return {
         "object": "observed_report",
         "siteId": site.pk if site else None,

@@ -1,4 +1,4 @@
-"""/v1/analytics/observed."""
+"""Endpoint /v1/analytics/observed."""
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -38,7 +38,7 @@ class ObservedContent(serializers.Serializer):
 
 
 class ObservedReport(serializers.Serializer):
-    """What would have been refused, were it enforced."""
+    """Access that would have been refused if denials were enforced."""
 
     object = Choice(choices=["observed_report"])
     siteId = Id("site", allow_null=True, help_text="Null: all sites and policies.")
@@ -61,7 +61,7 @@ class ObservedViewSet(AccountViewSet):
     query_parameters = frozenset({"period", "startDate", "endDate", "siteId"})
 
     @extend_schema(
-        summary="Get what would have been refused",
+        summary="Get observed denials",
         parameters=[
             *(one for one in USAGE.documented() if one.name != "groupBy"),
             OpenApiParameter("siteId", SITE_ID, description="The pages of that site alone."),
@@ -70,7 +70,7 @@ class ObservedViewSet(AccountViewSet):
     )
     @action(detail=False)
     def observed(self, request: Request) -> Response:
-        """The denials that were observed instead of carried out, with what each would have been asked to pay."""
+        """Denials that were observed instead of enforced, with the price that each would have been offered."""
         accounts = [self.account_id]
         window = USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts))
         site = self.site_named(request.query_params.get("siteId"))

@@ -1,4 +1,4 @@
-"""/v1/access/offers: what an access would cost, and under which tier. Nothing is recorded or charged."""
+"""Endpoints under /v1/access/offers: the price of access, by tier. They record and charge nothing."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -36,11 +36,11 @@ SELECTORS = {"url": "page", "contentId": "contentId"}
 
 @extend_schema_field(PERMISSION_SCHEMA)
 class Permission(Text):
-    """What a requester wants to do. Judged by `check_of`, wherever it was given."""
+    """A permission name; checked by `check_of` for both endpoints."""
 
 
 class OfferSerializer(serializers.Serializer):
-    """Access at a price, without a licence."""
+    """Access for a price, without a licence."""
 
     licenseType = serializers.CharField(allow_null=True, help_text="The tier; null where the rule names none.")
     permissions = serializers.ListField(child=serializers.CharField())
@@ -48,7 +48,7 @@ class OfferSerializer(serializers.Serializer):
 
 
 class AccessOfferSerializer(serializers.Serializer):
-    """What an access would come to now, and by which offers of the policy it could be bought."""
+    """The price of access now, and the policy's offers."""
 
     object = Choice(choices=["access_offer"])
     url = serializers.CharField(allow_null=True, help_text="As it was asked for.")
@@ -64,7 +64,7 @@ class AccessOfferSerializer(serializers.Serializer):
 
 
 class BatchedOfferSerializer(AccessOfferSerializer):
-    """An offer of a batch; of an item that there is not `object` and `error` alone."""
+    """An entry of a batch; for an unknown item only `object` and `error`."""
 
     error = ErrorShown(required=False)
 
@@ -72,7 +72,7 @@ class BatchedOfferSerializer(AccessOfferSerializer):
 
 
 class OfferListSerializer(serializers.Serializer):
-    """What many accesses would cost, in the order in which they were asked for."""
+    """The offers of a batch, in the order of the request."""
 
     object = Choice(choices=["list"])
     data: Any = BatchedOfferSerializer(many=True)
@@ -81,14 +81,14 @@ class OfferListSerializer(serializers.Serializer):
 
 
 class PageOrItemSerializer(StrictSerializer):
-    """One of the two."""
+    """A page or an item: exactly one of the two."""
 
     url = Url(required=False, help_text="The address of a page, or of a registered item,")
     contentId = Text(max_length=255, required=False, help_text="or an item by its id.")
 
 
 class OfferBatchSerializer(StrictSerializer):
-    """Pages and items, and the requester whose licences count."""
+    """Pages and items, and the requester whose licences apply."""
 
     items = serializers.ListField(child=PageOrItemSerializer(), min_length=1, max_length=MAX_ITEMS)
     requesterId = Text(max_length=255, required=False, allow_null=True, help_text="Whose licences count.")
@@ -112,7 +112,7 @@ class OfferViewSet(ReadingViewSet):
     )
     @action(detail=False)
     def offers(self, request: Request) -> Response:
-        """What access would cost, and under which tier. Nothing is recorded, counted or charged."""
+        """Returns the price of access, by tier. Records, counts and charges nothing."""
         given = {name: values for name, values in request.query_params.items() if values}
         try:
             check = check_of(given, given, "")
@@ -128,11 +128,11 @@ class OfferViewSet(ReadingViewSet):
     )
     @action(detail=False, methods=["post"], url_path="offers/batch")
     def offers_batch(self, request: Request) -> Response:
-        """The same for up to 100 pages or items. One request for the plan limit."""
+        """Returns offers for up to 100 pages or items. Counts as one request towards the plan's limits."""
         given = self.validated(OfferBatchSerializer)
         try:
             checks = read_each(given["items"], "items", lambda item, path: check_of(item, given, f"{path}."))
-        except Fault as first:  # what is wrong with the permission is so for each item
+        except Fault as first:  # an invalid permission is reported for every item
             told_once = dict.fromkeys((fault.path, fault.message) for fault in first.all())
             raise ValidationFailed.of(told_once) from None
         told = told_offers(self.account_id, checks, timezone.now())
@@ -143,7 +143,7 @@ class OfferViewSet(ReadingViewSet):
 
 
 def check_of(item: dict[str, Any], asked: dict[str, Any], path: str) -> Check:
-    """What is asked of an item. Raises Fault for all that is wrong with it."""
+    """Build the check for an item. Raises Fault with everything that is wrong with it."""
     faults = Faults()
     named = [name for name in SELECTORS if item.get(name)]
     beside = named[1] if named[1:] else "url"
@@ -158,7 +158,7 @@ def check_of(item: dict[str, Any], asked: dict[str, Any], path: str) -> Check:
 
 
 def told_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list[dict[str, Any] | ApiError]:
-    """What each access would come to, in their order. A fixed number of queries."""
+    """Return what each access would cost, in order. Makes a fixed number of queries."""
     items = find_items(account_id, {check.selector for check in checks})
     requesters = find_requesters(account_id, {check.requester_id for check in checks})
     told: list[dict[str, Any] | ApiError] = []
@@ -191,7 +191,7 @@ def told_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list
 
 
 def offers_of(answer: Answer) -> list[Offer]:
-    """What would open a page that is denied, at a price."""
+    """Return the offers that would open a denied page."""
     return [] if answer.decision.allowed else list(offers(answer.policy, answer.facts))
 
 

@@ -1,7 +1,7 @@
-"""The visitor's request, as the proxy or the site's own code describes it.
+"""Reads the visitor's request from the headers that a proxy or the site's own code sends.
 
-The path of the question says by which headers. Proxies pass on a visitor's headers beside their own, so each path
-reads only those that its proxy always sets.
+Each endpoint path reads only the headers that its kind of proxy always sets, because proxies also pass on the
+visitor's own headers.
 """
 
 import re
@@ -21,7 +21,7 @@ MIDDLEWARE = "/v1/access/middleware"
 MAX_URI = 8 * 1024
 MAX_REQUESTER = 255
 FREE_METHODS = frozenset({"HEAD", "OPTIONS"})
-# What tells crawlers the terms has to be read before there can be any.
+# Crawlers must be able to read the terms before anything is decided.
 FREE_PATHS = frozenset({"/robots.txt", "/license.xml", "/sitemap.xml", "/security.txt", "/crawlers.json"})
 FREE_FOLDER = "/.well-known/"
 REPEATED = (
@@ -34,9 +34,10 @@ WHOLE_URL = re.compile(r"(https?)://([^/?#]*)(.*)", re.ASCII | re.IGNORECASE | r
 
 
 class Original(Struct, frozen=True):
-    """`address` is the visitor's, None where nobody who is trusted said it.
+    """The visitor's request.
 
-    `requester` is who the site's own code says that the visitor is.
+    `address` is the visitor's IP address, or None if no trusted proxy sent it. `requester` is the requester id that
+    the site's own code asserts.
     """
 
     url: str
@@ -46,17 +47,20 @@ class Original(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        """In its normal form, without the port."""
+        """The host in normal form, without the port."""
         return host_of_header(urlsplit(self.url).netloc) or ""
 
     @property
     def is_free(self) -> bool:
-        """Whether it is never charged."""
+        """Whether the request is never charged."""
         return self.method in FREE_METHODS
 
     @property
     def is_public(self) -> bool:
-        """Whether everybody gets it, whatever policies say: no origin reads the path as another one."""
+        """Whether the page is open to everybody regardless of policies.
+
+        False if an origin could read the path as another page.
+        """
         path = read_once(urlsplit(self.url).path)
         return path is not None and (path in FREE_PATHS or path.startswith(FREE_FOLDER))
 
@@ -67,7 +71,7 @@ class Original(Struct, frozen=True):
 
 
 def original_of(head: Head, proxies: TrustedProxies) -> Original:
-    """Raises InvalidRequest where nobody who is trusted says which page it is about."""
+    """Read the visitor's request. Raises InvalidRequest if no trusted source describes it."""
     check_lengths([name for name in head.too_long if name in FROM_PROXIES], b"")
     sent = [name for name, _ in head.scope["headers"] if name in FROM_PROXIES]
     for name in REPEATED:
@@ -96,10 +100,10 @@ def described_by_proxy(head: Head, proxies: TrustedProxies) -> Original:
 
 
 def described_by_middleware(head: Head) -> Original:
-    """The visitor's request as the site's own code describes it in X-Licensing-*.
+    """Read the visitor's request from the X-Licensing-* headers of the site's own code.
 
-    The key is reason enough to trust them: it can ask about anybody in a check. Proxies before the service leave these
-    headers alone, so TRUSTED_PROXIES has no say here.
+    The API key is sufficient authority, because it may check anybody's access. Reverse proxies in front of the service
+    pass these headers on unchanged, so TRUSTED_PROXIES does not apply.
     """
     address = head.header(b"x-licensing-address")
     visitor = parse_address(address) if address else None
@@ -111,7 +115,7 @@ def described_by_middleware(head: Head) -> Original:
 
 
 def asserted_requester(head: Head) -> str | None:
-    """The requester's id, whose octets beyond ASCII are percent-encoded."""
+    """Return the asserted requester id, decoded from percent-encoding. Raises InvalidRequest if it is invalid."""
     given = head.header(b"x-licensing-requester")
     try:
         requester = unquote(given, errors="strict")
@@ -130,7 +134,7 @@ def in_words(address: Address | None) -> str | None:
 
 
 def forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
-    """URL and method as X-Forwarded-* say."""
+    """Return URL and method from X-Forwarded-*."""
     require_trust(is_trusted, "X-Forwarded-Uri")
     uri = head.header(b"x-forwarded-uri")
     if not uri.startswith("/"):
@@ -141,14 +145,14 @@ def forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
 
 
 def described_by_ingress_nginx(head: Head, is_trusted: bool) -> tuple[str, str]:
-    """URL and method as X-Original-URL and X-Original-Method say; X-Forwarded-* there may be a visitor's own."""
+    """Return URL and method from X-Original-*; there X-Forwarded-* may come from the visitor."""
     require_trust(is_trusted, "X-Original-URL")
     method = (head.header(b"x-original-method") or head.scope["method"]).upper()
     return whole_url(head.header(b"x-original-url"), "X-Original-URL"), method
 
 
 def whole_url(text: str, header: str) -> str:
-    """The URL with its host in the normal form. Raises InvalidRequest."""
+    """Return the URL with a normalised host. Raises InvalidRequest."""
     found = WHOLE_URL.match(text)
     if found is None:
         raise InvalidRequest("Must be the whole URL of the page asked for.", param=header)
@@ -170,7 +174,7 @@ def forwarded_proto(head: Head) -> str:
 
 
 def host_in(value: str, header: str) -> str:
-    """The host with its port, in lower case."""
+    """Return the host in lower case, with its port. Raises InvalidRequest if it is malformed."""
     host = host_of_header(value)
     if host is None:
         raise InvalidRequest("Must be the host that the page was asked for at.", param=header)
@@ -185,11 +189,14 @@ def envoy_uri(head: Head) -> str:
 
 
 def spelled(uri: str) -> str:
-    """Escape what has no place in a path and query, bytes above ASCII as they came. No request has a fragment: some
-    origins read `#` as part of the path. Some read `\\` as `/`, and `%5C` otherwise."""
+    r"""Percent-encode characters that are not allowed in a path and query; `\` stays as it is.
+
+    Encodes `#` too, because requests have no fragment and some origins read it as part of the path. Bytes above ASCII
+    keep their values.
+    """
     return quote(uri.encode("latin-1", "replace"), safe="/!$&'()*+,;=:@~?%\\")
 
 
 def peer_of(head: Head) -> Address | None:
-    """The address that the request itself came from: the proxy's, whose key it is."""
+    """Return the address of the proxy that sent the request."""
     return parse_address(head.scope["client"][0]) if head.scope.get("client") else None

@@ -1,6 +1,6 @@
-"""Prices at the edge, in the headers of pay per crawl: what an access costs, what is offered for it, what was charged.
+"""Price headers of pay per crawl: the price of access, the visitor's offer and the amount charged.
 
-The names are Cloudflare's (https://developers.cloudflare.com/ai-crawl-control/features/pay-per-crawl/).
+The header names are Cloudflare's (https://developers.cloudflare.com/ai-crawl-control/features/pay-per-crawl/).
 """
 
 import re
@@ -19,7 +19,7 @@ IS_PRICE = re.compile(r"([A-Z]{3}) ([0-9]{1,7}(?:\.[0-9]{1,6})?)").fullmatch
 
 
 class PaymentRefused(Exception):
-    """A payment that cannot be taken as it was offered; `code` is its `crawler-error`."""
+    """An offered payment that cannot be accepted; `code` is the value of `crawler-error`."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -27,9 +27,9 @@ class PaymentRefused(Exception):
 
 
 def payment_of(head: Head, covered: frozenset[str] | None) -> Payment | None:
-    """What the visitor is ready to pay; None where he says nothing. Raises PaymentRefused.
+    """Return the payment that the visitor offers, or None. Raises PaymentRefused.
 
-    Who signs his requests (`covered` are the components) signs what he pays, too.
+    If the request is signed, the signature must cover the price (`covered` are the signed components).
     """
     exact, most = head.header(EXACT.encode()), head.header(MOST.encode())
     if exact and most:
@@ -45,13 +45,13 @@ def payment_of(head: Head, covered: frozenset[str] | None) -> Payment | None:
 
 
 def spelled(amount: int, currency: str) -> str:
-    """A price in millionths as headers have it: with two places at least."""
+    """Format a price in millionths for a header, with at least two decimal places."""
     whole, _, places = plain(from_millionths(amount)).partition(".")
     return f"{currency} {whole}.{places:0<2}"
 
 
 def told_price(offered: Sequence[Offer], payment: Payment | None) -> dict[str, str]:
-    """The headers of a denial that a payment would help: the first offer, and what is wrong with the one made."""
+    """Return the headers of a denial that payment could lift: the first offer's price and the error code."""
     if payment is None:
         error = "MissingCrawlerPrice"
     else:

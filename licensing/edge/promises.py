@@ -1,7 +1,7 @@
-"""What may be promised of a site's pages to everybody: never more than the service allows. No ORM, no HTTP.
+"""Derives the uses that published documents may promise to everybody. Uses neither the ORM nor HTTP.
 
-Published documents cannot say all that policies can. What depends on who asks, from where, when and how often is left
-out, and so is what an item of the host would be refused: a document may be stricter than the service, never laxer.
+Documents cannot express everything that policies can. Conditions on requester, place, time and frequency are left out,
+as are uses that some item of the host refuses: a document may be stricter than the service, never more permissive.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,16 +16,18 @@ from licensing.sites.patterns import PATH_CHARACTERS, compiled
 
 READ = "read"
 USES = ("search", "ai_input", "ai_training")
-MINING = frozenset({"ai_input", "ai_training"})  # what text and data mining is among the uses
-CONSENT, PAYMENT = "obtainConsent", "compensate"  # duties of ODRL
-SETTLED = frozenset({"default", "permission"})  # conditions that the use alone settles
+MINING = frozenset({"ai_input", "ai_training"})  # the uses that count as text and data mining
+CONSENT, PAYMENT = "obtainConsent", "compensate"  # ODRL duties
+SETTLED = frozenset({"default", "permission"})  # conditions that depend on nothing but the use
 
-Promise = frozenset[str]  # of USES
+Promise = frozenset[str]  # a subset of USES
 
 
 class Terms(Struct, frozen=True):
-    """The uses that pages whose address (with its query) matches `url`, a pattern of RFC 9309, are promised for;
-    `duties` are what opens text and data mining to some, none where nothing does."""
+    """The uses promised for pages that match `url`, a pattern of RFC 9309 for path and query.
+
+    `duties` are the ODRL duties under which text and data mining is possible; empty if it is not.
+    """
 
     url: str
     uses: Promise
@@ -33,14 +35,14 @@ class Terms(Struct, frozen=True):
 
 
 def promised(policy: CompiledPolicy | None) -> Promise:
-    """The uses that the policy allows whoever asks; a crawler that nobody can verify has to be let read, too."""
+    """Return the uses that the policy allows to everybody. Empty unless reading is allowed too."""
     if policy is None or not always_allows(policy, READ):
         return frozenset()
     return frozenset(use for use in USES if always_allows(policy, use))
 
 
 def always_allows(policy: CompiledPolicy, permission: str) -> bool:
-    """Whether everybody is allowed this at every time."""
+    """Whether the policy allows the permission to everybody at any time."""
     for rule in policy.rules:
         if not may_match(rule, permission):
             continue
@@ -49,29 +51,29 @@ def always_allows(policy: CompiledPolicy, permission: str) -> bool:
             return False
         if all(condition.name in SETTLED for condition in rule.conditions):
             return True
-    return False  # defaultAction grants no permission by name
+    return False  # defaultAction grants no named permission
 
 
 def may_match(rule: Rule, permission: str) -> bool:
-    """Whether the rule is about that use at all."""
+    """Whether the rule's permission conditions admit this permission."""
     wanted = [condition.wanted for condition in rule.conditions if condition.name == "permission"]
     return all(permission in (one if isinstance(one, list) else [one]) for one in wanted)
 
 
 def allowed_to_some(policy: CompiledPolicy | None) -> Promise:
-    """The uses that some rule allows to somebody."""
+    """Return the uses that some rule allows to somebody."""
     return frozenset(use for use in USES if any(opening(policy, use)))
 
 
 def opening(policy: CompiledPolicy | None, use: str) -> Iterator[Rule]:
-    """The rules that allow that use to somebody."""
+    """Yield the rules that allow the use to somebody."""
     for rule in policy.rules if policy is not None else ():
         if rule.action == "allow" and rule.grants(use) and may_match(rule, use):
             yield rule
 
 
 def duties_of(policy: CompiledPolicy | None) -> tuple[str, ...]:
-    """What opens mining to some who may not do it as everybody: a licence, and a payment where there is a price."""
+    """Return the duties under which mining is allowed to some: a licence, plus payment if a rule has a price."""
     rules = [rule for use in sorted(MINING) for rule in opening(policy, use)]
     if not rules:
         return ()
@@ -81,10 +83,10 @@ def duties_of(policy: CompiledPolicy | None) -> tuple[str, ...]:
 def terms_of(
     rules: Sequence[tuple[str, CompiledPolicy | None]], of_items: Iterable[CompiledPolicy | None]
 ) -> list[Terms]:
-    """The terms of a site with these patterns, the most specific first.
+    """Return the terms of a site's patterns, most specific first.
 
-    An item decides instead of a pattern, and may have any address: what one is refused for is promised of none.
-    Readers of a document weigh patterns of equal length in different ways, so those promise what all of them do.
+    Registered items override patterns at any URL, so a use that one item refuses is promised nowhere. Crawlers rank
+    patterns of equal length differently, so those promise only what all of them allow.
     """
     everywhere = frozenset(USES)
     for policy in of_items:
@@ -102,7 +104,10 @@ def terms_of(
 
 
 def spelled(pattern: str) -> list[str]:
-    """The pattern as documents have it, where the query is part of the address: a page's end is no end of that."""
+    """Return the pattern as documents write it.
+
+    There patterns include the query, so a final `$` becomes two patterns.
+    """
     known = compiled(pattern)
     text = "*".join(quote(part, safe=PATH_CHARACTERS) for part in known.parts)
     return [f"{text}$", f"{text}?*"] if known.is_anchored else [text]

@@ -1,4 +1,4 @@
-"""What a publisher may not have meant in the terms of a site, as they are published beside the policies."""
+"""Lints the published terms of a site."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from licensing.sites.models import Site
 
 
 class Finding(Struct, frozen=True):
-    """`level` is `warning`, or `note` for what only explains; `pattern` is what it is about, empty for the site."""
+    """A finding: `level` is `warning`, or `note` for an explanation; `pattern` is empty for the whole site."""
 
     level: str
     code: str
@@ -21,7 +21,7 @@ class Finding(Struct, frozen=True):
 
 
 def lint_site(site: Site) -> list[Finding]:
-    """In the order of the rules; what is about the whole site first."""
+    """Return the findings: those about the whole site first, then in the order of the rules."""
     return [*of_the_whole(site), *of_the_rules(site)]
 
 
@@ -54,7 +54,7 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
     for rule in site.ordered_rules:
         policy = policies.get(rule.policy_id)
         own, published = promised(policy), told[spelled(rule.pattern)[0]]
-        if not published <= own:  # which terms_of never lets happen
+        if not published <= own:  # terms_of prevents this; checked all the same
             yield Finding("warning", "laxer_than_policy", rule.pattern, "The documents permit more than the policy.")
         if own - published:
             yield Finding(

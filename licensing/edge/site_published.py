@@ -1,7 +1,7 @@
-"""What a site publishes at this moment, fetched as crawlers do, beside what its policies promise.
+"""Fetches a site's published documents like a crawler and compares them with its policies.
 
-The host is the publisher's own word, so it is fetched by the guarded client (kit.outbound): https, public addresses
-alone, no redirects.
+Publishers can enter any host name, so the documents are fetched by the guarded client (kit.outbound): https, public
+addresses only, no redirects.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ SECONDS, MOST_BYTES = 5, 1024 * 1024  # of a fetch
 KEYS = "/jwks.json"  # of the licence server
 EVERYWHERE = "everywhere"
 
-Fetched = Reply | str  # or why there is no reply
+Fetched = Reply | str  # or the reason why there is no reply
 
 
 async def fetch(url: str) -> Reply:
@@ -30,7 +30,7 @@ async def fetch(url: str) -> Reply:
 
 
 async def fetch_all(urls: Iterable[str]) -> dict[str, Fetched]:
-    """The replies by their URLs, all fetched at the same time."""
+    """Fetch the URLs concurrently and return the replies by URL."""
 
     async def one(url: str) -> tuple[str, Fetched]:
         try:
@@ -42,7 +42,7 @@ async def fetch_all(urls: Iterable[str]) -> dict[str, Fetched]:
 
 
 async def look_at(told: Publication) -> list[Finding]:
-    """The findings on the documents at the site's host, and on the licence server that they name."""
+    """Return findings about the documents at the site's host and the licence server that they name."""
     documents = written(told)
     own = {f"https://{told.netloc}{path}": path for path in documents}
     server = [] if told.server is None else [f"{told.server}{KEYS}"]
@@ -62,14 +62,14 @@ async def look_at(told: Publication) -> list[Finding]:
 
 
 def body_of(reply: Fetched) -> tuple[bytes, str]:
-    """The body of a reply, or why it is of no use."""
+    """Return the body of a reply, or the problem with it."""
     if isinstance(reply, str):
         return b"", reply
     return (reply.body, "") if reply.status == 200 else (b"", f"it is answered with {reply.status}.")
 
 
 def is_same(path: str, body: bytes, own: bytes) -> bool:
-    """Whether a document says the same as ours, but for spelling and the licence server, named as it was asked for."""
+    """Whether a document is equivalent to ours, ignoring formatting and the licence server's URL."""
     if path != RSL:
         try:
             return bool(orjson.loads(body) == orjson.loads(own))
@@ -83,8 +83,7 @@ def is_same(path: str, body: bytes, own: bytes) -> bool:
 
 
 def of_robots(body: bytes, told: Publication) -> Iterator[Finding]:
-    """A robots.txt is the publisher's own: what it says of uses must not be laxer than the policies, nor contradict
-    itself."""
+    """Check the publisher's robots.txt: it must not permit more than the policies or contradict itself."""
     lines = [line.partition("#")[0].strip() for line in body.decode("utf-8", "replace").splitlines()]
     named = [(name.strip().lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
     if not any(name == "license" and value == f"https://{told.netloc}{RSL}" for name, value in named):
@@ -105,7 +104,7 @@ def of_robots(body: bytes, told: Publication) -> Iterator[Finding]:
 
 
 def statements(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Promise, Promise]]:
-    """The path that a line is about, with the uses that it permits and refuses."""
+    """Yield the path of each statement about uses, with the permitted and the refused uses."""
     for name, value in named:
         if name == "content-signal":
             yield EVERYWHERE, *said_of(value, NAMES_IN_SIGNAL, "yes", "no")

@@ -1,4 +1,4 @@
-"""/v1/crawlers."""
+"""Endpoint /v1/crawlers."""
 
 from drf_spectacular.utils import extend_schema, extend_schema_serializer
 from rest_framework import serializers
@@ -13,7 +13,7 @@ CLASSES = ["ai_training", "ai_input", "search", "archive", "other"]
 
 
 class CrawlerSerializer(serializers.Serializer):
-    """A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature."""
+    """A known crawler, recognised by its User-Agent and verified by address, reverse DNS or signature."""
 
     object = Choice(choices=["crawler"])
     name = serializers.CharField()
@@ -39,13 +39,13 @@ class CrawlerSerializer(serializers.Serializer):
 
 @extend_schema_serializer(many=False)
 class CrawlerTableSerializer(serializers.Serializer):
-    """The crawlers that are known."""
+    """The table of known crawlers."""
 
     object = Choice(choices=["crawler_table"])
     date = serializers.DateField(help_text="When the table was collected.")
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """`data` cannot be declared above: every serializer has an attribute of that name."""
+        """Add the field `data` here, because serializers have an attribute of that name."""
         return {**super().get_fields(), "data": CrawlerSerializer(many=True)}
 
 
@@ -60,8 +60,11 @@ class CrawlerViewSet(AccountViewSet):
         responses=CrawlerTableSerializer,
     )
     def list(self, request: Request) -> Response:
-        """The whole table, and its date; `manage.py update_crawlers` reads an updated one, and
-        `manage.py load_crawler_addresses` the addresses that operators publish."""
+        """Returns the whole table and its date.
+
+        `manage.py update_crawlers` replaces the table; `manage.py load_crawler_addresses` loads the addresses that
+        operators publish.
+        """
         table = current_table.get()
         data = [shown(crawler) for crawler in table.crawlers]
         return Response(

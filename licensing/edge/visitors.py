@@ -1,4 +1,4 @@
-"""Who a visitor is, and what he wants, by what he sent and where it came from."""
+"""Identifies visitors and the permission they need, from their headers and address."""
 
 from datetime import datetime
 from typing import Any
@@ -35,15 +35,15 @@ class Visitor(Struct, frozen=True):
     and_permission: str | None = None
     and_requester_id: str | None = None
     token: PresentedToken | None = None
-    covered: frozenset[str] | None = None  # the components of the request that he signed; None: he did not
+    covered: frozenset[str] | None = None  # components of the request that the visitor signed; None if unsigned
 
     @property
     def is_known(self) -> bool:
-        """Beyond what anybody could say of himself."""
+        """Whether the identity is proven, not merely claimed."""
         return self.identified_by.verifies
 
     def check(self, original: Original, user_agent: str, payment: Payment | None = None) -> Check:
-        """What is decided and recorded of the page. Nobody pays in another's name, or for what is free."""
+        """Build the check of the page. A payment counts only for proven visitors and pages that are not free."""
         known = {
             "ip": original.address,
             "userAgent": user_agent[:MAX_USER_AGENT],
@@ -71,11 +71,11 @@ async def identify(
     original: Original,
     now: datetime,
 ) -> Visitor:
-    """Who sent a licence token, who signed the request, a known crawler at an address of its operator's, who sent an
-    API key of the account, whom the site's own code names, or somebody unknown.
+    """Identify the visitor. The first that applies: licence token, signature, crawler's published address or name, API
+    key of the account, the site's own statement, an unverified crawler, anonymous.
 
-    Who only says that he is a crawler is held to its class and to what anybody may, as somebody unknown is: he can
-    lose by that, and not win. Raises InvalidToken and InsufficientScope.
+    A visitor who only claims to be a crawler needs both the crawler's permission and an anonymous visitor's, so that
+    the claim can never gain access. Raises InvalidToken and InsufficientScope.
     """
     authorization = head.header(b"authorization")
     if b"authorization" in head.too_long:
@@ -118,7 +118,7 @@ async def identify(
 
 
 def place_of(crawler: Crawler, address: str | None, names: AddressNames) -> Identification | None:
-    """What tells that the visitor comes from where the crawler does: the address or its name; None for neither."""
+    """Return how the address verifies the crawler: by range or by reverse DNS name; None if it does not."""
     if current_table.get().is_at(crawler, address):
         return Identification.ADDRESS
     parsed = parse_address(address) if crawler.hosts and address is not None else None
@@ -128,8 +128,10 @@ def place_of(crawler: Crawler, address: str | None, names: AddressNames) -> Iden
 
 
 def who_signed(signed: Signed, claimed: Crawler | None) -> Visitor:
-    """A known crawler whose keys are in that directory, or whoever has the directory: of him only the host is known,
-    and what he says to be can be to his loss alone."""
+    """Return the visitor for a signed request: a known crawler, or the host of the key directory.
+
+    For an unknown host, a claimed crawler name can only restrict access.
+    """
     own = current_table.get().signing_as(signed.host)
     if own is not None:
         name, permission = own.name, own.permission
@@ -146,9 +148,9 @@ def claims(crawler: Crawler) -> dict[str, Any]:
 async def key_of(
     text: str, callers: Callers, account_id: str, original: Original, now: datetime
 ) -> tuple[str, str] | None:
-    """The id and name of a key of the account that is valid at the visitor's address; None for any other.
+    """Return id and name of the account's API key if it is valid at the visitor's address; otherwise None.
 
-    It is read anew each time: the decision's record confirms the edge's key, and would not know that this one ended.
+    Reads the key every time, because recording the decision only confirms the edge's own key.
     """
     found = await callers.keys.submit(text)
     if isinstance(found, ApiError) or found.account_id != account_id:

@@ -1,1 +1,1 @@
-"""Content from files."""
+"""Importing content from files."""

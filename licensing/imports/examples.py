@@ -1,4 +1,4 @@
-"""What webhooks show of an import."""
+"""Examples of imports for webhooks."""
 
 from licensing.policies.examples import CREATED
 

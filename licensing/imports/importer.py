@@ -1,7 +1,7 @@
-"""Importing content from files: rows become items by the API's own rules (docs/guides/importing.md).
+"""Imports content from files under the same rules as the API (docs/guides/importing.md).
 
-A file is read twice: once to survey it, then in batches, each validated, then written in one
-transaction. Whatever ends a run leaves whole batches, and running it again does the rest.
+The file is read twice: a survey first, then batches that are validated and written, one transaction each. An
+interrupted run leaves whole batches; running it again does the rest.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ ATTEMPTS = 5
 
 @dataclass(slots=True)
 class ImportTotals:
-    """The rows by outcome; each is counted once."""
+    """Numbers of rows by outcome; each row is counted once."""
 
     created: int = 0
     updated: int = 0
@@ -60,7 +60,7 @@ class ImportTotals:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """An import that is over."""
+    """A finished import, as its event shows it."""
 
     pk: str
     tally: ImportTotals
@@ -69,7 +69,7 @@ class Finished:
 
 
 class ImportSerializer(serializers.BaseSerializer):
-    """What others hear of an import: how many rows became what."""
+    """The payload of the `import.finished` event: row counts and times."""
 
     def to_representation(self, run: Finished) -> Rendered:
         return {
@@ -84,7 +84,7 @@ class ImportSerializer(serializers.BaseSerializer):
 
 @dataclass(slots=True)
 class ImportEntry:
-    """A row with the fields to set, or with its problem."""
+    """A row's fields to set, or the reason why it was rejected."""
 
     line: int
     fields: dict[str, Any] = field(default_factory=dict)
@@ -92,9 +92,10 @@ class ImportEntry:
 
 
 class Import:
-    """One file on its way into an account. `columns` None: the columns are called as the API's fields are.
+    """An import of one file into an account. Without `columns`, columns have the names of API fields.
 
-    Making it reads the file once. It raises ApiError or ValidationError for what is wrong with the whole.
+    The constructor reads the file once. Raises ApiError or ValidationError if the import cannot start, for example
+    because of an unknown column.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class Import:
         self.allow_duplicates = allow_duplicates
         self.dry_run = dry_run
         self.tally = ImportTotals()
-        self.serializer = ContentSerializer(partial=True)  # one for all rows: making it costs more than a row
+        self.serializer = ContentSerializer(partial=True)  # one for all rows: creating it costs more than a row
         self.id_column = "externalId" if columns is None else columns.get("externalId")
         self.survey = survey(file, self.id_column)
         if columns is None:
@@ -165,7 +166,7 @@ class Import:
                 yield self.entry(row)
 
     def run(self, report: Callable[[int, str], None], progress: Callable[[ImportTotals], None]) -> ImportTotals:
-        """Loads the file. `report` gets the line of each bad row, and its reason."""
+        """Import the file and return the totals. `report` gets the line and the reason of each rejected row."""
         started = timezone.now()
         entries = self.entries()
         while batch := list(islice(entries, BATCH_ROWS)):
@@ -175,7 +176,7 @@ class Import:
                     self.tally.failed += 1
                     report(entry.line, entry.problem)
             progress(self.tally)
-            reset_queries()  # or DEBUG keeps the statements
+            reset_queries()  # otherwise DEBUG would keep all statements
         if not self.dry_run:
             self.tell(started)
         return self.tally
@@ -195,7 +196,7 @@ class Import:
                 created, updated = self.write(good)
                 break
             except IntegrityError:
-                # Since the look-up somebody has created one of the items: this time it will be found.
+                # Somebody has created one of the items since the look-up: the retry will find it.
                 if attempt == ATTEMPTS - 1:
                     raise
         bad = sum(entry.problem is not None for entry in good)
@@ -205,8 +206,8 @@ class Import:
 
     @transaction.atomic
     def write(self, entries: list[ImportEntry]) -> tuple[int, int]:
-        """How many items were created and updated. An entry that turns out bad gets its problem."""
-        # Locks are taken in the order of the endpoints: items, policies, then what an insertion waits for.
+        """Write a batch and return how many items were created and updated. Sets `problem` of rejected entries."""
+        # Lock in the same order as the endpoints: items, policies, then rows that an insertion waits for.
         external_ids = {entry.fields.get("external_id") for entry in entries} - {None}
         known = Content.objects.of(self.account_id).filter(external_id__in=external_ids).order_by("pk")
         items = {item.external_id: item for item in known.select_for_update()}
@@ -215,7 +216,7 @@ class Import:
         created: list[Content] = []
         updated: list[Content] = []
         changes: list[audit.Change] = []
-        ended: set[str] = set()  # by names of accounts.plans.epochs
+        ended: set[str] = set()  # epoch names to bump, see accounts.plans.epochs
         for entry in entries:
             item = items.get(entry.fields.get("external_id"))
             action, before = ("content.created", {}) if item is None else ("content.updated", item.audited())
@@ -233,7 +234,7 @@ class Import:
                 changes.append(change)
                 ended |= epoch_names(target, is_new=item is None, former=former)
         if (created or updated) and not self.dry_run:
-            # In one order: of two imports that insert the same items, one just waits for the other.
+            # In a fixed order, so that two imports that insert the same items wait instead of deadlocking.
             write_items(sorted([*created, *updated], key=lambda item: item.external_id or ""))
             audit.record_all(changes)
             epochs.bump(self.account_id, ended)

@@ -1,4 +1,4 @@
-"""From a file's columns to content's fields: a row as a request to the API would send it."""
+"""Maps columns of a file to fields of content: turns a row into a request body."""
 
 import re
 from collections import abc
@@ -18,13 +18,13 @@ IS_INTEGER = re.compile(r"-?[0-9]{1,18}").fullmatch
 
 
 def is_target(name: str) -> bool:
-    """Whether it is a field of content, or one key of its metadata, as `metadata.author`."""
+    """Whether the name is a writable field of content or a metadata key such as `metadata.author`."""
     first, dot, key = name.partition(".")
     return name in FIELDS or (first == "metadata" and bool(dot) and bool(IS_KEY(key)))
 
 
 def parse_pairs(option: str, pairs: list[str]) -> dict[str, str]:
-    """`["title=name"]` as `{"title": "name"}`. Raises InvalidRequest for what is no field of content."""
+    """Parse `["title=name"]` into `{"title": "name"}`. Raises InvalidRequest for unknown or repeated fields."""
     parsed: dict[str, str] = {}
     for pair in pairs:
         target, _, value = pair.partition("=")
@@ -43,7 +43,7 @@ def parse_pairs(option: str, pairs: list[str]) -> dict[str, str]:
 
 
 def from_text(target: str, text: str) -> JsonValue:
-    """The JSON value that a CSV cell stands for. Raises InvalidRequest for JSON that no body may have."""
+    """Convert the text of a CSV cell to a JSON value. Raises InvalidRequest for invalid JSON."""
     if target in TAGS and not text.lstrip().startswith("["):
         return [tag.strip() for tag in text.split(";") if tag.strip()]
     if target in (*TAGS, "metadata"):
@@ -55,14 +55,14 @@ def from_text(target: str, text: str) -> JsonValue:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """Which column gives each field, and what an item has whose row gives none."""
+    """The column for each field, and default values for empty fields."""
 
     columns: dict[str, str]
     defaults: dict[str, JsonValue]
     is_csv: bool
 
     def body(self, row: abc.Mapping[str, JsonValue]) -> JsonObject:
-        """An empty CSV cell counts as absent, a JSON null as null in a request. A default fills both.
+        """Build a request body from a row. Empty CSV cells count as absent; defaults replace absent and null values.
 
         Raises InvalidRequest for a cell that cannot be read.
         """
@@ -95,5 +95,5 @@ def put(body: JsonObject, target: str, value: JsonValue) -> None:
         body[name] = value
     elif known is None:
         body[name] = {key: value}
-    elif isinstance(known, dict):  # a metadata column of another type is for the field to refuse
+    elif isinstance(known, dict):  # metadata of another type is rejected by the field
         body[name] = {**known, key: value}

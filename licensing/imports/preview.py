@@ -1,6 +1,6 @@
-"""An import by way of the browser: what a file would do, told before it is done (docs/guides/admin.md).
+"""Imports in the admin: previews a file, then imports it (docs/guides/admin.md).
 
-It is `licensing.imports.importer` with bounds: what a request does ends within a minute or so, whatever the file is.
+Uses `licensing.imports.importer` with limits, so that a request ends within about a minute for any file.
 """
 
 import csv
@@ -23,11 +23,11 @@ from licensing.imports.mapping import is_target
 from licensing.imports.rows import Bounded, ImportRow, Readable, RowFile, open_rows
 from licensing.imports.survey import MAX_COLUMNS
 
-MOST_BYTES = 20 * 1024 * 1024  # as sent
-MOST_READ = 200 * 1024 * 1024  # of a gzipped file
+MOST_BYTES = 20 * 1024 * 1024  # upload size
+MOST_READ = 200 * 1024 * 1024  # decompressed size
 MOST_ROWS = 100_000
-MOST_LINES = 1_000_000  # blank ones between rows aside
-MOST_SHOWN = 100  # problems
+MOST_LINES = 1_000_000  # not counting blank lines between rows
+MOST_SHOWN = 100  # problems to show
 FIRST_ROWS = 10
 TARGETS = {
     "externalId": "External id",
@@ -40,7 +40,7 @@ TARGETS = {
     **{f"metadata.{one.name}": one.label for one in ATTRIBUTES},
     "metadata": "Metadata (a JSON object)",
 }
-# What columns are called that give a field, likeliest first; capitals, spaces and signs aside.
+# Column names that suggest a field, likeliest first; compared without case, spaces and punctuation.
 MEANING = {
     "externalId": ("externalid", "id", "itemid", "articleid", "contentid", "sku", "ref", "reference", "nr", "number"),
     "title": ("title", "headline", "name", "titel", "titre", "titulo"),
@@ -56,7 +56,7 @@ LARGER = "Larger files are for the command import_content (docs/guides/importing
 
 
 class BoundedLines(Bounded):
-    """Of a file, no more than MOST_READ bytes and MOST_LINES lines: a row may go on for as many as it likes."""
+    """Limits a file to MOST_READ bytes and MOST_LINES lines, because a single row may span many lines."""
 
     def __init__(self, file: Readable) -> None:
         super().__init__(file, MOST_READ, f"The file has more than {MOST_READ >> 20} MiB inside. {LARGER}")
@@ -83,7 +83,7 @@ class BoundedRows(RowFile):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be done with a file: `columns` by the fields that they give, `defaults` where a row gives none."""
+    """How to import a file: `columns` maps fields to columns; `defaults` fill empty fields."""
 
     account_id: str
     format: str
@@ -94,18 +94,18 @@ class Plan:
 
 @dataclass
 class PreviewOutcome:
-    """What became of the rows, or would; `problem` is what is wrong with the file as a whole."""
+    """The result of an import or preview. `problem` concerns the file as a whole."""
 
     tally: dict[str, int] = field(default_factory=dict)
     problem: str | None = None
-    bad: list[tuple[int, str]] = field(default_factory=list)  # the first of them
-    first: list[tuple[int, list[str]]] = field(default_factory=list)  # rows as they are read
-    ignored: list[str] = field(default_factory=list)  # columns
-    sample: list[tuple[int, list[str]]] = field(default_factory=list)  # rows as they stand in the file
+    bad: list[tuple[int, str]] = field(default_factory=list)  # the first rejected rows, with reasons
+    first: list[tuple[int, list[str]]] = field(default_factory=list)  # the first rows as parsed
+    ignored: list[str] = field(default_factory=list)  # columns that are not imported
+    sample: list[tuple[int, list[str]]] = field(default_factory=list)  # the first rows as in the file
 
 
 def columns_of(path: Path, kind: str) -> list[str]:
-    """The file's columns, in their order. Raises InvalidRequest for a file that cannot be read."""
+    """Return the file's columns in order. Raises InvalidRequest if the file cannot be read."""
     found: dict[str, None] = {}
     with open_rows(str(path), kind) as opened:
         file = BoundedRows(opened)
@@ -119,7 +119,7 @@ def columns_of(path: Path, kind: str) -> list[str]:
 
 
 def columns_by_name(columns: list[str]) -> dict[str, str]:
-    """Of columns that are called as the API's fields are, and of those whose names mean one that is left."""
+    """Map fields to columns with the same name, then other fields to columns whose names suggest them."""
     named = {name: name for name in columns if is_target(name)}
     for target, words in MEANING.items():
         meant = [name for name in columns if name not in named and bare(name) in words]
@@ -133,7 +133,7 @@ def bare(name: str) -> str:
 
 
 def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> PreviewOutcome:
-    """Reads the file and writes what it says, or with `dry_run` nothing. The bad rows go to `bad_rows`, as CSV."""
+    """Import the file, or only preview it with `dry_run`. Writes the rejected rows to `bad_rows` as CSV."""
     outcome = PreviewOutcome()
     problems: dict[int, str] = {}
     with suppress(ApiError), open_rows(str(path), plan.format) as opened:
@@ -173,7 +173,7 @@ def as_it_stands(row: ImportRow) -> list[str]:
 
 
 def shown(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
-    """What a row gives each field, as text."""
+    """Return the values that a row has for each mapped field, as text."""
     if row.problem is not None:
         return [row.problem]
     try:
@@ -185,7 +185,7 @@ def shown(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
         name, _, key = target.partition(".")
         value = body.get(name)
         value = value.get(key) if key and isinstance(value, dict) else value
-        cells.append(text_of(value)[:200].encode(errors="replace").decode())  # half a surrogate pair has no bytes
+        cells.append(text_of(value)[:200].encode(errors="replace").decode())  # lone surrogates cannot be encoded
     return cells
 
 
@@ -196,7 +196,7 @@ def text_of(value: object) -> str:
 
 
 def write_bad(file: RowFile, columns: list[str], problems: dict[int, str], target: BinaryIO) -> None:
-    """A CSV file of the bad rows as they came, each with its line and what is wrong with it."""
+    """Write the rejected rows to `target` as CSV, each with its line number and the reason."""
     names = [name for name in columns if name]
     text = io.StringIO()
     writer = csv.writer(text)

@@ -1,7 +1,7 @@
-"""The rows of CSV and JSON Lines files, plain or gzipped, each with the line on which it begins.
+"""Reads rows of CSV and JSON Lines files, plain or gzipped, with their line numbers.
 
-Nothing here knows what the rows are for. Files are read as streams: there is never more than one row in
-memory, and a row has a bound. What is wrong with a row comes with it; with the file, it is an InvalidRequest.
+Independent of what the rows mean. Files are streamed: only one row of bounded size is in memory. Problems of a row
+come with the row; problems of the file raise InvalidRequest.
 """
 
 import csv
@@ -25,20 +25,20 @@ from licensing.imports.spreadsheets import delimiter_of
 
 FORMATS = ("csv", "jsonl")
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-MAX_ROW_BYTES = 1024 * 1024  # what a body of the API may have
+MAX_ROW_BYTES = 1024 * 1024  # same as for an API body
 MAX_ROWS = 10_000_000
-# A gzipped file may be a hundred times as large inside, which text is at most unless it repeats itself on purpose.
+# Gzip compresses normal text at most a hundredfold; more suggests a decompression bomb.
 MAX_RATIO = 100
-LEAST_UNPACKED = 16 * 1024 * 1024  # bytes that any file may have inside
+LEAST_UNPACKED = 16 * 1024 * 1024  # bytes that any gzipped file may decompress to
 BLANK = b" \t\r\n\v\f"
 GZIP_MAGIC = b"\x1f\x8b"
 NOT_UTF8 = "Is not UTF-8."
 
 
 class ImportRow(NamedTuple):
-    """A row by column names: text from CSV, JSON values from JSON Lines.
+    """A row: values by column name, as text from CSV or JSON values from JSON Lines.
 
-    A bad one has a problem instead, and its cells as they stand where those could be told apart.
+    A rejected row has a `problem` instead, and its cells if they could be separated.
     """
 
     line: int
@@ -52,7 +52,7 @@ class RowTooLongError(Exception):
 
 
 class Readable(Protocol):
-    """A buffered file, or what bounds one."""
+    """A buffered binary file, or a wrapper that limits one."""
 
     def seek(self, position: int, /) -> int: ...
     def readline(self, size: int, /) -> bytes: ...
@@ -69,7 +69,7 @@ def readable() -> Iterator[None]:
 
 
 class Bounded:
-    """Of a file no more than `most` bytes; `excess` says what is wrong with one that has more."""
+    """Limits reading to `most` bytes. Raises InvalidRequest with the message `excess` beyond them."""
 
     def __init__(self, file: Readable, most: int, excess: str) -> None:
         self.file, self.most, self.excess = file, most, excess
@@ -96,8 +96,10 @@ class Bounded:
 
 
 class Lines:
-    """The lines of a file, counted. A byte that is not UTF-8 becomes a lone surrogate, which `is_utf8` finds;
-    what follows it is still read."""
+    """Iterates over the lines of a file and counts them.
+
+    Invalid UTF-8 becomes lone surrogates, which `is_utf8` detects, so that later lines can still be read.
+    """
 
     def __init__(self, file: Readable) -> None:
         self.file = file
@@ -105,7 +107,7 @@ class Lines:
         self.room = MAX_ROW_BYTES
 
     def begin_row(self) -> int:
-        """The number of the next line, where a new row begins."""
+        """Start a new row: reset its size limit and return the number of its first line."""
         self.room = MAX_ROW_BYTES
         return self.number + 1
 
@@ -131,7 +133,7 @@ class Lines:
             return self.file.readline(size)
 
     def skip_blank(self) -> None:
-        """Passes over the blank lines that come next, many at a time. Call it where a row has ended."""
+        """Skip the following blank lines, many at a time. Call it between rows."""
         with readable():
             while ahead := self.file.peek(1):
                 blank = ahead[: len(ahead) - len(ahead.lstrip(BLANK))]
@@ -151,9 +153,9 @@ def is_utf8(text: str) -> bool:
 
 
 def reader_of(lines: Lines) -> tuple[list[str], Iterator[list[str]]]:
-    """The column names, and what reads the rows behind them.
+    """Return the column names and a reader for the rows after the header.
 
-    Strict: where a row with a stray quote ends, nobody knows. After an error the next line begins a row.
+    Strict CSV: a stray quote makes the end of a row ambiguous, so that reading resumes at the next line.
     """
     try:
         first = next((line for line in lines if line.strip()), "")
@@ -165,7 +167,7 @@ def reader_of(lines: Lines) -> tuple[list[str], Iterator[list[str]]]:
 
 
 def read_header(lines: Lines, reader: Iterator[list[str]]) -> list[str]:
-    """The column names, trimmed: those of the first row that is not blank."""
+    """Return the trimmed column names from the first row that is not blank."""
     try:
         header = next((cells for cells in reader if any(map(str.strip, cells))), None)
     except (csv.Error, RowTooLongError) as error:
@@ -194,7 +196,7 @@ def csv_rows(lines: Lines) -> Iterator[ImportRow]:
             continue
         if not any(map(str.strip, cells)):
             lines.skip_blank()
-            continue  # spreadsheets leave such rows behind
+            continue  # spreadsheets write such rows at the end
         if len(cells) != len(header):
             problem = f"Has {len(cells)} cells where the header has {len(header)}."
             yield ImportRow(begin, {}, problem, tuple(cells))
@@ -205,7 +207,7 @@ def csv_rows(lines: Lines) -> Iterator[ImportRow]:
 
 
 def parse_line(text: str) -> JsonObject:
-    """The object on a line of JSON Lines, as strictly read as a body. Raises ValueError."""
+    """Parse the JSON object on a line, as strictly as a request body. Raises ValueError."""
     if not is_utf8(text):
         raise ValueError(NOT_UTF8)
     try:
@@ -241,10 +243,10 @@ def json_rows(lines: Lines) -> Iterator[ImportRow]:
 
 
 class RowFile:
-    """A file that can be read from its beginning as often as needed."""
+    """A file whose rows can be read several times."""
 
     most_rows = MAX_ROWS
-    larger = "Split it."  # what to do with a file that has more
+    larger = "Split it."  # advice for files with more rows
 
     def __init__(self, file: Readable, format: str) -> None:  # noqa: A002 - the option's name
         self.file, self.kind = file, format
@@ -255,7 +257,7 @@ class RowFile:
         return Lines(self.file)
 
     def header(self) -> list[str]:
-        """The columns of a CSV file; JSON Lines tells its own row by row."""
+        """Return the columns of a CSV file; empty for JSON Lines."""
         lines = self.lines()
         return reader_of(lines)[0] if self.is_csv else []
 
@@ -276,12 +278,12 @@ def format_of(name: str) -> str:
 
 @contextmanager
 def open_rows(name: str, format: str | None = None) -> Iterator[RowFile]:  # noqa: A002 - the option's name
-    """Opens a file, or with `-` the standard input. Whether it is gzipped shows in its first bytes."""
+    """Open a file, or standard input for `-`. Detects gzip by its magic bytes."""
     kind = format or format_of(name)
     with ExitStack() as stack:
         try:
             file: BinaryIO = sys.stdin.buffer if name == "-" else stack.enter_context(open(name, "rb"))
-            if not file.seekable():  # a pipe is read once only, a file twice
+            if not file.seekable():  # a pipe can only be read once, but the file is read twice
                 spool = cast(BinaryIO, stack.enter_context(tempfile.TemporaryFile()))
                 shutil.copyfileobj(file, spool)
                 file = spool

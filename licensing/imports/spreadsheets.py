@@ -1,19 +1,19 @@
-"""What spreadsheets write in place of UTF-8 and commas: UTF-16, Windows-1252 in Western Europe, semicolons, tabs."""
+"""Detects the encodings and delimiters that spreadsheets write: UTF-16, Windows-1252, semicolons and tabs."""
 
 import csv
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 
-DELIMITERS = (",", ";", "\t")  # of equals the first
+DELIMITERS = (",", ";", "\t")  # the first wins if several make the same number of columns
 NAMES = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}
 
 
 def encoding_of(raw: bytes) -> str | None:
-    """The encoding of a file that is certainly not UTF-8; None where it is, or where nothing fits."""
+    """Return the encoding of a file that is not UTF-8; None if it is UTF-8 or nothing fits."""
     if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return "utf-16" if decodes(raw, "utf-16") else None
     if decodes(raw, "utf-8") or b"\0" in raw:
         return None
-    # A file of UTF-8 with a slip in it has other letters that are right: then each bad row is told of.
+    # Correct non-ASCII letters mean UTF-8 with single errors, which are then reported by row.
     letters = raw.decode("utf-8", "ignore")
     return "cp1252" if letters.isascii() and decodes(raw, "cp1252") else None
 
@@ -27,7 +27,7 @@ def decodes(raw: bytes, encoding: str) -> bool:
 
 
 def delimiter_of(header: str) -> str:
-    """What separates the cells: of what spreadsheets write (in Europe semicolons) that which makes most columns."""
+    """Return the delimiter that splits the header into most columns."""
 
     def columns(delimiter: str) -> int:
         try:

@@ -1,7 +1,7 @@
-"""The first reading of a file to import, before anything is written.
+"""The first pass over a file to import, before anything is written.
 
-It tells which columns there are, and which rows a later one with the same externalId supersedes. Without
-that, importing a file again would write both in turn. It keeps a digest of each id, about 100 bytes a row.
+Finds the columns, and rows that a later row with the same externalId supersedes; without it, importing a file again
+would write both rows in turn. Keeps a digest of each id: about 100 bytes per row.
 """
 
 from dataclasses import dataclass, field
@@ -14,11 +14,11 @@ MAX_COLUMNS = 10_000
 
 @dataclass(slots=True)
 class Survey:
-    """What the first reading of a file tells."""
+    """The result of the first pass over a file."""
 
     rows: int = 0
-    columns: dict[str, None] = field(default_factory=dict)  # in their order
-    last_lines: dict[bytes, int] = field(default_factory=dict)  # of the externalIds that come more than once
+    columns: dict[str, None] = field(default_factory=dict)  # in the order of the file; used as an ordered set
+    last_lines: dict[bytes, int] = field(default_factory=dict)  # for externalIds that occur more than once
 
     def is_superseded(self, row: ImportRow, id_column: str | None) -> bool:
         """Whether a later row has the same externalId."""
@@ -30,7 +30,7 @@ def row_digest(row: ImportRow, column: str | None) -> bytes | None:
     value = row.values.get(column) if column else None
     if not isinstance(value, str) or not value.strip():
         return None
-    return blake2b(repr(value).encode(), digest_size=12).digest()  # repr: half a surrogate pair has no bytes
+    return blake2b(repr(value).encode(), digest_size=12).digest()  # repr, because lone surrogates cannot be encoded
 
 
 def survey(file: RowFile, id_column: str | None) -> Survey:

@@ -1,1 +1,1 @@
-"""The licence server: licence tokens for those who hold a licence (Open License Protocol, RSL 1.0)."""
+"""The licence server: issues licence tokens to licensees (Open License Protocol, RSL 1.0)."""

@@ -1,4 +1,4 @@
-"""What a token is asked for: pages of a site, and the terms that are published of them."""
+"""Resources that tokens are requested for: pages of a site and their published terms."""
 
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
@@ -14,16 +14,19 @@ from licensing.edge.promises import spelled
 from licensing.sites.models import Site
 from licensing.sites.patterns import most_specific
 
-MAX_RESOURCE = 2048 + 300  # characters: a pattern, and its origin
+MAX_RESOURCE = 2048 + 300  # characters: origin and pattern
 MAX_LICENSE = 16 * 1024
 
 
 class Unpublished(Exception):
-    """No terms are published of the resource."""
+    """The resource has no published terms."""
 
 
 class Resource(Struct, frozen=True):
-    """`item` stands for its pages; `is_pattern` if there may be many. `license` is what is published of it, as XML."""
+    """The requested pages, represented by `item`; `is_pattern` if there may be many.
+
+    `license` is the published XML.
+    """
 
     audience: tuple[str, ...]
     item: Item
@@ -31,13 +34,13 @@ class Resource(Struct, frozen=True):
     is_pattern: bool
 
     def has_license(self, text: str) -> bool:
-        """Whether the text is the published licence, however its XML is written."""
+        """Whether the text equals the published licence as XML."""
         own = canonical(f'<license xmlns="{NAMESPACE}">{self.license}</license>')
         return own is not None and canonical(text) == own
 
 
 def canonical(text: str) -> str | None:
-    """XML in one spelling (Canonical XML 2.0); None for what is none, or brings a document type."""
+    """Return the canonical form of XML (Canonical XML 2.0); None if it is invalid or has a document type."""
     if len(text) > MAX_LICENSE or "<!" in text:
         return None
     try:
@@ -47,7 +50,7 @@ def canonical(text: str) -> str | None:
 
 
 def find_resource(account_id: str, url: str) -> Resource:
-    """The pages that a published `url` of the account names, or a single one. Raises Unpublished."""
+    """Return the page or pattern of the account's sites that `url` names. Raises Unpublished."""
     try:
         parts = urlsplit(url)
         host = host_of_header(parts.netloc)
@@ -74,7 +77,7 @@ def find_resource(account_id: str, url: str) -> Resource:
 
 
 def audience_of(netloc: str, asked: str, *, is_pattern: bool) -> tuple[str, ...]:
-    """The URLs that a token for it is for, with what is below them: up to the first wildcard."""
+    """Return the audience of a token for the resource: URL prefixes up to the first wildcard."""
     path = asked
     if is_pattern:
         path, wildcard, _ = asked.removesuffix("$").partition("*")

@@ -1,4 +1,4 @@
-"""Issuing licence tokens, and telling what one says."""
+"""Issues and introspects licence tokens."""
 
 from datetime import datetime
 from typing import Any
@@ -28,7 +28,7 @@ class Unlicensed(Exception):
 
 
 def issue(client: LicenseClient, resource: Resource, issuer: str, now: datetime) -> tuple[str, int]:
-    """A token for the resource, and for how many seconds it is valid. Raises Unlicensed and ServiceUnavailable."""
+    """Return a token for the resource and its lifetime in seconds. Raises Unlicensed and ServiceUnavailable."""
     held = license_for(find_licenses([client.requester_id])[client.requester_id], resource, now)
     seconds = settings.LICENSE_TOKEN_SECONDS
     if held.expires_at is not None:
@@ -51,10 +51,7 @@ def issue(client: LicenseClient, resource: Resource, issuer: str, now: datetime)
 
 
 def license_for(held: LicenseIndex, resource: Resource, now: datetime) -> HeldLicense:
-    """The first valid licence that covers the resource; for pages that are many the first that may cover some.
-
-    Raises Unlicensed.
-    """
+    """Return the first valid licence that covers the resource or, for a pattern, part of it. Raises Unlicensed."""
     item = resource.item
     covering = held.covering(item.id, item.tags, item.policy_key)
     some = [term for term in held.terms if term.content_ids or term.tags] if resource.is_pattern else []
@@ -65,14 +62,17 @@ def license_for(held: LicenseIndex, resource: Resource, now: datetime) -> HeldLi
 
 
 def scope_of(held: HeldLicense, requester_id: str, resource: Resource, now: datetime) -> str:
-    """The uses, by RSL's names, that the licence opens as its policy is now."""
+    """Return the uses, by their names in RSL, that the licence allows under the current policy."""
     item = resource.item
     facts = build_facts(standing_of([held], has_lapsed=False), now, requester_id, None, known_of(item))
     return " ".join(NAMES_IN_RSL[use] for use in USES if judge(item.policy, replace(facts, permission=use)).allowed)
 
 
 def introspected(token: str, account_id: str, client: LicenseClient | None, url: str | None, now: datetime) -> Any:
-    """What RFC 7662 tells of a token: to a client of its own alone, to a publisher of his pages' (`client` None)."""
+    """Return the introspection reply (RFC 7662) for a token.
+
+    Clients can introspect only their own tokens; publishers (`client` is None) those for their pages.
+    """
     try:
         claims = verify_now(token, account_id, now)
     except InvalidToken:
@@ -86,7 +86,7 @@ def introspected(token: str, account_id: str, client: LicenseClient | None, url:
 
 
 def still_holds(claims: Claims, now: datetime) -> bool:
-    """Whether the token's licence is valid, and its client not revoked."""
+    """Whether the token's licence is still valid and its client not revoked."""
     client = LicenseClient.objects.filter(pk=claims.client_id, account_id=claims.account_id).first()
     if client is None or client.revoked_at is not None:
         return False

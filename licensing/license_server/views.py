@@ -1,4 +1,4 @@
-"""/olp/token and /olp/introspect: the grammar is that of OAuth (RFC 6749, RFC 7662), not this API's.
+"""Endpoints /olp/token and /olp/introspect. They follow OAuth (RFC 6749, RFC 7662) instead of this API's rules.
 
 Bodies are forms or JSON; errors are `{"error": …}`; unknown parameters are ignored.
 """
@@ -34,7 +34,7 @@ Parameters = dict[str, str]
 
 
 class Refused(Exception):
-    """An error of RFC 6749, section 5.2."""
+    """An error reply as in RFC 6749, section 5.2."""
 
     def __init__(self, error: str, description: str, status: int = 400) -> None:
         super().__init__(error)
@@ -42,7 +42,7 @@ class Refused(Exception):
 
 
 def endpoint(handler: Callable[[HttpRequest, Parameters], Any]) -> Callable[[HttpRequest], HttpResponse]:
-    """A POST whose reply no cache keeps."""
+    """Turn a handler into a POST view whose replies are not cached."""
 
     @csrf_exempt
     @wraps(handler)
@@ -70,7 +70,7 @@ def answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) 
 
 
 def parameters_of(request: HttpRequest) -> Parameters:
-    """Those of the body, each of which is given once. Raises Refused."""
+    """Parse the parameters from the body. Raises Refused if one is repeated or not a string."""
     media = (request.content_type or FORM).lower()
     try:
         if media == JSON:
@@ -88,11 +88,11 @@ def parameters_of(request: HttpRequest) -> Parameters:
     return given
 
 
-# --- Who asks --------------------------------------------------------------------------------------------------------
+# --- Authentication --------------------------------------------------------------------------------------------------
 
 
 def credentials_of(request: HttpRequest, given: Parameters) -> tuple[str, str]:
-    """client_id and client_secret, by Basic or in the body (RFC 6749, 2.3.1). Raises Refused."""
+    """Return client_id and client_secret from HTTP Basic or the body (RFC 6749, 2.3.1). Raises Refused."""
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
     if not scheme:
         return given.get("client_id", ""), given.get("client_secret", "")
@@ -106,7 +106,7 @@ def credentials_of(request: HttpRequest, given: Parameters) -> tuple[str, str]:
 
 
 def client_of(request: HttpRequest, given: Parameters, now: datetime) -> LicenseClient:
-    """Raises Refused."""
+    """Authenticate the client. Raises Refused."""
     client = authenticated(*credentials_of(request, given), now)
     if client is None:
         raise Refused("invalid_client", "There is no such client, or it is revoked, or the secret is another.", 401)
@@ -115,12 +115,12 @@ def client_of(request: HttpRequest, given: Parameters, now: datetime) -> License
     return client
 
 
-# --- What is asked ---------------------------------------------------------------------------------------------------
+# --- Endpoints -------------------------------------------------------------------------------------------------------
 
 
 @endpoint
 def token(request: HttpRequest, given: Parameters) -> dict[str, Any]:
-    """A licence token for a resource whose published licence the client takes."""
+    """Issue a licence token for a resource, if the client sends its published licence."""
     now = timezone.now()
     client = client_of(request, given, now)
     grant_type = wanted(given, "grant_type")
@@ -144,7 +144,7 @@ def token(request: HttpRequest, given: Parameters) -> dict[str, Any]:
 
 @endpoint
 def introspect(request: HttpRequest, given: Parameters) -> dict[str, Any]:
-    """What a token says: to the client that it was given to, or to an API key that may check access."""
+    """Introspect a token, for the client that it was issued to or an API key with `access:check`."""
     now = timezone.now()
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
     client = None
@@ -158,7 +158,7 @@ def introspect(request: HttpRequest, given: Parameters) -> dict[str, Any]:
 
 
 def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
-    """The account of an API key with `access:check`. Raises Refused."""
+    """Return the account of an API key with `access:check`. Raises Refused."""
     try:
         grant = find_grant(text)
         grant.check(now)
@@ -170,12 +170,12 @@ def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
 
 
 def wanted(given: Parameters, name: str) -> str:
-    """Raises Refused for a parameter that is not there."""
+    """Return a required parameter. Raises Refused if it is missing."""
     if not given.get(name):
         raise Refused("invalid_request", f"{name} is required.")
     return given[name]
 
 
 def issuer_of(request: HttpRequest) -> str:
-    """Who signs, as for decisions."""
+    """Return the issuer of tokens, the same as for signed decisions."""
     return settings.BASE_URL or f"{request.scheme}://{request.get_host()}"

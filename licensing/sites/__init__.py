@@ -1,1 +1,1 @@
-"""The hosts that a publisher's pages are served under, and which policy each page has."""
+"""A publisher's hosts and the policies of their pages."""

@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of sites."""
+"""Examples of sites for the OpenAPI document."""
 
 from kit.rest.openapi_examples import Operation, page_of
 from licensing.policies.examples import CREATED, POLICY_ID, UPDATED

@@ -1,4 +1,4 @@
-"""What sites can be filtered by."""
+"""Filters for site lists."""
 
 from accounts.models import Unknown
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, identifier, text, timestamp

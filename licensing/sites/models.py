@@ -1,4 +1,4 @@
-"""Sites and their rules."""
+"""Database models of sites and their rules."""
 
 from django.db import models
 
@@ -11,15 +11,15 @@ from licensing.policies.modes import CHOICES, Mode
 
 
 class Site(models.Model):
-    """A host whose pages are decided at the edge: by items registered by their URLs, and by patterns."""
+    """A host whose pages are decided at the edge: by items registered under their URLs and by path patterns."""
 
     id = IdField("site", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="sites")
     host = models.CharField(max_length=253)  # see kit.values.hosts
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
     unknown = models.CharField("unknown pages", max_length=5, choices=Unknown.choices, default=Unknown.ALLOW)
-    # What decisions on pages are recorded of, and counted with, that are no registered items. It is kept as a deleted
-    # item: no list or look-up finds it, reports have its title.
+    # Decisions about pages without a registered item are recorded under this item. It is stored as deleted: lists and
+    # look-ups do not find it, but reports show its title.
     pages = models.OneToOneField(Content, on_delete=models.PROTECT, related_name="+", editable=False)
     verified_at = models.DateTimeField(null=True, editable=False)  # see licensing.sites.verification
     created = models.DateTimeField(editable=False)
@@ -37,7 +37,7 @@ class Site(models.Model):
 
     @property
     def ordered_rules(self) -> "list[SiteRule]":
-        """In the order given, without a query where they have been prefetched."""
+        """The rules in the given order; needs no query if they are prefetched."""
         return sorted(self.rules.all(), key=lambda rule: rule.position)
 
     @property
@@ -55,14 +55,14 @@ class Site(models.Model):
 
 
 def told_rule(pattern: str, policy_id: str | None) -> dict[str, object]:
-    """A rule as the API shows it."""
+    """Return a rule as the API shows it."""
     return {"pattern": pattern, "policyId": policy_id}
 
 
 class OtherHosts(models.Model):
-    """What refusals of hosts without a site, and of hosts that the asking key is not for, are recorded of.
+    """The item under which refusals are recorded for hosts without a site or hosts that the key does not cover.
 
-    `pages` is kept as a deleted item, like that of a site. It is made with the first refusal.
+    Like a site's, `pages` is stored as deleted. It is created after the first refusal.
     """
 
     account = models.OneToOneField(Account, on_delete=models.CASCADE, primary_key=True, related_name="+")
@@ -76,7 +76,7 @@ class OtherHosts(models.Model):
 
 
 class SiteRule(models.Model):
-    """Which policy the pages of a pattern have; without one they are as unknown as pages of no pattern."""
+    """A path pattern and the policy of its pages; without a policy they are treated as unknown pages."""
 
     site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="rules")
     position = models.PositiveSmallIntegerField()

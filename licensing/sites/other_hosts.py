@@ -1,4 +1,4 @@
-"""Hosts that an account has no site for: whether they are refused, and what refusals are recorded of."""
+"""Hosts without a site: whether their pages are refused, and the item that refusals are recorded under."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,8 +13,10 @@ TITLE = "Pages of other hosts"
 
 
 def are_refused(account_id: str) -> bool:
-    """Whether pages of hosts without a site are refused: the account's choice, by default once one of its sites
-    enforces."""
+    """Whether pages of hosts without a site are refused.
+
+    The account chooses; by default they are refused once one of its sites is in `enforce` mode.
+    """
     own = Account.objects.filter(pk=account_id).values_list("unknown_host", flat=True).first()
     if own is not None:
         return own == Unknown.DENY
@@ -22,12 +24,12 @@ def are_refused(account_id: str) -> bool:
 
 
 def pages_of_other_hosts(account_id: str) -> str | None:
-    """The id of the item that refusals are recorded of; None before the first."""
+    """Return the id of the item that refusals are recorded under; None before the first refusal."""
     return OtherHosts.objects.filter(account_id=account_id).values_list("pages_id", flat=True).first()
 
 
 def keep_pages(account_id: str) -> None:
-    """Make that item, unless it is there or the account is not."""
+    """Create the item for refusals, unless it exists or the account does not."""
     with turn_to_write(), transaction.atomic():
         account = Account.objects.select_for_update(no_key=True).filter(pk=account_id).first()
         if account is None or pages_of_other_hosts(account_id) is not None:

@@ -1,7 +1,7 @@
-"""Which registered items decide a requested page, and where patterns do.
+"""Finds the registered items, or the site's patterns, that decide a requested page.
 
-Origins read some URLs in different ways (kit.values.paths). Each reading may name another page: all of them are
-candidates, and the strictest decides (licensing.access.decisions).
+Origins read some URLs in different ways (kit.values.paths), and each reading may name another page. All are
+candidates; the strictest decision wins (licensing.access.decisions).
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ K = TypeVar("K")
 
 
 class Candidate(NamedTuple):
-    """A page that the URL may name: a registered item, or None where the site's patterns decide the path."""
+    """A page that the URL may name: a registered item, or None if the site's patterns decide the path."""
 
     path: str
     item: Content | None
@@ -27,10 +27,10 @@ def requested_page(url: str) -> Requested:
 
 
 def candidates_of(page: Requested, items: Iterable[Content]) -> list[Candidate]:
-    """Return the pages that the URL may name, by the usual reading first. `items` are those found by the page's keys.
+    """Return the pages that the URL may name, the usual reading first. `items` are those found by the page's keys.
 
-    Of several items at one page the newest active one counts. An item whose query the request has goes before one with
-    less of it. An item that is registered under this very URL goes before all.
+    Among several items at one page, the newest active one wins. An item matching more of the request's query
+    parameters wins over one matching fewer. An item registered under this very URL wins over all.
     """
     by_path: dict[str, dict[Parameters, Content]] = {path: {} for path in page.paths}
     same: dict[str, Content] = {}
@@ -46,13 +46,13 @@ def candidates_of(page: Requested, items: Iterable[Content]) -> list[Candidate]:
 
 
 def keep_newest(found: dict[K, Content], name: K, item: Content) -> None:
-    """Keep the item unless an active one would give way to an archived one. Items come in order of age."""
+    """Store the item unless it is archived and the stored one is active. Call it with items from old to new."""
     if name not in found or item.status == Status.ACTIVE or found[name].status != Status.ACTIVE:
         found[name] = item
 
 
 def most_specific_items(page: Requested, items: dict[Parameters, Content]) -> list[Content | None]:
-    """Return the items that no other goes before; None stands for the page without any of their parameters."""
+    """Return the items that no more specific item overrides; None stands for the page without their parameters."""
     known: dict[Parameters, Content | None] = {frozenset(): None, **items}
     sure = [parameters for parameters in items if page.is_sure_of(parameters)]
     return [item for parameters, item in known.items() if not any(parameters < other for other in sure)]

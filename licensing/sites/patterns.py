@@ -1,6 +1,6 @@
-"""Matching the path of a page against patterns: RFC 9309's, with `*` for anything and `$` for the end.
+"""Matches paths against patterns as in RFC 9309: `*` matches anything, a final `$` matches the end.
 
-A pattern without `$` matches every path that begins so. No ORM, no HTTP.
+Without `$` a pattern matches all paths that start with it. Uses neither the ORM nor HTTP.
 """
 
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from msgspec import Struct
 from kit.values.paths import SLASHES, decode
 
 MAX_PATTERN = 2048  # characters
-PATTERN = r"^/[^\s?#$]*\$?$"  # as a schema says it
-PATH_CHARACTERS = "/!$&'()*+,;=:@~"  # that stand for themselves
+PATTERN = r"^/[^\s?#$]*\$?$"  # for JSON Schema
+PATH_CHARACTERS = "/!$&'()*+,;=:@~"  # characters that are not percent-encoded
 
 
 class Pattern(Struct, frozen=True, gc=False):
-    """`parts` are the texts between the wildcards, in normal form; an encoded `*` or `$` is no wildcard."""
+    """A parsed pattern. `parts` are the texts between wildcards in normal form; encoded `*` and `$` are literal."""
 
     parts: tuple[str, ...]
     is_anchored: bool
@@ -30,12 +30,12 @@ class Pattern(Struct, frozen=True, gc=False):
 
     @property
     def length(self) -> int:
-        """In octets, as documents have it. Of several patterns that match the longest is the most specific."""
+        """The length in octets, as in RFC 9309. The longest matching pattern is the most specific."""
         octets = sum(len(quote(part, safe=PATH_CHARACTERS)) for part in self.parts)
         return octets + len(self.parts) - 1 + self.is_anchored
 
     def matches(self, path: str) -> bool:
-        """`path` is in normal form. Takes time in proportion to its length, whatever the pattern."""
+        """Whether the pattern matches `path`, which is in normal form. Takes time linear in the path's length."""
         first, *others = self.parts
         if not path.startswith(first):
             return False
@@ -68,7 +68,7 @@ R = TypeVar("R", bound=HasPattern)
 
 
 def most_specific(rules: Iterable[R], path: str) -> R | None:
-    """The rule with the longest pattern that matches the path (in normal form); of equals the first."""
+    """Return the rule with the longest pattern that matches the normalised path; the first of several equals."""
     best: R | None = None
     for rule in rules:
         pattern = compiled(rule.pattern)
@@ -78,7 +78,7 @@ def most_specific(rules: Iterable[R], path: str) -> R | None:
 
 
 def pattern_error(text: str) -> str | None:
-    """What is wrong with a pattern; None for a good one."""
+    """Return what is wrong with a pattern; None if it is valid."""
     if not text.startswith("/"):
         return "Must begin with a slash."
     if len(text) > MAX_PATTERN:

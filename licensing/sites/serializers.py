@@ -1,4 +1,4 @@
-"""Sites on the wire."""
+"""Serializers for sites."""
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -18,11 +18,11 @@ MAX_RULES = 200
 
 @extend_schema_field({"type": "string", "maxLength": MAX_PATTERN, "pattern": PATTERN, "example": "/premium/*"})
 class PathPattern(Text):
-    """Judged by `pattern_error`."""
+    """A path pattern; checked by `pattern_error`."""
 
 
 class SiteRuleSerializer(StrictSerializer):
-    """Which policy the pages of a pattern have."""
+    """A path pattern and the policy of its pages."""
 
     pattern = PathPattern(
         max_length=MAX_PATTERN,
@@ -39,7 +39,7 @@ class SiteRuleSerializer(StrictSerializer):
 
     def to_internal_value(self, data: object) -> Rendered:
         rule = super().to_internal_value(data)
-        if "pattern" not in rule:  # DRF asks for no field of a nested object in a PATCH
+        if "pattern" not in rule:  # DRF does not require fields of nested objects in a PATCH
             raise serializers.ValidationError({"pattern": ["This field is required."]})
         return {"policy_id": None, **rule}
 
@@ -63,7 +63,7 @@ class SiteRules(serializers.ListSerializer):
 
 
 class VerificationSerializer(StrictSerializer):
-    """What to publish at the host to verify it: `record` in one of two places."""
+    """How to verify the host: publish `record` in one of two places."""
 
     record = Text(read_only=True, help_text="A line of the file, or the value of a TXT record.")
     url = Text(read_only=True, help_text="The address of the file.")
@@ -71,7 +71,7 @@ class VerificationSerializer(StrictSerializer):
 
 
 class SiteSerializer(StrictSerializer):
-    """A host whose pages are decided at the edge."""
+    """A host whose pages are decided at the edge, as the API shows and accepts it."""
 
     id = Id("site", read_only=True)
     object = Choice(choices=["site"], read_only=True)

@@ -1,4 +1,4 @@
-"""Operations on sites, for endpoints and the admin."""
+"""Operations on sites, used by endpoints and the admin."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
@@ -24,9 +24,9 @@ class RuleFields(TypedDict):
 
 
 def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mapping[str, object]) -> Site:
-    """Writes the site and, where given, its rules, unless nothing changes.
+    """Save the site and, if given, its rules, unless nothing changes.
 
-    Raises AlreadyExists for a host that the account has already.
+    Raises AlreadyExists if the account has a site with this host.
     """
     rules: Sequence[RuleFields] | None = fields.get("rules")
     for name in fields.keys() - {"rules"}:
@@ -78,29 +78,29 @@ def create_site(account_id: str, fields: Mapping[str, object]) -> Site:
 @transaction.atomic
 def update_site(site: Site, fields: Mapping[str, object]) -> Site:
     own = Site.objects.filter(account_id=site.account_id)
-    locked = find(own.select_for_update(), site.pk)  # it may have gone meanwhile
+    locked = find(own.select_for_update(), site.pk)  # it may have been deleted meanwhile
     before = locked.audited()
     return save_site(locked, fields, "site.updated", before)
 
 
 def verify_now(site: Site) -> Site:
-    """Look for the site's record at its host and verify it. Call it outside transactions: it may take seconds.
+    """Fetch the site's record from its host and verify the site. May take seconds: call it outside transactions.
 
-    Raises ValidationFailed without the record.
+    Raises ValidationFailed if the record is missing.
     """
     return verify_site(site, async_to_sync(look_at_host)(site.host))
 
 
 @transaction.atomic
 def verify_site(site: Site, evidence: Evidence) -> Site:
-    """Verify the site by what its host publishes. Raises ValidationFailed without the site's record.
+    """Verify the site by the records found at its host. Raises ValidationFailed if the record is missing.
 
-    Other sites of the host whose records are gone are no longer verified.
+    Other sites of the host whose records are gone lose their verification.
     """
     same_host = list(Site.objects.select_for_update().filter(host=evidence.host).order_by("pk"))
     locked = next((one for one in same_host if one.pk == site.pk), None)
     if locked is None:
-        find(Site.objects.filter(account_id=site.account_id), site.pk)  # it may have gone meanwhile
+        find(Site.objects.filter(account_id=site.account_id), site.pk)  # it may have been deleted meanwhile
         raise ValidationFailed("The host has changed meanwhile. Verify the new one.", param="host")
     record = record_of(site.pk)
     if not evidence.proves(record):
@@ -108,7 +108,7 @@ def verify_site(site: Site, evidence: Evidence) -> Site:
         raise ValidationFailed(f"The record {record} was not found. {where}", param="host")
     for other in same_host:
         if other.verified_at is not None and evidence.disproves(record_of(other.pk)):
-            with acting_as(SYSTEM):  # another account's log does not name this key
+            with acting_as(SYSTEM):  # another account's log must not name this key
                 set_verified(other, is_verified=False)
     if locked.verified_at is None:
         set_verified(locked, is_verified=True)
@@ -125,7 +125,7 @@ def set_verified(site: Site, *, is_verified: bool) -> None:
 
 @transaction.atomic
 def delete_site(site: Site) -> None:
-    """Takes the site out of use. Decisions on its pages stay, and what reports call them."""
+    """Delete the site. Decisions about its pages stay, and reports still show their title."""
     locked = Site.objects.select_for_update().filter(pk=site.pk).first()
     if locked is not None:
         before = locked.audited()

@@ -1,7 +1,8 @@
-"""Proof that an account controls a host: a record published there, in a file or in DNS.
+"""Proves that an account controls a host: by a record in a file or in DNS.
 
-The host is any name that an account typed, so the file is fetched by the guarded client (kit.outbound): https, public
-addresses only, no redirects. The record is the site's id. It is no secret: only who controls the host can publish it.
+Accounts can enter any host name, so the file is fetched by the guarded client (kit.outbound): https, public addresses
+only, no redirects. The record contains the site's id, which is not secret: only somebody who controls the host can
+publish it.
 """
 
 import asyncio
@@ -15,28 +16,28 @@ from kit.outbound.client import Client, Reply, Unreachable
 from kit.outbound.destinations import Refused
 
 FILE = "/.well-known/content-access-licensing.txt"
-LABEL = "_content-access-licensing"  # below which the TXT records are
+LABEL = "_content-access-licensing"  # prefix of the TXT records' names
 SECONDS, MOST_BYTES = 5, 64 * 1024  # of a fetch
 GONE = (404, 410)
 
 
 class Place(Struct, frozen=True):
-    """The records found at a place, or the `problem` that kept them from being read."""
+    """The records found in one place, or the `problem` that prevented reading them."""
 
-    name: str  # a URL, or a name in DNS
+    name: str  # a URL or DNS name
     records: frozenset[str] = frozenset()
     problem: str = ""
 
     @property
     def finding(self) -> str:
-        """Why it does not have the record that somebody looked for."""
+        """Explain why this place does not have the expected record."""
         if self.problem:
             return f"{self.name}: {self.problem}"
         return f"{self.name}: {'there are other records' if self.records else 'there is no record'}."
 
 
 class Evidence(Struct, frozen=True):
-    """What a host published when it was looked at."""
+    """The records that a host published at the time of a look-up."""
 
     host: str
     file: Place

@@ -1,4 +1,4 @@
-"""/v1/sites."""
+"""Endpoints under /v1/sites."""
 
 from collections.abc import Sequence
 
@@ -30,12 +30,12 @@ class SiteViewSet(AccountViewSet[Site]):
         "destroy": "content:write",
         "verify": "content:write",
     }
-    heavy = frozenset({"verify"})  # it waits for the host
+    heavy = frozenset({"verify"})  # waits for the host
     exportable = {"list": "sites"}
     serializer_class = SiteSerializer
     filterset_class = SiteFilters
     queryset = Site.objects.prefetch_related("rules")
-    evidence: Sequence[Evidence] = ()  # of the host that is to be verified; none without such a site
+    evidence: Sequence[Evidence] = ()  # of the host to verify; empty if there is no such site
 
     @extend_schema(summary="List sites", responses=SiteSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -44,7 +44,7 @@ class SiteViewSet(AccountViewSet[Site]):
 
     @extend_schema(summary="Create a site", responses={201: SiteSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """From now on pages of the host are decided by it, in every process."""
+        """Creates a site. It decides pages of its host at once, in every process."""
         return self.answer(services.create_site(self.account_id, self.validated()), 201)
 
     @extend_schema(summary="Get a site")
@@ -53,20 +53,21 @@ class SiteViewSet(AccountViewSet[Site]):
 
     @extend_schema(summary="Update a site")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """`rules`, where given, replace the whole list."""
+        """Changes the given fields. `rules` replaces the whole list."""
         return self.answer(services.update_site(self.get_object_to_change(), self.validated(partial=True)))
 
     @extend_schema(summary="Verify a site's host", request=None, responses=SiteSerializer)
     @action(detail=True, methods=["post"])
     def verify(self, request: Request, id: str) -> HttpResponse:
-        """Looks for the `record` of `verification` at the host: in the file at `url`, or a TXT record of `dnsName`.
+        """Looks for the `record` of `verification` at the host: in the file at `url`, or in a TXT record of `dnsName`.
 
-        422 if it is in neither. Keep the record there: who verifies the host after it is gone takes its place.
+        Fails with 422 if neither has it. Keep the record published: if it is gone, another account that verifies the
+        host takes over.
         """
         return self.answer(services.verify_site(self.get_object_to_change(), *self.evidence))
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
-        """Read what the host publishes before a transaction begins: it may take seconds."""
+        """Fetch the host's records before the transaction begins, because that may take seconds."""
         if self.action == "verify":
             sites = self.get_queryset() if ids.decode("site", self.kwargs["id"]) else Site.objects.none()
             self.evidence = [async_to_sync(look_at_host)(site.host) for site in sites.filter(pk=self.kwargs["id"])]
@@ -74,7 +75,7 @@ class SiteViewSet(AccountViewSet[Site]):
 
     @extend_schema(summary="Delete a site", responses=DeletedSerializer)
     def destroy(self, request: Request, id: str) -> Response:
-        """Its pages are those of a host without a site. Decisions on them stay."""
+        """Deletes the site. Its host is then treated as a host without a site. Decisions about its pages stay."""
         site = self.get_object_to_change()
         services.delete_site(site)
         return deleted(site, "site")

@@ -1,1 +1,1 @@
-"""Who came to the edge, and what was answered: counts by day of the recorded decisions."""
+"""Visitors at the edge: daily counts of recorded decisions."""

@@ -1,7 +1,7 @@
-"""Counting visits: from the recorded decisions, once the minute is over that they were made in.
+"""Counts visits from recorded decisions, once their minute is over.
 
-Nothing is written for it when a page is decided. What is not counted yet is read from the decisions themselves, so a
-report sees every visit once.
+Deciding a page therefore writes nothing for this. Reports read decisions that are not counted yet directly, so that
+every visit appears exactly once.
 """
 
 from collections.abc import Iterator
@@ -22,15 +22,16 @@ from licensing.visits.models import VisitorDay, VisitsCounted
 
 EVERY = timedelta(minutes=1)
 GRACE = timedelta(minutes=1)  # for decisions that are still being recorded
-STEP = timedelta(hours=1)  # that a transaction counts at most
-STEPS = 60  # of a run; the next goes on
-BEGINNING = timedelta(minutes=10)  # before the first run: what recorded no visits yet has ended by then
+STEP = timedelta(hours=1)  # most that one transaction counts
+STEPS = 60  # most steps per run; the next run continues
+# how far back the first run starts, when older processes that did not count may still have recorded visits
+BEGINNING = timedelta(minutes=10)
 
 Key = tuple[str, date, int, str]
 
 
 class Visits(Struct, frozen=True):
-    """How many were answered in which way, and when the last was."""
+    """Numbers of visits by answer, and the time of the last visit."""
 
     allowed: int
     observed: int
@@ -47,7 +48,7 @@ class Visits(Struct, frozen=True):
 
 
 def count_visits() -> int:
-    """Counts what is over; returns how many steps were made. Of several processes one does."""
+    """Count visits of completed minutes; returns the number of steps. Only one of several processes counts a step."""
     end = timezone.now().replace(second=0, microsecond=0) - GRACE
     return sum(1 for _ in steps(end))
 
@@ -70,15 +71,15 @@ def counted_until() -> datetime | None:
 
 
 def count_stretch(begin: datetime, end: datetime) -> bool:
-    """Counts the decisions from `begin` until before `end`; False if another process was first.
+    """Count the decisions from `begin` until before `end`. Returns False if another process did so first.
 
-    Reads before it locks: what was recorded of minutes that are over changes no more.
+    Reads before locking, because decisions of past minutes no longer change.
     """
     found = visits_in(decisions(begin, end))
     with turn_to_write(), transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute("SELECT set_config('synchronous_commit', 'off', true)")  # counted again if it is lost
+                cursor.execute("SELECT set_config('synchronous_commit', 'off', true)")  # a lost count is repeated
         if not VisitsCounted.objects.filter(until=begin).update(until=end):
             return False
         keep(found)
@@ -86,7 +87,7 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
 
 
 def decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
-    """Those at the edge; by their ids too, which the table's partitions are made by."""
+    """Return the decisions at the edge in this period. Also filters by id, because partitions are by id."""
     first, last = (ids.encode("dec", first_id(moment).bytes) for moment in (begin, end))
     made = AccessEvent.objects.filter(pk__gte=first, pk__lt=last, created__gte=begin, created__lt=end)
     return made.filter(facts__has_key="identifiedBy")
@@ -107,7 +108,7 @@ def visits_in(events: QuerySet[AccessEvent]) -> dict[Key, Visits]:
 
 
 def keep(found: dict[Key, Visits]) -> None:
-    """Adds to the rows of the days; the caller has the one lock."""
+    """Add the counts to the rows of VisitorDay. The caller holds the lock."""
     if not found:
         return
     known: dict[Key, Visits] = {}

@@ -1,4 +1,4 @@
-"""Visits of a day, and up to when they are counted."""
+"""Database models of daily visits and of how far they are counted."""
 
 from django.db import models
 
@@ -8,14 +8,15 @@ from licensing.requesters.models import Requester
 
 
 class VisitorDay(models.Model):
-    """The decisions at the edge about one visitor in a UTC day, by what told who that was."""
+    """Decisions at the edge about one visitor on one UTC day, by how the visitor was identified."""
 
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)  # the constraint's begins with it
+    # the unique constraint starts with it
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
     day = models.DateField()
     requester = models.ForeignKey(Requester, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     identified_by = models.CharField(max_length=20, choices=[(one.value, one.words) for one in Identification])
     allowed = models.BigIntegerField()
-    observed = models.BigIntegerField()  # allowed only because they are observed
+    observed = models.BigIntegerField()  # allowed only because denials are observed
     denied = models.BigIntegerField()
     last_seen = models.DateTimeField()
 
@@ -31,7 +32,7 @@ class VisitorDay(models.Model):
 
 
 class VisitsCounted(models.Model):
-    """One row: decisions created before `until` are in VisitorDay."""
+    """A single row: decisions created before `until` are counted in VisitorDay."""
 
     until = models.DateTimeField()
 

@@ -1,4 +1,4 @@
-"""Who came to the edge in a stretch of days: visitors with what was answered, and the same by class."""
+"""The visitor report: visits by visitor and by crawler class over a period of whole days."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,12 +14,12 @@ from licensing.visits.counting import Visits, decisions, visits_in
 from licensing.visits.models import VisitorDay, VisitsCounted
 
 TOP = 100
-KINDS = ("crawler", "unverified")  # of requesters that are crawlers
-OTHER = "other"  # the class of who is no known crawler
+KINDS = ("crawler", "unverified")  # prefixes of crawlers' requester ids
+OTHER = "other"  # the class of visitors that are not known crawlers
 
 
 class Visitor(Struct, frozen=True):
-    """`requester` is None for one that has gone."""
+    """A visitor in the report. `requester` is None if it has been deleted."""
 
     requester: Requester | None
     visitor_class: str
@@ -28,23 +28,23 @@ class Visitor(Struct, frozen=True):
 
 
 class VisitorReport(Struct, frozen=True):
-    """`visitors` are the TOP with most visits of `total`; `classes` are of all."""
+    """The report: `visitors` are the TOP by visits, out of `total`; `classes` covers all visitors."""
 
     visitors: list[Visitor]
     total: int
     classes: list[tuple[str, Identification, Visits]]
 
 
-Who = tuple[int, str]  # a requester's row, and what told who it was
+Who = tuple[int, str]  # requester's primary key, identification
 
 
 def whole_days(window: Window) -> Window:
-    """The days that the window is in, for visits are counted by day."""
+    """Extend the window to whole days, because visits are counted by day."""
     return Window(midnight(window.start), end_of_day(window.end - MICROSECOND), window.group_by)
 
 
 def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
-    """Of whole days. Every visit is seen once: what is read after the counts began where they ended."""
+    """Build the report for whole days, from counted visits and decisions not counted yet; each visit counts once."""
     found, until = counted(account_ids, window)
     for who, visits in waiting(account_ids, window, until).items():
         found[who] = found[who] + visits if who in found else visits
@@ -67,7 +67,10 @@ def total_of(visits: Visits) -> int:
 
 
 def counted(account_ids: Sequence[str], window: Window) -> tuple[dict[Who, Visits], datetime | None]:
-    """What is counted, and up to when: one statement, for between two more could be counted."""
+    """Return the counted visits and the time until which they are counted.
+
+    One statement, because more could be counted between two.
+    """
     days = VisitorDay.objects.filter(
         account_id__in=account_ids, day__gte=window.start.date(), day__lt=window.end.date()
     )
@@ -86,7 +89,7 @@ def counted(account_ids: Sequence[str], window: Window) -> tuple[dict[Who, Visit
 
 
 def waiting(account_ids: Sequence[str], window: Window, until: datetime | None) -> dict[Who, Visits]:
-    """What is not counted yet: in production the visits of two minutes."""
+    """Return visits that are not counted yet, normally those of the last two minutes."""
     begin = max(until or window.start, window.start)
     if begin >= window.end:
         return {}
@@ -97,7 +100,7 @@ def waiting(account_ids: Sequence[str], window: Window, until: datetime | None) 
 
 
 def known(account_ids: Sequence[str], wanted: Sequence[int]) -> tuple[dict[int, Requester], dict[int, str]]:
-    """The requesters of these rows, and the classes of all that are crawlers, verified or not, by the table in use."""
+    """Return the requesters with these keys, and the crawler classes of all known crawlers, verified or not."""
     crawlers: dict[str, str] = {
         f"{kind}:{one.key}": one.crawler_class for one in current_table.get().crawlers for kind in KINDS
     }

@@ -1,4 +1,4 @@
-"""/v1/analytics/visitors."""
+"""Endpoint /v1/analytics/visitors."""
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -19,7 +19,7 @@ from licensing.visits.report import TOP, Visitor, visitor_report, whole_days
 
 
 class VisitCounts(serializers.Serializer):
-    """What was answered."""
+    """Numbers of visits by answer."""
 
     crawlerClass = Choice(choices=CLASSES, help_text="`other` for who is no known crawler.")
     identifiedBy = Choice(choices=[one.value for one in Identification], help_text="What told who it was.")
@@ -31,14 +31,14 @@ class VisitCounts(serializers.Serializer):
 
 
 class VisitorShown(VisitCounts):
-    """A visitor, by the requester that its visits are decided and counted for."""
+    """Visits of one visitor, with the requester that its decisions count for."""
 
     id = serializers.CharField(allow_null=True, help_text="Null for one that has gone.")
     name = serializers.CharField(allow_null=True, help_text="As it was given last.")
 
 
 class VisitorReportShown(serializers.Serializer):
-    """Who came to the edge, verified or not, and what was answered."""
+    """Visits at the edge by visitor and by crawler class."""
 
     object = Choice(choices=["visitor_report"])
     startDate = Timestamp()
@@ -54,13 +54,13 @@ class VisitorViewSet(AccountViewSet):
     query_parameters = frozenset({"period", "startDate", "endDate"})
 
     @extend_schema(
-        summary="Get who came to the edge",
+        summary="Get visitor analytics",
         parameters=[one for one in USAGE.documented() if one.name != "groupBy"],
         responses=VisitorReportShown,
     )
     @action(detail=False)
     def visitors(self, request: Request) -> Response:
-        """Crawlers and other visitors of whole UTC days, with what told who they were and what was answered."""
+        """Crawlers and other visitors in whole UTC days: how they were identified and what they were answered."""
         accounts = [self.account_id]
         window = whole_days(USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts)))
         found = visitor_report(accounts, window)

@@ -46,7 +46,7 @@ export abstract class Operations {
     return this.send({ method: "PATCH", path: `/v1/accounts/me`, body });
   }
 
-  /** Get what would have been refused. */
+  /** Get observed denials. */
   getObserved(query?: Query): Promise<Schemas["ObservedReport"]> {
     return this.send({ method: "GET", path: `/v1/analytics/observed`, query, answer: "ObservedReport" });
   }
@@ -61,7 +61,7 @@ export abstract class Operations {
     return this.send({ method: "GET", path: `/v1/analytics/usage`, query });
   }
 
-  /** Get who came to the edge. */
+  /** Get visitor analytics. */
   getVisitors(query?: Query): Promise<Schemas["VisitorReportShown"]> {
     return this.send({ method: "GET", path: `/v1/analytics/visitors`, query });
   }

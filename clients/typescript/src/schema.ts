@@ -22,7 +22,7 @@ export interface components {
             /** @description Of denials. What is allowed has none, and is left out by it. */
             reasons?: components["schemas"]["Reason"][];
         };
-        /** @description What an access would come to now, and by which offers of the policy it could be bought. */
+        /** @description The price of access now, and the policy's offers. */
         AccessOffer: {
             /**
              * @description The kind of the object.
@@ -365,7 +365,7 @@ export interface components {
             correlationId?: string;
             error?: components["schemas"]["ErrorShown"];
         };
-        /** @description An offer of a batch; of an item that there is not `object` and `error` alone. */
+        /** @description An entry of a batch; for an unknown item only `object` and `error`. */
         BatchedOffer: {
             /**
              * @description The kind of the object.
@@ -394,7 +394,7 @@ export interface components {
             offers?: components["schemas"]["Offer"][];
             error?: components["schemas"]["ErrorShown"];
         };
-        /** @description What became of a row. */
+        /** @description The outcome of a row of a bulk request. */
         BulkOutcome: {
             /** @description Its place in `items`. */
             index: number;
@@ -418,12 +418,12 @@ export interface components {
             /** @description How many rows were sent. */
             totalCount: number;
         };
-        /** @description Many items at once. */
+        /** @description The body of a bulk request. */
         BulkRequest: {
             /** @description The rows: each a new item or a change of one. */
             items: components["schemas"]["BulkRowRequest"][];
         };
-        /** @description A new item, or what changes of the one that `id` or `externalId` names. */
+        /** @description A row of a bulk request: a new item, or changes to the item with this `id` or `externalId`. */
         BulkRowRequest: {
             /** @description The item to change, as by PATCH. */
             id?: string | null;
@@ -568,7 +568,7 @@ export interface components {
             /** @description It is that moment or later. */
             after?: string;
         };
-        /** @description An item that a publisher owns. */
+        /** @description A publisher's content item, as the API shows and accepts it. */
         Content: {
             /** @description The resource's id. */
             readonly id: string;
@@ -652,7 +652,7 @@ export interface components {
             /** @description The item's category. */
             category?: string | null;
         };
-        /** @description An item that a publisher owns. */
+        /** @description A publisher's content item, as the API shows and accepts it. */
         ContentRequest: {
             /** @description The publisher's own id of the item, unique in the account. */
             externalId?: string | null;
@@ -736,7 +736,7 @@ export interface components {
             /** @description The requester's program, as it names itself. */
             userAgent?: string;
         };
-        /** @description A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature. */
+        /** @description A known crawler, recognised by its User-Agent and verified by address, reverse DNS or signature. */
         Crawler: {
             /**
              * @description The kind of the object.
@@ -764,7 +764,7 @@ export interface components {
         };
         /** @enum {string} */
         CrawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
-        /** @description The crawlers that are known. */
+        /** @description The table of known crawlers. */
         CrawlerTable: {
             /**
              * @description The kind of the object.
@@ -985,7 +985,7 @@ export interface components {
             rules?: components["schemas"]["Rule"][];
             defaultAction?: components["schemas"]["RuleAction"];
         };
-        /** @description The fields of a policy that decide. */
+        /** @description The fields of a policy draft. */
         DraftRequest: {
             /**
              * @description Together at most 65,536 bytes of JSON without spaces.
@@ -1426,7 +1426,7 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             } | null;
         };
-        /** @description A requester's credentials at the licence server: `id` is the client_id. */
+        /** @description A requester's credentials at the licence server; `id` is the client_id. */
         LicenseClient: {
             /** @description The client_id. */
             readonly id: string;
@@ -1464,7 +1464,7 @@ export interface components {
              */
             readonly created: string;
         };
-        /** @description A requester's credentials at the licence server: `id` is the client_id. */
+        /** @description A requester's credentials at the licence server; `id` is the client_id. */
         LicenseClientRequest: {
             /** @description Whose licences its tokens are of. */
             requesterId: string;
@@ -1473,7 +1473,7 @@ export interface components {
             /** @description A label for people; by default the requester's id. */
             name?: string;
         };
-        /** @description A requester's credentials at the licence server: `id` is the client_id. */
+        /** @description A requester's credentials at the licence server; `id` is the client_id. */
         LicenseClientWithSecret: {
             /** @description The client_id. */
             readonly id: string;
@@ -1556,7 +1556,7 @@ export interface components {
             minute: components["schemas"]["Window"];
             day: components["schemas"]["Window"];
         };
-        /** @description What a policy says that its author may not have meant. */
+        /** @description Findings about a policy that its author probably did not intend. */
         Lint: {
             /**
              * @description The kind of the object.
@@ -1637,7 +1637,7 @@ export interface components {
             /** @description How many. */
             count: number;
         };
-        /** @description What would have been refused, were it enforced. */
+        /** @description Access that would have been refused if denials were enforced. */
         ObservedReport: {
             /**
              * @description The kind of the object.
@@ -1679,7 +1679,7 @@ export interface components {
             /** @description What they would have been asked to pay, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
         };
-        /** @description Access at a price, without a licence. */
+        /** @description Access for a price, without a licence. */
         Offer: {
             /** @description The tier; null where the rule names none. */
             licenseType: string | null;
@@ -1687,7 +1687,7 @@ export interface components {
             permissions: string[];
             pricePerAccess: components["schemas"]["ChargeShown"];
         };
-        /** @description Pages and items, and the requester whose licences count. */
+        /** @description Pages and items, and the requester whose licences apply. */
         OfferBatchRequest: {
             /** @description The rows: each a new item or a change of one. */
             items: components["schemas"]["PageOrItemRequest"][];
@@ -1699,7 +1699,7 @@ export interface components {
              */
             permission?: string | null;
         };
-        /** @description What many accesses would cost, in the order in which they were asked for. */
+        /** @description The offers of a batch, in the order of the request. */
         OfferList: {
             /**
              * @description The kind of the object.
@@ -1801,7 +1801,7 @@ export interface components {
              */
             expiresAt: string | null;
         };
-        /** @description One of the two. */
+        /** @description A page or an item: exactly one of the two. */
         PageOrItemRequest: {
             /**
              * Format: uri
@@ -2154,7 +2154,7 @@ export interface components {
             /** @description From then on the key is refused; null: never. One that has expired works again until then. */
             expiresAt?: string | null;
         };
-        /** @description An item that a publisher owns. */
+        /** @description A publisher's content item, as the API shows and accepts it. */
         PatchedContentRequest: {
             /** @description The publisher's own id of the item, unique in the account. */
             externalId?: string | null;
@@ -2285,7 +2285,7 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             } | null;
         };
-        /** @description A host whose pages are decided at the edge. */
+        /** @description A host whose pages are decided at the edge, as the API shows and accepts it. */
         PatchedSiteRequest: {
             /**
              * @description Lower case, without scheme and port; one site for each host.
@@ -2871,7 +2871,7 @@ export interface components {
             /** @description What signs the deliveries. Shown in this reply and never again. */
             readonly secret: string;
         };
-        /** @description How the former secret ends. */
+        /** @description The body of a secret rotation. */
         SecretRotationRequest: {
             /**
              * @description For how long the former secret keeps working.
@@ -2887,7 +2887,7 @@ export interface components {
             /** @description Its index; null for the default action. */
             matchedRule: number | null;
         };
-        /** @description What recorded decisions would have been. */
+        /** @description How a policy would have decided recorded checks. */
         Simulation: {
             /**
              * @description The kind of the object.
@@ -2936,7 +2936,7 @@ export interface components {
             /** @description The newest five of each kind of change. */
             examples: components["schemas"]["ChangedDecision"][];
         };
-        /** @description What is absent of the draft is taken from the saved policy. */
+        /** @description The body of a simulation. Fields missing from the draft are taken from the saved policy. */
         SimulationBodyRequest: {
             /**
              * @description Together at most 65,536 bytes of JSON without spaces.
@@ -2956,7 +2956,7 @@ export interface components {
             /** @description The newest so many decisions are replayed. Default: 100,000. */
             limit?: number;
         };
-        /** @description A host whose pages are decided at the edge. */
+        /** @description A host whose pages are decided at the edge, as the API shows and accepts it. */
         Site: {
             /** @description The resource's id. */
             readonly id: string;
@@ -2993,7 +2993,7 @@ export interface components {
              */
             readonly updated: string;
         };
-        /** @description A host whose pages are decided at the edge. */
+        /** @description A host whose pages are decided at the edge, as the API shows and accepts it. */
         SiteRequest: {
             /**
              * @description Lower case, without scheme and port; one site for each host.
@@ -3007,7 +3007,7 @@ export interface components {
             /** @description Which policies its pages have. An item registered by its `source` has its own. */
             rules?: components["schemas"]["SiteRuleRequest"][];
         };
-        /** @description Which policy the pages of a pattern have. */
+        /** @description A path pattern and the policy of its pages. */
         SiteRule: {
             /**
              * @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.
@@ -3017,7 +3017,7 @@ export interface components {
             /** @description Null: its pages are unknown ones, as if no pattern matched. */
             policyId: string | null;
         };
-        /** @description Which policy the pages of a pattern have. */
+        /** @description A path pattern and the policy of its pages. */
         SiteRuleRequest: {
             /**
              * @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.
@@ -3134,7 +3134,7 @@ export interface components {
              */
             latest: string;
         };
-        /** @description Every decision that was answered for the item. */
+        /** @description Numbers of access decisions about the item. */
         Stats: {
             /** @description How many requests were decided. */
             totalRequests: number;
@@ -3221,7 +3221,7 @@ export interface components {
             /** @description Why access was denied. */
             reason: components["schemas"]["Reason"] | null;
         };
-        /** @description What to publish at the host to verify it: `record` in one of two places. */
+        /** @description How to verify the host: publish `record` in one of two places. */
         Verification: {
             /** @description A line of the file, or the value of a TXT record. */
             readonly record: string;
@@ -3230,7 +3230,7 @@ export interface components {
             /** @description The name of the TXT record. */
             readonly dnsName: string;
         };
-        /** @description What was answered. */
+        /** @description Numbers of visits by answer. */
         VisitCounts: {
             /** @description `other` for who is no known crawler. */
             crawlerClass: components["schemas"]["CrawlerClass"];
@@ -3250,7 +3250,7 @@ export interface components {
              */
             lastSeen: string;
         };
-        /** @description Who came to the edge, verified or not, and what was answered. */
+        /** @description Visits at the edge by visitor and by crawler class. */
         VisitorReportShown: {
             /**
              * @description The kind of the object.
@@ -3274,7 +3274,7 @@ export interface components {
             /** @description The 100 with most visits. */
             visitors: components["schemas"]["VisitorShown"][];
         };
-        /** @description A visitor, by the requester that its visits are decided and counted for. */
+        /** @description Visits of one visitor, with the requester that its decisions count for. */
         VisitorShown: {
             /** @description `other` for who is no known crawler. */
             crawlerClass: components["schemas"]["CrawlerClass"];

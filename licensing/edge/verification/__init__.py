@@ -1,1 +1,1 @@
-"""How a crawler proves who it is: by a signature, or by its address."""
+"""Verifies crawlers by signature or address."""

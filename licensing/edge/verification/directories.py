@@ -1,7 +1,7 @@
-"""The keys that crawlers publish (Web Bot Auth): fetched off the way of a request, and kept.
+"""Key directories of crawlers (Web Bot Auth), fetched in the background and cached.
 
-A directory is at a URL that a visitor names, so it is fetched by the guarded client (kit.outbound), and how often is
-bounded. A first visit finds no keys yet; a fetch that fails never takes away what is known, here or elsewhere.
+Visitors name the directory's URL, so it is fetched by the guarded client (kit.outbound) with limits on frequency and
+concurrency. The first visit therefore finds no keys yet. A failed fetch never discards known keys.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ from licensing.edge.crawlers import current_table
 PATH = "/.well-known/http-message-signatures-directory"
 MEDIA_TYPES = ("application/http-message-signatures-directory+json", "application/json")
 SECONDS, MOST_BYTES = 3, 64 * 1024  # of a fetch
-FRESH_SECONDS, FAILED_SECONDS = 3_600, 300  # that keys, and a failure, are kept before the directory is asked again
-KNOWN_SECONDS = 24 * 3_600  # that keys are used while their directory cannot be read
+FRESH_SECONDS, FAILED_SECONDS = 3_600, 300  # before keys, or a failure, are fetched again
+KNOWN_SECONDS = 24 * 3_600  # how long keys stay valid while their directory is unreachable
 MOST_KEYS, MOST_DIRECTORIES, MOST_FAILURES = 100, 1_000, 10_000
-MOST_FETCHES = 8  # at a time: first ones, and as many of directories that were read before
-MOST_FIRST_FETCHES, MOST_OF_A_NETWORK = 64, 2  # that run or wait for their turn
+MOST_FETCHES = 8  # concurrent fetches: of new directories, and as many of known ones
+MOST_FIRST_FETCHES, MOST_OF_A_NETWORK = 64, 2  # running or queued
 NETWORK_BITS = {4: 24, 6: 64}
 
 Fetch = Callable[[str], Awaitable[Reply]]
@@ -42,18 +42,18 @@ logger = logging.getLogger(__name__)
 
 
 class PublishedKey(Struct, frozen=True):
-    """A key of a directory, and when it is valid (Unix seconds)."""
+    """A published key and its validity period (Unix seconds)."""
 
     key: Ed25519PublicKey
     begins: float = 0
     ends: float = float("inf")
 
 
-Keys = dict[str, PublishedKey]  # by their RFC 7638 thumbprints
+Keys = dict[str, PublishedKey]  # by RFC 7638 thumbprint
 
 
 class Known(Struct):
-    """What is known of a directory. Times are monotonic seconds."""
+    """A fetched directory. Times are monotonic seconds."""
 
     keys: Keys
     read_at: float
@@ -66,24 +66,25 @@ async def fetch(url: str) -> Reply:
 
 
 class Directories:
-    """Those that visitors have named, by their origins. Every method is called on the event loop.
+    """The directories that visitors have named, by origin. All methods run on the event loop.
 
-    Directories of listed crawlers (licensing.edge.crawlers) are never evicted and fetched at once. Directories that
-    have been read have fetches of their own. The first fetches of all others take turns, and a visitor's network has
-    few of them at a time. Failures are kept apart and evict no directory.
+    Directories of listed crawlers (licensing.edge.crawlers) are never evicted and are fetched immediately. Known
+    directories have fetch slots of their own. First fetches of other directories queue, with a limit per visitor
+    network. Failures are cached separately and evict no directory.
     """
 
     def __init__(self, fetch: Fetch = fetch) -> None:
         self.fetch = fetch
         self.listed: dict[str, Known] = {}
         self.known: LRUCache[str, Known] = LRUCache(MOST_DIRECTORIES)
-        self.failed: LRUCache[str, float] = LRUCache(MOST_FAILURES)  # and when they are asked again
+        self.failed: LRUCache[str, float] = LRUCache(MOST_FAILURES)  # monotonic time of the next attempt
         self.fetching: dict[str, asyncio.Task[None]] = {}
-        self.first_fetches: Counter[str | None] = Counter()  # that run or wait, by the visitor's network
+        self.first_fetches: Counter[str | None] = Counter()  # running or queued, by visitor network
         self.turns, self.turns_of_known = asyncio.Semaphore(MOST_FETCHES), asyncio.Semaphore(MOST_FETCHES)
 
     def find(self, origin: str, keyid: str, address: str | None = None) -> Ed25519PublicKey | None:
-        """Return the origin's key, None if it is not known yet. Fetch what is not known or not fresh meanwhile.
+        """Return the origin's key, or None if it is not known yet. Starts a background fetch if it is unknown or
+        stale.
 
         `address` is that of the visitor who names the origin.
         """
@@ -99,7 +100,7 @@ class Directories:
         return self.listed.get(origin) or self.known.get(origin)
 
     def refresh(self, origin: str, address: str | None = None) -> None:
-        """Fetch the directory in the background, unless it is being fetched or too many are."""
+        """Fetch the directory in the background, unless it is already being fetched or a limit is reached."""
         if origin in self.fetching:
             return
         reading: Coroutine[None, None, None]
@@ -123,7 +124,7 @@ class Directories:
             await self.read_in_turn(origin, self.turns)
         finally:
             self.first_fetches[network] -= 1
-            self.first_fetches += Counter()  # without those at zero
+            self.first_fetches += Counter()  # drops zero counts
 
     async def read_in_turn(self, origin: str, turns: asyncio.Semaphore) -> None:
         async with turns:
@@ -148,18 +149,18 @@ class Directories:
 
 
 def is_listed(origin: str) -> bool:
-    """Whether a crawler of the table signs with the origin's keys."""
+    """Whether a listed crawler signs with the origin's keys."""
     return current_table.get().signing_as(origin.removeprefix("https://")) is not None
 
 
 def network_of(address: str | None) -> str | None:
-    """Return the network of a visitor's address, all of which one visitor may use; None for no address."""
+    """Return the network of an address, because one visitor may control all of it; None for None."""
     parsed = parse_address(address) if address is not None else None
     return None if parsed is None else str(ip_network((parsed, NETWORK_BITS[parsed.version]), strict=False))
 
 
 def origin_of(agent: str) -> str:
-    """The origin that a Signature-Agent names. Raises Refused."""
+    """Return the origin that a Signature-Agent names. Raises Refused."""
     parts = check_url(agent)
     if parts.path not in ("", "/") or parts.query:
         raise Refused("Must be an origin such as https://signer.example.")
@@ -167,7 +168,7 @@ def origin_of(agent: str) -> str:
 
 
 def keys_of(reply: Reply) -> Keys:
-    """The Ed25519 keys of a directory. Raises ValueError for a reply that is none."""
+    """Return the Ed25519 keys in a directory's reply. Raises ValueError if it is not a key directory."""
     media = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     if reply.status != 200 or media not in MEDIA_TYPES:
         raise ValueError(f"It answered {reply.status} {media[:100]}.")
@@ -182,7 +183,7 @@ def keys_of(reply: Reply) -> Keys:
 
 
 def key_of(jwk: dict[str, Any]) -> tuple[str, PublishedKey] | None:
-    """A JSON Web Key with its thumbprint; None for one of another kind."""
+    """Return a JSON Web Key with its thumbprint; None for other kinds of keys."""
     if jwk.get("kty") != "OKP" or jwk.get("crv") != "Ed25519":
         return None
     try:
@@ -199,6 +200,6 @@ TIMES = (("nbf", 0.0), ("exp", float("inf")))
 
 
 def thumbprint(raw: bytes) -> str:
-    """The RFC 7638 thumbprint of an Ed25519 key."""
+    """Return the RFC 7638 thumbprint of an Ed25519 key."""
     members = {"crv": "Ed25519", "kty": "OKP", "x": encoded(raw)}
     return encoded(sha256(orjson.dumps(members, option=orjson.OPT_SORT_KEYS)).digest())

@@ -1,6 +1,6 @@
-"""The addresses that operators publish for their crawlers: read from their files, and kept beside the table.
+"""Address ranges that operators publish for their crawlers, read from their files and stored in DATA_DIR.
 
-A file of its own for each crawler, so that loading one takes nothing of another's, and an updated table no addresses.
+Each crawler has its own file, so that loading one affects no other, and updating the table affects no addresses.
 """
 
 import os
@@ -17,19 +17,19 @@ from msgspec import Meta, Struct
 from kit.values.networks import Network, as_ipv4
 
 LONGEST_FILE = 4 * 1024 * 1024
-# A range wider than any that an operator publishes would verify everybody.
+# A wider range than any operator publishes would verify almost everybody.
 SHORTEST_PREFIX = {4: 8, 6: 16}
 
 
 class Prefix(Struct, frozen=True, rename="camel"):
-    """One of the two; files may say more of each, which is of no use here."""
+    """An entry with one of two prefixes; other members are ignored."""
 
     ipv4_prefix: str | None = msgspec.field(default=None, name="ipv4Prefix")
     ipv6_prefix: str | None = msgspec.field(default=None, name="ipv6Prefix")
 
 
 class PublishedFile(Struct, frozen=True, rename="camel"):
-    """As Google, Microsoft, OpenAI, Anthropic, Apple, Common Crawl and others publish them."""
+    """The format that Google, Microsoft, OpenAI, Anthropic, Apple, Common Crawl and others publish."""
 
     prefixes: Annotated[list[Prefix], Meta(min_length=1, max_length=20_000)]
     creation_time: str | None = None
@@ -41,7 +41,7 @@ class KeptFile(Struct, frozen=True):
 
 
 def parse_published(data: bytes) -> tuple[list[str], str | None]:
-    """The ranges of a file, and when it was made as far as it says. Raises ValueError, which says what is wrong."""
+    """Return the ranges in a file and its creation time, if given. Raises ValueError with the reason."""
     if len(data) > LONGEST_FILE:
         raise ValueError(f"It is larger than {LONGEST_FILE:,} bytes.")
     published = msgspec.json.decode(data, type=PublishedFile)
@@ -63,7 +63,7 @@ def folder() -> Path:
 
 
 def state() -> int:
-    """Changes with every file that is kept; 0 while there is none."""
+    """Return a number that changes whenever a file is stored; 0 if there are none."""
     try:
         return folder().stat().st_mtime_ns
     except FileNotFoundError:
@@ -71,7 +71,7 @@ def state() -> int:
 
 
 def keep(crawler: str, addresses: list[str]) -> None:
-    """Puts a crawler's addresses, by its key, in the place of those that were loaded before. Raises OSError."""
+    """Store a crawler's addresses, replacing those loaded before. Raises OSError."""
     folder().mkdir(mode=0o700, exist_ok=True)
     path = folder() / f"{quote(crawler, safe='')}.json"
     draft = path.with_suffix(f".{os.getpid()}")
@@ -80,13 +80,13 @@ def keep(crawler: str, addresses: list[str]) -> None:
 
 
 def read() -> dict[str, frozenset[str]]:
-    """All that are kept, by the keys of their crawlers."""
+    """Return all stored addresses by crawler key."""
     kept = (msgspec.json.decode(path.read_bytes(), type=KeptFile) for path in sorted(folder().glob("*.json")))
     return {one.crawler: frozenset(one.addresses) for one in kept}
 
 
 def made_on(creation_time: str | None) -> str | None:
-    """The day that a file was made, YYYY-MM-DD; None where it does not say so."""
+    """Return the creation date as YYYY-MM-DD; None if it is missing or invalid."""
     try:
         return datetime.fromisoformat(creation_time or "").date().isoformat()
     except ValueError:

@@ -1,8 +1,8 @@
-"""Crawlers known by the names of their addresses: looked up off the way of a request, and kept.
+"""Verifies crawlers by reverse DNS, looked up in the background and cached.
 
-The name that an address has in reverse DNS is whatever its owner says, so it counts only if that name has the address
-in turn, and lies in a domain of the crawler's operator. A first visit finds nothing yet. Who sends a crawler's
-User-Agent from many addresses makes at most MOST_LOOKUPS look-ups at a time, and drives out nothing that is verified.
+Owners of an address choose its reverse name freely, so a name counts only if it resolves back to the address and lies
+in a domain of the crawler's operator. The first visit finds nothing yet. Visitors who send a crawler's User-Agent from
+many addresses can cause at most MOST_LOOKUPS concurrent look-ups and never evict verified names.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from kit.outbound.client import resolve_by_system
 from kit.outbound.destinations import is_public
 from kit.values.networks import Address
 
-NAMED_SECONDS, UNNAMED_SECONDS = 24 * 3_600, 600  # that an address's name, and that it has none, are kept
+NAMED_SECONDS, UNNAMED_SECONDS = 24 * 3_600, 600  # how long a name, or its absence, is cached
 MOST_ADDRESSES, MOST_LOOKUPS = 10_000, 8
-HTTPS = 443  # any port: the system's resolver takes one
+HTTPS = 443  # any port; the resolver requires one
 
 Resolve = Callable[[Address], Awaitable[str | None]]
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ def lookups() -> ThreadPoolExecutor:
 
 
 def name_now(address: Address) -> str | None:
-    """The name that reverse DNS has for the address."""
+    """Look up the address's reverse DNS name; blocking."""
     try:
         return socket.gethostbyaddr(str(address))[0]
     except OSError:
@@ -41,7 +41,7 @@ def name_now(address: Address) -> str | None:
 
 
 async def confirmed_name(address: Address) -> str | None:
-    """The address's name in lower case, if that name has the address."""
+    """Return the address's name in lower case if it resolves back to the address; otherwise None."""
     name = await asyncio.get_running_loop().run_in_executor(lookups(), name_now, address)
     if name is None:
         return None
@@ -57,7 +57,7 @@ def lies_below(name: str, hosts: tuple[str, ...]) -> bool:
 
 
 class AddressNames:
-    """The names of visitors' addresses. Every method is called on the event loop."""
+    """Cache of verified names of visitors' addresses. All methods run on the event loop."""
 
     def __init__(self, resolve: Resolve = confirmed_name) -> None:
         self.resolve = resolve
@@ -66,9 +66,9 @@ class AddressNames:
         self.waiting: dict[Address, asyncio.Task[None]] = {}
 
     def lies_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
-        """Whether the address is known to have a name in one of these domains; one not known is looked up meanwhile.
+        """Whether the address is known to have a name in one of these domains. Starts a look-up if it is unknown.
 
-        A name elsewhere says that it is none of theirs as surely as none does, and may be looked up again.
+        Names in other domains are cached like missing ones, for a shorter time.
         """
         name = self.named.get(address)
         if name is not None:

@@ -1,4 +1,4 @@
-"""Web Bot Auth: who signed a visitor's request (RFC 9421, draft-ietf-webbotauth-httpsig-protocol)."""
+"""Web Bot Auth: verifies who signed a visitor's request (RFC 9421, draft-ietf-webbotauth-httpsig-protocol)."""
 
 from datetime import timedelta
 from time import time
@@ -27,25 +27,25 @@ from licensing.edge.verification.directories import Directories, origin_of
 TAG = "web-bot-auth"
 AGENT, INPUT, SIGNATURE = b"signature-agent", b"signature-input", b"signature"
 MAX_LIFE = timedelta(days=1)
-MAX_SIGNATURES = 8  # in one request
+MAX_SIGNATURES = 8  # per request
 MAX_NONCES = 100_000
 
 
 class InvalidSignature(Exception):
-    """A signature of a visitor's request that does not hold; the message says why."""
+    """An invalid signature on a visitor's request; the message gives the reason."""
 
-    code = "InvalidSignature"  # its crawler-error
+    code = "InvalidSignature"  # the value of crawler-error
 
 
 class Signed(Struct, frozen=True):
-    """Who signed: the host of the key directory, and which components are covered, by their names."""
+    """A verified signature: the host of the key directory and the names of the signed components."""
 
     host: str
     covered: frozenset[str]
 
 
 class Message(Struct, frozen=True):
-    """The visitor's request, as the library reads one."""
+    """The visitor's request in the form that the signature library expects."""
 
     method: str
     url: str
@@ -64,7 +64,7 @@ class KnownKey(HTTPSignatureKeyResolver):
 
 
 class Signatures:
-    """Verifies visitors' signatures. Every method is called on the event loop."""
+    """Verifies visitors' signatures. All methods run on the event loop."""
 
     def __init__(self, callers: Callers, directories: Directories | None = None) -> None:
         self.callers = callers
@@ -72,7 +72,7 @@ class Signatures:
         self.nonces: TTLCache[tuple[str, str], bool] = TTLCache(MAX_NONCES, MAX_LIFE.total_seconds())
 
     async def signer(self, head: Head, original: Original) -> Signed | None:
-        """Who signed the request; None for nobody, or somebody whose keys are not known (yet).
+        """Return who signed the request; None if it is unsigned or the keys are not known (yet).
 
         Raises InvalidSignature.
         """
@@ -96,7 +96,7 @@ class Signatures:
         return Signed(origin.removeprefix("https://"), frozenset(names))
 
     async def use(self, keyid: str, nonce: str) -> None:
-        """Notes a nonce, which counts once, in all processes where Redis is shared. Raises InvalidSignature."""
+        """Use up a nonce; across processes only if they share Redis. Raises InvalidSignature if it was used before."""
         name = keyid, nonce
         if name in self.nonces:
             raise InvalidSignature("The signature was used before.")
@@ -112,7 +112,7 @@ def headers_of(head: Head) -> dict[str, str]:
 
 
 def check_size(head: Head) -> None:
-    """Raises InvalidSignature for headers that take long to parse."""
+    """Raise InvalidSignature for headers that would take long to parse."""
     for name in (AGENT, INPUT, SIGNATURE):
         shown = name.decode().title()
         if name in head.too_long:
@@ -122,8 +122,7 @@ def check_size(head: Head) -> None:
 
 
 def input_of(head: Head) -> tuple[str, dict[str, Any]] | None:
-    """The label and the parameters of the signature for Web Bot Auth; None if there is none. Raises
-    InvalidSignature."""
+    """Return label and parameters of the Web Bot Auth signature, or None. Raises InvalidSignature."""
     try:
         inputs: Any = http_sf.parse(head.headers[INPUT], tltype="dictionary")
     except ValueError:
@@ -135,9 +134,10 @@ def input_of(head: Head) -> tuple[str, dict[str, Any]] | None:
 
 
 def agent_of(text: str, label: str) -> tuple[str, str]:
-    """The origin of the key directory, and the component that has to be covered for it. Raises InvalidSignature.
+    """Return the origin of the key directory and the component that the signature must cover.
 
-    Signature-Agent is a dictionary with a member for the label; older senders write a bare string.
+    Signature-Agent is a dictionary with a member for the label; older senders use a bare string. Raises
+    InvalidSignature.
     """
     try:
         is_string = text.lstrip().startswith('"')
@@ -150,7 +150,7 @@ def agent_of(text: str, label: str) -> tuple[str, str]:
 
 
 def check_life(parameters: dict[str, Any]) -> None:
-    """Raises InvalidSignature for one that has no end, lives too long, or has expired."""
+    """Raise InvalidSignature if the signature has no expiry, is valid for too long, or has expired."""
     created, expires = parameters.get("created"), parameters.get("expires")
     if type(created) is not int or type(expires) is not int:
         raise InvalidSignature("A signature needs created and expires.")
@@ -163,7 +163,7 @@ def check_life(parameters: dict[str, Any]) -> None:
 def verified(
     message: Message, label: str, component: str, key: Ed25519PublicKey, max_age: timedelta | None = MAX_LIFE
 ) -> VerifyResult:
-    """Raises InvalidSignature."""
+    """Verify a signature and return the result. Raises InvalidSignature."""
     verifier = HTTPMessageVerifier(signature_algorithm=algorithms.ED25519, key_resolver=KnownKey(key))
     try:
         [result] = verifier.verify(

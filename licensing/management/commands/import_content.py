@@ -95,7 +95,7 @@ class Command(ServiceCommand):
 
     @property
     def clear(self) -> str:
-        """What wipes the progress off a terminal's line."""
+        """The escape sequence that clears the progress line of a terminal."""
         return "\r\x1b[K" if self.stderr.isatty() else ""
 
     def progress(self, rows: int) -> Callable[[ImportTotals], None]:

@@ -4,7 +4,7 @@ from kit.commands import ServiceCommand
 from licensing.content.models import Content
 from licensing.content.rekeying import accounts_with_urls, contested_pages, rekey
 
-MAX_PAGES = 100  # that are listed
+MAX_PAGES = 100  # pages to list
 
 
 class Command(ServiceCommand):

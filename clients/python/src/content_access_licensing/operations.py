@@ -78,7 +78,7 @@ class Operations:
         return cast("types.OwnAccount", self.send(call("PATCH", "/v1/accounts/me", body=body)))
 
     def get_observed(self, query: Query | None = None) -> types.ObservedReport:
-        """Get what would have been refused."""
+        """Get observed denials."""
         return cast(
             "types.ObservedReport",
             self.send(call("GET", "/v1/analytics/observed", query=query, answer="ObservedReport")),
@@ -95,7 +95,7 @@ class Operations:
         return cast("types.UsageReport", self.send(call("GET", "/v1/analytics/usage", query=query)))
 
     def get_visitors(self, query: Query | None = None) -> types.VisitorReportShown:
-        """Get who came to the edge."""
+        """Get visitor analytics."""
         return cast("types.VisitorReportShown", self.send(call("GET", "/v1/analytics/visitors", query=query)))
 
     def list_api_keys(self, query: Query | None = None) -> Stream[types.ApiKey]:
@@ -751,7 +751,7 @@ class AsyncOperations:
         return cast("types.OwnAccount", await self.send(call("PATCH", "/v1/accounts/me", body=body)))
 
     async def get_observed(self, query: Query | None = None) -> types.ObservedReport:
-        """Get what would have been refused."""
+        """Get observed denials."""
         return cast(
             "types.ObservedReport",
             await self.send(call("GET", "/v1/analytics/observed", query=query, answer="ObservedReport")),
@@ -769,7 +769,7 @@ class AsyncOperations:
         return cast("types.UsageReport", await self.send(call("GET", "/v1/analytics/usage", query=query)))
 
     async def get_visitors(self, query: Query | None = None) -> types.VisitorReportShown:
-        """Get who came to the edge."""
+        """Get visitor analytics."""
         return cast("types.VisitorReportShown", await self.send(call("GET", "/v1/analytics/visitors", query=query)))
 
     def list_api_keys(self, query: Query | None = None) -> AsyncStream[types.ApiKey]:

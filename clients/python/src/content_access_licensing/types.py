@@ -619,7 +619,7 @@ class LicenseBehind(TypedDict):
 
 class LicenseClient(TypedDict):
     """
-    A requester's credentials at the licence server: `id` is the client_id.
+    A requester's credentials at the licence server; `id` is the client_id.
     """
 
     id: str
@@ -636,7 +636,7 @@ class LicenseClient(TypedDict):
 
 class LicenseClientRequest(TypedDict):
     """
-    A requester's credentials at the licence server: `id` is the client_id.
+    A requester's credentials at the licence server; `id` is the client_id.
     """
 
     requesterId: str
@@ -646,7 +646,7 @@ class LicenseClientRequest(TypedDict):
 
 class LicenseClientWithSecret(TypedDict):
     """
-    A requester's credentials at the licence server: `id` is the client_id.
+    A requester's credentials at the licence server; `id` is the client_id.
     """
 
     id: str
@@ -673,7 +673,7 @@ LicenseTypes: TypeAlias = list[LicenseType]
 
 class Lint(TypedDict):
     """
-    What a policy says that its author may not have meant.
+    Findings about a policy that its author probably did not intend.
     """
 
     object: Literal["policy_lint"]
@@ -733,7 +733,7 @@ class ObservedRequester(TypedDict):
 
 class Offer(TypedDict):
     """
-    Access at a price, without a licence.
+    Access for a price, without a licence.
     """
 
     licenseType: str | None
@@ -778,7 +778,7 @@ class OwnKey(TypedDict):
 
 class PageOrItemRequest(TypedDict):
     """
-    One of the two.
+    A page or an item: exactly one of the two.
     """
 
     url: NotRequired[str]
@@ -839,7 +839,7 @@ class Metadata3(TypedDict):
 
 class PatchedContentRequest(TypedDict):
     """
-    An item that a publisher owns.
+    A publisher's content item, as the API shows and accepts it.
     """
 
     externalId: NotRequired[str | None]
@@ -1062,7 +1062,7 @@ class RuleRateLimit(TypedDict):
 
 class SecretRotationRequest(TypedDict):
     """
-    How the former secret ends.
+    The body of a secret rotation.
     """
 
     overlapSeconds: NotRequired[int]
@@ -1076,7 +1076,7 @@ class SimulatedVerdict(TypedDict):
 
 class SiteRule(TypedDict):
     """
-    Which policy the pages of a pattern have.
+    A path pattern and the policy of its pages.
     """
 
     pattern: str
@@ -1085,7 +1085,7 @@ class SiteRule(TypedDict):
 
 class SiteRuleRequest(TypedDict):
     """
-    Which policy the pages of a pattern have.
+    A path pattern and the policy of its pages.
     """
 
     pattern: str
@@ -1138,7 +1138,7 @@ class StatementLine(TypedDict):
 
 class Stats(TypedDict):
     """
-    Every decision that was answered for the item.
+    Numbers of access decisions about the item.
     """
 
     totalRequests: int
@@ -1204,7 +1204,7 @@ class Verdict(TypedDict):
 
 class Verification(TypedDict):
     """
-    What to publish at the host to verify it: `record` in one of two places.
+    How to verify the host: publish `record` in one of two places.
     """
 
     record: str
@@ -1214,7 +1214,7 @@ class Verification(TypedDict):
 
 class VisitCounts(TypedDict):
     """
-    What was answered.
+    Numbers of visits by answer.
     """
 
     crawlerClass: CrawlerClass
@@ -1228,7 +1228,7 @@ class VisitCounts(TypedDict):
 
 class VisitorShown(TypedDict):
     """
-    A visitor, by the requester that its visits are decided and counted for.
+    Visits of one visitor, with the requester that its decisions count for.
     """
 
     crawlerClass: CrawlerClass
@@ -1485,7 +1485,7 @@ class AccessFilterRequest(TypedDict):
 
 class AccessOffer(TypedDict):
     """
-    What an access would come to now, and by which offers of the policy it could be bought.
+    The price of access now, and the policy's offers.
     """
 
     object: Literal["access_offer"]
@@ -1565,7 +1565,7 @@ class ApiKeyRequest(TypedDict):
 
 class BulkRowRequest(TypedDict):
     """
-    A new item, or what changes of the one that `id` or `externalId` names.
+    A row of a bulk request: a new item, or changes to the item with this `id` or `externalId`.
     """
 
     id: NotRequired[str | None]
@@ -1628,7 +1628,7 @@ class ContentOfTestRequest(TypedDict):
 
 class ContentRequest(TypedDict):
     """
-    An item that a publisher owns.
+    A publisher's content item, as the API shows and accepts it.
     """
 
     externalId: NotRequired[str | None]
@@ -1643,7 +1643,7 @@ class ContentRequest(TypedDict):
 
 class Crawler(TypedDict):
     """
-    A crawler that is known by its User-Agent, and verified by its address, the name of that, or its signature.
+    A known crawler, recognised by its User-Agent and verified by address, reverse DNS or signature.
     """
 
     object: Literal["crawler"]
@@ -1660,7 +1660,7 @@ class Crawler(TypedDict):
 
 class CrawlerTable(TypedDict):
     """
-    The crawlers that are known.
+    The table of known crawlers.
     """
 
     object: Literal["crawler_table"]
@@ -1897,7 +1897,7 @@ class ObservedReason(TypedDict):
 
 class ObservedReport(TypedDict):
     """
-    What would have been refused, were it enforced.
+    Access that would have been refused if denials were enforced.
     """
 
     object: Literal["observed_report"]
@@ -1914,7 +1914,7 @@ class ObservedReport(TypedDict):
 
 class OfferBatchRequest(TypedDict):
     """
-    Pages and items, and the requester whose licences count.
+    Pages and items, and the requester whose licences apply.
     """
 
     items: list[PageOrItemRequest]
@@ -2010,7 +2010,7 @@ class PatchedAccountChangeRequest(TypedDict):
 
 class PatchedSiteRequest(TypedDict):
     """
-    A host whose pages are decided at the edge.
+    A host whose pages are decided at the edge, as the API shows and accepts it.
     """
 
     host: NotRequired[str]
@@ -2151,7 +2151,7 @@ class Secret(TypedDict):
 
 class Simulation(TypedDict):
     """
-    What recorded decisions would have been.
+    How a policy would have decided recorded checks.
     """
 
     object: Literal["policy_simulation"]
@@ -2175,7 +2175,7 @@ class Simulation(TypedDict):
 
 class Site(TypedDict):
     """
-    A host whose pages are decided at the edge.
+    A host whose pages are decided at the edge, as the API shows and accepts it.
     """
 
     id: str
@@ -2192,7 +2192,7 @@ class Site(TypedDict):
 
 class SiteRequest(TypedDict):
     """
-    A host whose pages are decided at the edge.
+    A host whose pages are decided at the edge, as the API shows and accepts it.
     """
 
     host: str
@@ -2211,7 +2211,7 @@ class UsageReport(TypedDict):
 
 class VisitorReportShown(TypedDict):
     """
-    Who came to the edge, verified or not, and what was answered.
+    Visits at the edge by visitor and by crawler class.
     """
 
     object: Literal["visitor_report"]
@@ -2373,7 +2373,7 @@ class BatchedDecision(TypedDict):
 
 class BatchedOffer(TypedDict):
     """
-    An offer of a batch; of an item that there is not `object` and `error` alone.
+    An entry of a batch; for an unknown item only `object` and `error`.
     """
 
     object: Literal["access_offer"]
@@ -2392,7 +2392,7 @@ class BatchedOffer(TypedDict):
 
 class BulkRequest(TypedDict):
     """
-    Many items at once.
+    The body of a bulk request.
     """
 
     items: list[BulkRowRequest]
@@ -2455,7 +2455,7 @@ class LicenseBulkRequest(TypedDict):
 
 class OfferList(TypedDict):
     """
-    What many accesses would cost, in the order in which they were asked for.
+    The offers of a batch, in the order of the request.
     """
 
     object: Literal["list"]
@@ -2533,7 +2533,7 @@ Rule: TypeAlias = AllowRule | DenyRule
 
 class SimulationBodyRequest(TypedDict):
     """
-    What is absent of the draft is taken from the saved policy.
+    The body of a simulation. Fields missing from the draft are taken from the saved policy.
     """
 
     rules: NotRequired[list[Rule]]
@@ -2555,7 +2555,7 @@ class Draft(TypedDict):
 
 class DraftRequest(TypedDict):
     """
-    The fields of a policy that decide.
+    The fields of a policy draft.
     """
 
     rules: NotRequired[list[Rule]]
@@ -2667,7 +2667,7 @@ class Check(TypedDict):
 
 class Content(TypedDict):
     """
-    An item that a publisher owns.
+    A publisher's content item, as the API shows and accepts it.
     """
 
     id: str
@@ -2733,7 +2733,7 @@ class Batch(TypedDict):
 
 class BulkOutcome(TypedDict):
     """
-    What became of a row.
+    The outcome of a row of a bulk request.
     """
 
     index: int
