@@ -16,16 +16,10 @@ from licensing.edge.original import Original
 from licensing.edge.prices import CHARGED, ERROR, PaymentRefused, spelled, told_price
 from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import Reason
-from licensing.policies.offers import Offer, Payment, offers
+from licensing.policies.offers import Offer, Payment, is_open_to_licensees, offers
 
-# Statuses of denials; 402 where a licence or payment would help. Others are 403.
-STATUSES = {
-    Reason.NO_LICENSE: 402,
-    Reason.LICENSE_EXPIRED: 402,
-    Reason.CREDITS_EXHAUSTED: 402,
-    Reason.QUOTA_EXCEEDED: 402,
-    Reason.RATE_LIMIT_EXCEEDED: 429,
-}
+UNLICENSED = (Reason.NO_LICENSE, Reason.LICENSE_EXPIRED)
+UNPAID = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)
 MESSAGES = {
     Reason.NO_LICENSE: "A licence is needed for this.",
     Reason.LICENSE_EXPIRED: "The licence for this has ended.",
@@ -34,11 +28,16 @@ MESSAGES = {
     Reason.RATE_LIMIT_EXCEEDED: "This was asked for too often.",
 }
 SECONDS_OF_A_DAY = 86_400
+WOULD = "X-Access-Would"
 DENIED = "Access to this is denied."
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
 
 
 VISIBLE = "".join(map(chr, range(0x21, 0x7F))).replace("%", "")
+
+
+# Why a token, signature or price that a visitor sent is refused.
+Refusal = InvalidToken | InsufficientScope | PaymentRefused | InvalidSignature
 
 
 class EdgeAnswer(Struct, frozen=True):
@@ -91,17 +90,28 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
 
 def refused_token(refusal: InvalidToken | InsufficientScope, original: Original) -> EdgeAnswer:
     """Return the denial for a licence token that is invalid, expired or for other pages."""
-    status, code = refusal.status_code, refusal.code
-    headers = {**told(status, "deny", original), **refusal.headers, "X-Access-Reason": code}
-    return EdgeAnswer(status, headers, body_of(code, refusal.message))
+    status, reason = refusal.status_code, reason_of(refusal)
+    headers = {**told(status, "deny", original), **refusal.headers, "X-Access-Reason": reason}
+    return EdgeAnswer(status, headers, body_of(reason, refusal.message))
 
 
 def refused_request(refusal: PaymentRefused | InvalidSignature, original: Original) -> EdgeAnswer:
     """Return a 400 for an invalid signature or payment offer. Nothing was decided."""
-    signed = isinstance(refusal, InvalidSignature)
-    reason = "invalid_signature" if signed else "invalid_payment"
+    reason = reason_of(refusal)
     headers = {**told(400, "deny", original), ERROR: refusal.code, "X-Access-Reason": reason}
     return EdgeAnswer(400, headers, body_of(reason, str(refusal)))
+
+
+def reason_of(refusal: Refusal) -> str:
+    """Return the X-Access-Reason of a refused token, signature or price."""
+    if isinstance(refusal, InvalidSignature):
+        return "invalid_signature"
+    return "invalid_payment" if isinstance(refusal, PaymentRefused) else refusal.code
+
+
+def would_refuse(reply: EdgeAnswer, refusal: Refusal) -> EdgeAnswer:
+    """Return the reply of a site that only observes, with the reason for which enforcement would refuse."""
+    return replace(reply, headers={**reply.headers, WOULD: f"deny; reason={reason_of(refusal)}"})
 
 
 def answer_of(answer: Answer, original: Original, payment: Payment | None = None) -> EdgeAnswer:
@@ -110,14 +120,14 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
     about = {"X-Access-Id": answer.id or "", "X-Access-Requester": shown_requester(answer.requester_id)}
     if decision.allowed:
         if decision.observed:
-            about["X-Access-Would"] = f"deny; reason={decision.observed}"
+            about[WOULD] = f"deny; reason={decision.observed}"
         if decision.price is not None:
             about[CHARGED] = spelled(*decision.price)
         return EdgeAnswer(200, told(200, "allow", original) | about)
     reason = decision.reason or Reason.POLICY_DENIED
-    status = STATUSES.get(reason, 403)
-    if offered := offers_of(answer):
-        status = 402
+    offered = offers_of(answer)
+    status = 402 if offered else status_of(answer)
+    if offered:
         about |= told_price(offered, payment)
     about["X-Access-Reason"] = reason
     rate = present_rate(answer)
@@ -125,10 +135,19 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
         about["Retry-After"] = str(rate["retryAfter"])
     if (seconds := seconds_until_refill(answer)) is not None:
         about["Retry-After"] = str(seconds)
-    message = decision.rule.message if decision.rule is not None else None
-    return EdgeAnswer(
-        status, told(status, "deny", original) | about, body_of(reason, message or MESSAGES.get(reason, DENIED))
-    )
+    own = decision.rule.message if decision.rule is not None else None
+    message = own or (DENIED if status == 403 else MESSAGES[reason])
+    return EdgeAnswer(status, told(status, "deny", original) | about, body_of(reason, message))
+
+
+def status_of(answer: Answer) -> int:
+    """Return the status of a denial without a price: 402 only if a licence or credit would help this requester."""
+    reason = answer.decision.reason
+    if reason == Reason.RATE_LIMIT_EXCEEDED:
+        return 429
+    if reason in UNPAID:
+        return 402
+    return 402 if reason in UNLICENSED and is_open_to_licensees(answer.policy, answer.facts) else 403
 
 
 def seconds_until_refill(answer: Answer) -> int | None:
@@ -145,6 +164,11 @@ def offers_of(answer: Answer) -> list[Offer]:
     if answer.decision.reason == Reason.RATE_LIMIT_EXCEEDED:
         return []
     return list(offers(answer.policy, answer.facts))
+
+
+def is_for_sale(answer: Answer) -> bool:
+    """Return whether the access was denied and has a price."""
+    return not answer.decision.allowed and bool(offers_of(answer))
 
 
 def body_of(code: str, message: str) -> bytes:

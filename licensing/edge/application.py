@@ -35,21 +35,26 @@ from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.headers import header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
+    WOULD,
     EdgeAnswer,
+    Refusal,
     answer_of,
+    is_for_sale,
     license_link,
-    offers_of,
     open_page,
     refused_host,
     refused_request,
     refused_token,
+    would_refuse,
 )
-from licensing.edge.original import ENVOY, FORWARD, INGRESS_NGINX, MIDDLEWARE, original_of, peer_of
+from licensing.edge.crawlers import current_table
+from licensing.edge.original import ENVOY, FORWARD, INGRESS_NGINX, MIDDLEWARE, Original, original_of, peer_of
 from licensing.edge.prices import PaymentRefused, payment_of
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import InvalidSignature, Signatures
-from licensing.edge.visitors import ANONYMOUS, Visitor, identify
+from licensing.edge.visitors import ANONYMOUS, Visitor, claimed_visitor, identify
+from licensing.policies.offers import Payment
 
 UNKNOWN_PAYER = "Who pays has to be known: by a licence token, an API key, or as a verified crawler."
 EXACT = FORWARD, INGRESS_NGINX, MIDDLEWARE
@@ -135,28 +140,51 @@ class ForwardApplication(CheckApplication):
                 await edge.confirm()
                 await admit(edge)
             return open_page(original)
+        user_agent = head.header(b"user-agent")
+        visitor = None
         try:
             if edge.signed is UNSEEN:  # once per request, even if it is admitted again, because a nonce is valid once
                 edge.signed = await self.signatures.signer(head, original)
             account_id = edge.grant.account_id
             visitor = await identify(head, self.gateway, edge.signed, self.names, account_id, original, now)
             payment = payment_of(head, visitor.covered)
-        except (InvalidToken, InsufficientScope) as refusal:
-            return refused_token(refusal, original)
-        except (PaymentRefused, InvalidSignature) as refusal:
-            return refused_request(refusal, original)
-        check = visitor.check(original, head.header(b"user-agent"), payment)
-        answer = await self.decide_page(edge, check, now)
+            answer = await self.decide_page(edge, visitor.check(original, user_agent, payment), now)
+            if isinstance(answer, InvalidToken):  # its licence has ended
+                visitor = None
+                raise answer
+        except (InvalidToken, InsufficientScope, PaymentRefused, InvalidSignature) as refusal:
+            if visitor is None:
+                visitor = claimed_visitor(current_table.get().claimed_by(user_agent))
+            return await self.answer_without(refusal, edge, visitor.check(original, user_agent), original, now)
+        if payment is not None and not visitor.is_known and isinstance(answer, Answer) and is_for_sale(answer):
+            return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
+        return self.reply_to(answer, original, payment)
+
+    def reply_to(self, answer: Answer | ApiError, original: Original, payment: Payment | None = None) -> EdgeAnswer:
+        """Build the reply to a visitor from the decision. Raises ApiError."""
         if isinstance(answer, NotFound):  # a host without a site that is not refused
             return open_page(original)
-        if isinstance(answer, InvalidToken):
-            return refused_token(answer, original)
         count_checks(outcomes_of([answer]))
         if not isinstance(answer, Answer):
             raise answer
-        if payment is not None and not visitor.is_known and offers_of(answer):
-            return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
         return answer_of(answer, original, payment)
+
+    async def answer_without(
+        self, refusal: Refusal, edge: Edge, check: Check, original: Original, now: datetime
+    ) -> EdgeAnswer:
+        """Answer a visitor whose token, signature or price is refused.
+
+        A page that is open to everybody, or only observed, stays open. `check` asks for it without what is refused.
+        """
+        preview = await self.gateway.preview(edge.grant.account_id, check, now)
+        if preview is None or preview.decision.allowed:
+            answer = await self.decide_page(edge, check, now)
+            if not isinstance(answer, Answer) or answer.decision.allowed:
+                reply = self.reply_to(answer, original)
+                return would_refuse(reply, refusal) if WOULD in reply.headers else reply
+        if isinstance(refusal, PaymentRefused | InvalidSignature):
+            return refused_request(refusal, original)
+        return refused_token(refusal, original)
 
     async def decide_page(self, edge: Edge, check: Check, now: datetime) -> Answer | ApiError:
         """Decide the check. Returns NotFound for a page of a host without a site that is not refused."""

@@ -47,7 +47,7 @@ def always_allows(policy: CompiledPolicy, permission: str) -> bool:
         if not may_match(rule, permission):
             continue
         is_open = rule.action == "allow" and rule.rate_limit is None and rule.price is None
-        if not is_open or not rule.grants(permission):
+        if not is_open or not rule.grants_at_edge(permission):
             return False
         if all(condition.name in SETTLED for condition in rule.conditions):
             return True
@@ -68,7 +68,7 @@ def allowed_to_some(policy: CompiledPolicy | None) -> Promise:
 def opening(policy: CompiledPolicy | None, use: str) -> Iterator[Rule]:
     """Yield the rules that allow the use to somebody."""
     for rule in policy.rules if policy is not None else ():
-        if rule.action == "allow" and rule.grants(use) and may_match(rule, use):
+        if rule.action == "allow" and rule.grants_at_edge(use) and may_match(rule, use):
             yield rule
 
 

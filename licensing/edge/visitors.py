@@ -43,14 +43,14 @@ class Visitor(Struct, frozen=True):
         return self.identified_by.verifies
 
     def check(self, original: Original, user_agent: str, payment: Payment | None = None) -> Check:
-        """Build the check of the page. A payment counts only for proven visitors and pages that are not free."""
+        """Build the check of the page. A payment counts only for proven visitors; a free request is not charged."""
         known = {
             "ip": original.address,
             "userAgent": user_agent[:MAX_USER_AGENT],
             "identifiedBy": self.identified_by,
             "waived": original.is_free,
         }
-        pays = payment if self.is_known and not original.is_free else None
+        pays = payment if self.is_known else None
         return Check(
             selector=("page", original.url),
             requester_id=self.id,
@@ -105,6 +105,11 @@ async def identify(
             return Visitor(*own, identified_by=Identification.API_KEY, **claimed)
     if original.requester is not None:
         return Visitor(original.requester, None, identified_by=Identification.SITE, **claimed)
+    return claimed_visitor(crawler)
+
+
+def claimed_visitor(crawler: Crawler | None) -> Visitor:
+    """Return who the visitor is by the User-Agent alone."""
     if crawler is not None:
         return Visitor(
             f"unverified:{crawler.key}",

@@ -197,15 +197,26 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
     return Decision(True, license=license_behind(None, facts), waived=facts.waived)
 
 
+def grants(rule: Rule, facts: Facts) -> bool:
+    """Return whether the rule grants the requested permission."""
+    if facts.identified_by is None:
+        return rule.grants(facts.permission)
+    return rule.grants_at_edge(facts.permission)
+
+
+def granted_permissions(rule: Rule, facts: Facts) -> tuple[str, ...]:
+    return rule.permissions if facts.identified_by is None else rule.permissions_at_edge
+
+
 def granted(rule: Rule, facts: Facts) -> Decision:
     """What a rule that allows comes to. Without a licence one with a price has to be paid for
     (licensing.policies.offers)."""
-    if not rule.grants(facts.permission):
+    if not grants(rule, facts):
         return denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
     held = license_behind(rule, facts)
     if rule.price is not None and held is None:
         return denial(reason_of_denial(facts), rule, facts)
-    return Decision(True, None, rule, rule.permissions, held, None, facts.waived)
+    return Decision(True, None, rule, granted_permissions(rule, facts), held, None, facts.waived)
 
 
 def denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:
@@ -255,7 +266,7 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]
         if failing is not None:
             wanted, saw = failing.wanted, failing.saw(facts)
             failed = {"condition": failing.name, "wanted": shortened(wanted), "saw": shortened(saw)}
-        elif is_decisive and rule.action == "allow" and not rule.grants(facts.permission):
+        elif is_decisive and rule.action == "allow" and not grants(rule, facts):
             granted = shortened(list(rule.permissions))
             failed = {"condition": "permissions", "wanted": facts.permission, "saw": granted}
         steps.append(

@@ -256,6 +256,8 @@ class Facts(Struct, frozen=True, gc=False):
             words="from {}",
         ),
     ] = None
+    # How the edge identified its visitor; None for checks.
+    identified_by: Annotated[str | None, Fact(name="identifiedBy", label="Visitor identified by")] = None
     # Nothing is charged, whatever the licence says.
     waived: Annotated[bool, Fact(name="waived", label="Charge waived")] = False
 
@@ -284,7 +286,6 @@ NOTES = (
         label="Licence valid, by the caller",
         field="Valid licence",
     ),
-    Fact(name="identifiedBy", label="Visitor identified by"),
     Fact(
         name="userAgent",
         place="context.userAgent",

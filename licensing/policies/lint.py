@@ -148,7 +148,10 @@ def about_rule(rule: Rule, one: Covered) -> Iterator[Finding]:
             message = f"The rule is for {permission}, but does not grant it: such checks are denied."
             yield finding("permission_never_granted", f"{path}.permissions", message)
     if not rule.permissions and wanted_permissions(rule) is None:
-        message = f"Grants no permission: a check that asks for one is denied. {FULL_ACCESS} grants all."
+        message = (
+            f"Grants no permission: a check that asks for one is denied. {FULL_ACCESS} grants all. "
+            "At a site it lets pages be read."
+        )
         yield finding("grants_nothing", path, message)
     names = {condition.name: condition.wanted for condition in rule.conditions}
     valid = names.get("hasValidLicense") is True

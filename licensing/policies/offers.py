@@ -4,6 +4,7 @@ Who takes an offer is decided as the holder of a licence of its tier at its pric
 """
 
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from licensing.policies.decision import CompiledPolicy, Decision, judge
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.rules import Price, Rule
 
+MAX_TYPES_TRIED = 100  # licence types that one policy may cost the event loop
 OFFER = "offer"  # the `source` of a licence that is an offer taken
 
 
@@ -46,6 +48,15 @@ def offers(policy: CompiledPolicy | None, facts: Facts) -> Iterator[Offer]:
         decision = judge(policy, taken)
         if decision.allowed and decision.rule is rule and decision.license is taken.licenses[0]:
             yield Offer(rule, rule.price, taken)
+
+
+def is_open_to_licensees(policy: CompiledPolicy | None, facts: Facts) -> bool:
+    """Return whether a licence of some type would open the access to this requester."""
+    rules = policy.rules if policy is not None else ()
+    types = dict.fromkeys(chain([None], *(rule.license_types or () for rule in rules if rule.action == "allow")))
+    return any(
+        judge(policy, with_license(facts, HeldLicense(type_))).allowed for type_ in islice(types, MAX_TYPES_TRIED)
+    )
 
 
 def license_of_offer(tier: str | None, amount: int, currency: str) -> HeldLicense:

@@ -29,6 +29,7 @@ class Action(StrEnum):
 ACTIONS = tuple(map(str, Action))
 PERIODS = ("second", "minute", "hour", "day", "week", "month")
 FULL_ACCESS = "full_access"
+READ = "read"
 
 MAX_RULES = 100
 MAX_RULES_BYTES = 64 * 1024  # of compact JSON: bounds replies, traces and what is compiled
@@ -88,6 +89,14 @@ class Rule:
 
     def grants(self, permission: str | None) -> bool:
         return permission is None or self.grants_all or permission in self.permissions
+
+    @property
+    def permissions_at_edge(self) -> tuple[str, ...]:
+        """What the rule grants to a visitor of a site: without permissions of its own it lets pages be read."""
+        return self.permissions or (READ,)
+
+    def grants_at_edge(self, permission: str | None) -> bool:
+        return permission is None or self.grants_all or permission in self.permissions_at_edge
 
 
 def integer_of(low: int, high: int) -> Callable[[object, str], int]:

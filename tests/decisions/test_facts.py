@@ -172,6 +172,7 @@ RECORDED = [
         {
             "requester_id": "anonymous",
             "mode": "observe",
+            "identified_by": "user_agent",
             "is_open": True,
             "license_types": ("press",),
             "has_valid_license": True,

@@ -51,7 +51,7 @@ def test_a_used_up_limit_is_429_and_says_when_to_come_again(ask, site):
 
 
 def test_a_licence_token_that_does_not_verify_is_401(ask, site):
-    site(READERS)
+    site(LICENSED)
     reply = ask("/premium/a", authorization="License abc.def.ghi")
     assert told(reply) == (401, "deny", "invalid_token")
     assert reply.headers["WWW-Authenticate"].startswith('License error="invalid_token"')
@@ -75,7 +75,9 @@ def test_a_host_without_a_site_is_let_through_and_not_recorded(ask, account):
 
 
 @pytest.mark.parametrize(
-    ("rules", "status"), [([READERS], 200), ([factories.DENY_ALL], 402), ([], 403)], ids=["200", "402", "403"]
+    ("rules", "status"),
+    [([READERS], 200), ([LICENSED, factories.DENY_ALL], 402), ([factories.DENY_ALL], 403), ([], 403)],
+    ids=["allowed", "licensees only", "nobody", "no policy"],
 )
 def test_nginx_gets_403_for_every_denial_and_the_status_in_a_header(ask, account, rules, status):
     policy = factories.policy(account, *rules).pk if rules else None
@@ -101,7 +103,7 @@ def test_a_registered_item_wins_over_a_pattern(ask, account, site):
     reply = ask("/premium/a")
     assert told(reply) == (200, "allow", None)
     assert event(reply).content_id == item.pk
-    assert ask("/premium/b").status == 402
+    assert ask("/premium/b").status == 403
 
 
 @pytest.mark.parametrize(
@@ -113,13 +115,13 @@ def test_no_spelling_of_a_registered_page_is_a_way_around_it(ask, account, site,
     factories.content(
         account, source="https://pub.example/a", policy_id=factories.policy(account, factories.DENY_ALL).pk
     )
-    assert ask(uri, x_forwarded_proto=scheme).status == 402
+    assert ask(uri, x_forwarded_proto=scheme).status == 403
 
 
 def test_an_item_that_was_registered_with_a_query_is_found_by_it(ask, account):
     denied = factories.policy(account, factories.DENY_ALL).pk
     factories.content(account, source="https://pub.example/page?id=1", policy_id=denied)
-    assert ask("/page?id=1").status == 402
+    assert ask("/page?id=1").status == 403
     assert ask("/page?id=2").status == 200
 
 
@@ -128,7 +130,7 @@ def test_the_longest_pattern_counts(ask, account):
     rules = {"/*": shut, "/premium/samples/*": open_, "/premium/*": shut, "/premium/none/*": None}
     factories.site(account, rules, host="pub.example")
     assert ask("/premium/samples/a").status == 200
-    assert ask("/premium/a").status == 402
+    assert ask("/premium/a").status == 403
     assert ask("/premium/none/a").status == 200
 
 
@@ -148,7 +150,7 @@ def test_an_archived_item_is_403(ask, account, api_of):
 def test_what_tells_of_the_terms_is_open_to_everybody(ask, account, path):
     factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example", unknown="deny")
     assert ask(path).status == 200
-    assert ask(f"/.well-known/..{path.replace('.well-known/', '')}x").status == 402
+    assert ask(f"/.well-known/..{path.replace('.well-known/', '')}x").status == 403
 
 
 # --- Modes -----------------------------------------------------------------------------------------------------------
@@ -190,7 +192,7 @@ def test_a_change_holds_for_the_next_request(ask, account, site, key):
     assert ask("/premium/a").status == 200
     policy = made.ordered_rules[0].policy
     update_policy(policy, {"rules": [factories.DENY_ALL]})
-    assert ask("/premium/a").status == 402
+    assert ask("/premium/a").status == 403
     held = factories.license(account, "anonymous")
     update_policy(policy, {"rules": [LICENSED]})
     assert ask("/premium/a").status == 200
@@ -208,11 +210,11 @@ def test_a_change_holds_for_the_next_request(ask, account, site, key):
 def test_envoy_tells_the_page_by_its_path_and_host(raw, site, key):
     site(factories.DENY_ALL)
     told_by = {"host": "pub.example", "x_licensing_key": key}
-    assert raw("/v1/access/envoy/premium/a?b=c", **told_by).status == 402
+    assert raw("/v1/access/envoy/premium/a?b=c", **told_by).status == 403
     assert raw("/v1/access/envoy/about", **told_by).status == 200
     assert raw("/v1/access/envoy/", **told_by).status == 200
     forged = {"x_forwarded_uri": "/about", "x_forwarded_host": "other.example"}
-    assert raw("/v1/access/envoy/premium/a", peer="203.0.113.1", **forged, **told_by).status == 402
+    assert raw("/v1/access/envoy/premium/a", peer="203.0.113.1", **forged, **told_by).status == 403
 
 
 def test_a_lookup_of_pages_takes_a_fixed_number_of_queries(account, site, django_assert_max_num_queries):

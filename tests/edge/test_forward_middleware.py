@@ -61,7 +61,7 @@ def test_forwarding_headers_do_not_count_for_middleware(question, site):
         "x_original_url": "https://pub.example/about",
     }
     reply = question("/premium/a", **forged)
-    assert reply.status == 402
+    assert reply.status == 403
     assert event(reply).facts["ip"] == "203.0.113.9"
 
 
@@ -83,8 +83,9 @@ def test_a_crawler_that_the_site_takes_for_a_subscriber_is_held_to_its_class(que
     assert (reply.status, event(reply).permission) == (403, "ai_training")
 
 
-def test_a_visitors_own_licence_token_counts_before_what_the_site_says(question, site):
-    site(READERS)
+def test_a_visitors_own_licence_token_counts_before_what_the_site_says(question, site, account):
+    site(LICENSED)
+    factories.license(account, "org_acme")
     sent = {"authorization": "License nope", "x_licensing_requester": "org_acme"}
     assert question("/premium/a", **sent).status == 401
 

@@ -74,7 +74,7 @@ def by_ingress_nginx(ask, url, **headers):
 def test_ingress_nginx_tells_the_whole_url(ask, site):
     site(factories.DENY_ALL)
     reply = by_ingress_nginx(ask, "https://pub.example/premium/a?b=c")
-    assert (reply.status, reply.headers["X-Access-Status"]) == (403, "402")
+    assert (reply.status, reply.headers["X-Access-Status"]) == (403, "403")
     assert by_ingress_nginx(ask, "https://pub.example/about").status == 200
 
 
@@ -97,7 +97,7 @@ def test_a_visitors_own_headers_do_not_name_the_page_to_ingress_nginx(ask, site)
 
 def test_x_original_url_counts_at_its_own_path_alone(ask, site):
     site(factories.DENY_ALL)
-    assert ask("/premium/a", x_original_url="https://pub.example/about").status == 402
+    assert ask("/premium/a", x_original_url="https://pub.example/about").status == 403
     assert ask(None, x_original_url="https://pub.example/about").status == 400
 
 
@@ -116,7 +116,7 @@ def test_a_whole_url_that_is_none_is_no_page(ask, site, url):
 def test_headers_that_only_we_send_have_no_effect(ask, site):
     site(factories.DENY_ALL)
     forged = {"x_access_decision": "allow", "x_access_requester": "crawler:gptbot", "x_access_would": "allow"}
-    assert ask("/premium/a", **forged).status == 402
+    assert ask("/premium/a", **forged).status == 403
 
 
 @pytest.mark.parametrize("query", ["token=x", "access_token={key}", "key={key}", "X-Licensing-Key={key}", "deny=200"])
@@ -133,5 +133,5 @@ def test_tokens_in_the_query_have_no_effect(ask, account, site, query):
 def test_any_method_is_answered(ask, site, method):
     site(factories.DENY_ALL)
     reply = ask("/premium/a", method=method)
-    assert reply.status == 402
+    assert reply.status == 403
     assert bool(reply.content) is (method != "HEAD")

@@ -15,14 +15,14 @@ from licensing.access.tokens import signing
 from licensing.clients.services import revoke_client
 from licensing.licenses.services import revoke_license, update_license
 from tests import factories
-from tests.edge.asking import LICENSED, READERS, event, told
+from tests.edge.asking import LICENSED, event, told
 from tests.edge.tokens import ask_token
 from tests.ways import both_ways
 
 
 @pytest.fixture
 def held(account, site):
-    site(LICENSED, factories.DENY_ALL)
+    site(LICENSED, factories.DENY_ALL, unknown="deny")
     return factories.license(account, per_access="0.05")
 
 
@@ -111,7 +111,7 @@ def test_another_algorithm_is_an_invalid_request(visit, token):
 
 @pytest.mark.parametrize("sent", ["abc", "a.b.c", "", "x" * 5000])
 def test_what_is_no_token_is_refused(ask, site, sent):
-    site(READERS)
+    site(LICENSED)
     assert told(ask("/premium/a", authorization=f"License {sent}")) == (401, "deny", "invalid_token")
 
 

@@ -31,11 +31,11 @@ def site(account):
 def test_every_change_of_an_item_holds_for_the_next_request(ask, account, shut, uri):
     assert ask(uri).status == 200
     item = factories.content(account, source="https://pub.example:8443/a", policy_id=shut.pk)
-    assert ask(uri).status == 402
+    assert ask(uri).status == 403
     update_content(item, {"source": "https://pub.example/b?id=1"})
-    assert (ask(uri).status, ask("/b?x=1&id=1").status) == (200, 402)
+    assert (ask(uri).status, ask("/b?x=1&id=1").status) == (200, 403)
     update_content(item, {"source": "https://pub.example/%61"})
-    assert (ask(uri).status, ask("/b?x=1&id=1").status) == (402, 200)
+    assert (ask(uri).status, ask("/b?x=1&id=1").status) == (403, 200)
     delete_content(item)
     assert ask(uri).status == 200
 
@@ -44,9 +44,9 @@ def test_a_bulk_request_writes_the_keys_too(api, ask, shut):
     items = [{"title": "A", "externalId": str(n), "source": f"https://pub.example/?view=a&id={n}", "policyId": shut.pk}
              for n in range(50)]  # fmt: skip
     api.post("/v1/content/bulk", {"items": items})
-    assert [ask(f"/?id={n}&x=1&view=a").status for n in (0, 49, 50)] == [402, 402, 200]
+    assert [ask(f"/?id={n}&x=1&view=a").status for n in (0, 49, 50)] == [403, 403, 200]
     api.post("/v1/content/bulk", {"items": [{**items[0], "source": "https://pub.example/?view=a&id=50"}]})
-    assert [ask(f"/?id={n}&x=1&view=a").status for n in (0, 49, 50)] == [200, 402, 402]
+    assert [ask(f"/?id={n}&x=1&view=a").status for n in (0, 49, 50)] == [200, 403, 403]
 
 
 def test_items_of_one_page_are_found_by_the_parameter_that_tells_them_apart(account, api):
@@ -62,7 +62,7 @@ def test_the_newest_active_item_of_a_page_decides(ask, account, shut):
     open_ = factories.policy(account, READERS)
     newer = [factories.content(account, source=f"{start}/a", policy_id=policy.pk)
              for start, policy in (("https://pub.example", open_), ("http://pub.example:81", shut))][1]  # fmt: skip
-    assert ask("/a").status == 402
+    assert ask("/a").status == 403
     update_content(newer, {"status": "archived"})
     assert ask("/a").status == 200
 
@@ -90,7 +90,7 @@ def test_same_page_holds_at_the_edge_too(ask, account, shut, site, settings):
     for uri in ("/a", "/b/index.html", "/c?id=1&utm=mail"):
         factories.content(account, source=f"https://pub.example{uri}", policy_id=shut.pk)
     for uri in ("/a/", "/a/index.html", "/a;x/", "/b", "/b/", "/c/?id=1", "/c?utm=x&id=1"):
-        assert (uri, ask(uri).status) == (uri, 402)
+        assert (uri, ask(uri).status) == (uri, 403)
     assert ask("/c?utm=mail").status == 200
 
 
@@ -99,7 +99,7 @@ def test_an_item_without_keys_is_stale_until_it_is_given_new_ones(ask, account, 
     Content.objects.filter(pk=item.pk).update(page_key=None)
     assert (has_stale_keys(), ask("/a?y=2&x=1").status) == (True, 200)
     call_command("rekey_content", verbosity=0)
-    assert (has_stale_keys(), ask("/a?y=2&x=1").status) == (False, 402)
+    assert (has_stale_keys(), ask("/a?y=2&x=1").status) == (False, 403)
 
 
 def test_a_lookup_takes_as_many_queries_for_ambiguous_urls(account, site, django_assert_max_num_queries):

@@ -126,9 +126,11 @@ def test_a_price_per_access_of_a_licence_is_told_when_it_is_charged(ask, site, a
     assert ask("/premium/a", authorization=f"Bearer {text}").headers["crawler-charged"] == "USD 0.05"
 
 
-def test_head_is_never_charged(pay, site):
+def test_head_is_allowed_at_the_price_and_never_charged(pay, site):
     site(PRICED, factories.DENY_ALL)
-    assert pay(crawler_max_price="USD 1", x_forwarded_method="HEAD").status == 402
+    reply = pay(crawler_max_price="USD 1", x_forwarded_method="HEAD")
+    assert (reply.status, reply.headers.get("crawler-charged")) == (200, None)
+    assert price_of(pay(x_forwarded_method="HEAD")) == (402, "USD 0.015", "MissingCrawlerPrice")
     assert not LedgerEntry.objects.exists()
 
 

@@ -84,8 +84,8 @@ def test_an_item_is_found_whatever_port_it_is_registered_or_asked_for_at(ask, ra
     shut, open_ = factories.policy(account, factories.DENY_ALL), factories.policy(account, READERS)
     factories.site(account, {"/*": open_}, host="pub.example")
     factories.content(account, source=f"http://{registered}/a", policy_id=shut.pk)
-    assert ask("/a", x_forwarded_host=host).status == 402
-    assert raw("/v1/access/envoy/a", host=host, x_licensing_key=key).status == 402
+    assert ask("/a", x_forwarded_host=host).status == 403
+    assert raw("/v1/access/envoy/a", host=host, x_licensing_key=key).status == 403
     assert ask("/b", x_forwarded_host=host).status == 200
 
 
@@ -97,12 +97,12 @@ def test_an_item_is_found_whatever_port_it_is_registered_or_asked_for_at(ask, ra
             "/article?id=6&id=5", "/article?x=1;id=5", "/article?%69d=%35", "/article?id[]=5", "/article;x?id=5"],
 )  # fmt: skip
 def test_an_item_with_a_query_is_found_among_other_parameters(ask, site, uri):
-    assert ask(uri).status == 402
+    assert ask(uri).status == 403
 
 
 def test_an_item_with_a_query_is_not_found_without_it(ask, site):
     assert [ask(uri).status for uri in ("/article", "/article?id=6", "/article?x=5")] == [200, 200, 200]
-    assert [ask(uri).status for uri in ("/list?page=2", "/list?tag=x&page=2")] == [200, 402]
+    assert [ask(uri).status for uri in ("/list?page=2", "/list?tag=x&page=2")] == [200, 403]
 
 
 def test_the_item_with_more_of_the_query_decides(ask, account):
@@ -110,7 +110,7 @@ def test_the_item_with_more_of_the_query_decides(ask, account):
     for uri, policy in {"/a": shut, "/a?id=5": open_, "/a?id=5&page=2": shut}.items():
         factories.content(account, source=f"https://pub.example{uri}", policy_id=policy)
     asked = ["/a", "/a?id=6", "/a?id=5", "/a?utm=x&id=5", "/a?page=2&id=5", "/a?id=5&id=6", "/a?id=5;page=2"]
-    assert [ask(uri).status for uri in asked] == [402, 402, 200, 200, 402, 402, 402]
+    assert [ask(uri).status for uri in asked] == [403, 403, 200, 200, 403, 403, 403]
 
 
 def test_an_item_registered_under_that_very_url_decides_alone(ask, account):
@@ -119,12 +119,12 @@ def test_an_item_registered_under_that_very_url_decides_alone(ask, account):
     for path in ("/map;id=5", "/wiki/C%23", "/100%2525"):
         factories.content(account, source=f"https://pub.example{path}", policy_id=open_.pk)
         assert (path, ask(path).status) == (path, 200)
-    assert [ask(path).status for path in ("/map", "/map;id=6", "/wiki/C")] == [402, 402, 402]
+    assert [ask(path).status for path in ("/map", "/map;id=6", "/wiki/C")] == [403, 403, 403]
 
 
 def test_the_stricter_of_two_readings_is_recorded(ask, account, site):
     reply = ask("/free/..;/premium/a")
-    assert told(reply) == (402, "deny", "no_license")
+    assert told(reply) == (403, "deny", "no_license")
     assert (event(reply).content_id, event(reply).facts["pattern"]) == (site.pages_id, "/premium/*")
     reply = ask("/free/closed;x")
     assert event(reply).content_id == Content.objects.get(source="https://pub.example/free/closed").pk
@@ -172,7 +172,7 @@ def test_free_paths_are_open(ask, account, path):
 )  # fmt: skip
 def test_nothing_is_free_that_an_origin_may_read_otherwise(ask, account, path):
     factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example")
-    assert ask(path).status == 402
+    assert ask(path).status == 403
 
 
 @pytest.mark.parametrize(

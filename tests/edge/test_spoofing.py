@@ -21,13 +21,13 @@ def denied(requester):
 @pytest.mark.parametrize("agent", CLAIMS)
 def test_what_is_denied_to_everybody_unknown_is_denied_to_who_claims_a_crawler(ask, site, agent):
     site(denied("anonymous"), EVERYTHING)
-    assert told(ask("/premium/a")) == (402, "deny", "no_license")
-    assert told(ask("/premium/a", user_agent=agent)) == (402, "deny", "no_license")
+    assert told(ask("/premium/a")) == (403, "deny", "no_license")
+    assert told(ask("/premium/a", user_agent=agent)) == (403, "deny", "no_license")
 
 
 def test_fake_crawlers_can_be_denied_by_their_name(ask, site):
     site(denied("unverified:googlebot"), EVERYTHING)
-    assert ask("/premium/a", user_agent="Googlebot/2.1").status == 402
+    assert ask("/premium/a", user_agent="Googlebot/2.1").status == 403
     assert ask("/premium/a").status == 200
 
 

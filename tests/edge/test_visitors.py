@@ -75,8 +75,8 @@ def test_another_accounts_key_names_nobody(ask, site, other_account):
 def test_the_visitors_address_is_a_fact(ask, site):
     site({**READERS, "priority": 1, "conditions": {"ip": "203.0.113.0/24"}}, factories.DENY_ALL)
     assert ask("/premium/a").status == 200
-    assert ask("/premium/a", x_forwarded_for="198.51.100.1").status == 402
-    assert ask("/premium/a", x_forwarded_for=None).status == 402
+    assert ask("/premium/a", x_forwarded_for="198.51.100.1").status == 403
+    assert ask("/premium/a", x_forwarded_for=None).status == 403
 
 
 # --- What it costs ---------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from tests import factories
 from tests.edge.asking import READERS, told
 from tests.edge.signers import AGENT, signed
 
+FOR_SIGNER = {**READERS, "priority": 1, "conditions": {"requesterId": "agent:signer.example"}}
 PRICED = {**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
 
 # RFC 9421, B.1.4 and B.2.6.
@@ -152,14 +153,14 @@ CHANGES = {
 
 @pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES.keys())
 def test_a_signature_is_refused_that_is(ask, site, changes):
-    site(READERS)
+    site(FOR_SIGNER, factories.DENY_ALL)
     reply = ask("/premium/a", **signed(**changes))
     assert told(reply) == (400, "deny", "invalid_signature")
     assert reply.headers["crawler-error"] == "InvalidSignature"
 
 
 def test_a_replayed_nonce_is_refused(ask, site):
-    site(READERS)
+    site(FOR_SIGNER, factories.DENY_ALL)
     headers = signed(nonce=b64encode(b"once").decode())
     assert ask("/premium/a", **headers).status == 200
     assert told(ask("/premium/a", **headers)) == (400, "deny", "invalid_signature")
@@ -193,7 +194,7 @@ def test_a_price_has_to_be_signed(ask, site):
 @pytest.mark.parametrize("header", ["Signature_Agent", "Signature_Input", "Signature"])
 @pytest.mark.parametrize("end", ["," + "a" * 1024, ", a=1" * 8], ids=["too long", "too many signatures"])
 def test_signature_headers_beyond_their_limits_are_refused(ask, site, header, end):
-    site(READERS)
+    site(FOR_SIGNER, factories.DENY_ALL)
     headers = signed()
     reply = ask("/premium/a", **{**headers, header: headers[header] + end})
     assert told(reply) == (400, "deny", "invalid_signature")

@@ -11,7 +11,7 @@ from tests.world.model.expected import Expected
 
 VISITORS = {"reader": {200, 402, 403}, "crawler": {200, 402, 403}, "licensee": {200}}  # what each gets at least
 
-PAYABLE = {"no_license", "license_expired", "credits_exhausted", "quota_exceeded"}  # a licence or credit would help
+UNLICENSED, UNPAID = {"no_license", "license_expired"}, {"credits_exhausted", "quota_exceeded"}
 
 
 def visits(month: Expected) -> list[Question]:
@@ -23,7 +23,8 @@ def status_of(verdict: Verdict) -> int:
         return 200
     if verdict.reason == "rate_limit_exceeded":
         return 429
-    return 402 if verdict.offers or verdict.reason in PAYABLE else 403
+    is_licence_missing = verdict.reason in UNLICENSED and verdict.is_for_licensees
+    return 402 if verdict.offers or verdict.reason in UNPAID or is_licence_missing else 403
 
 
 @pytest.mark.parametrize("actor", VISITORS)

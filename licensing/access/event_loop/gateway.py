@@ -14,6 +14,7 @@ from itertools import chain
 from time import perf_counter
 
 from django.db import connection
+from msgspec import structs
 
 from accounts.keys.authentication import Caller, Grant
 from accounts.plans.epochs import Changes
@@ -25,7 +26,7 @@ from kit.http.errors import ApiError
 from kit.storage.microbatch import InThread, MicroBatch, Turns
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
-from licensing.access.decisions import DecisionBatch
+from licensing.access.decisions import DecisionBatch, decide_check, strictest_page
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
     Named,
@@ -165,6 +166,17 @@ class Gateway:
 
     def decide(self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime) -> DecisionBatch:
         return DecisionBatch(checks, found, grant.account_key, now, grant.key_id)
+
+    async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:
+        """Decide from facts that need not be the newest, without limits, wallets or a record. None if the item does
+        not exist."""
+        found = await self.look_up(account_id, [structs.replace(check, dry_run=True)])
+        item = found.items.get(check.selector)
+        if item is None:
+            return None
+        people = [found.requesters[requester_id] for requester_id, _ in check.requesters]
+        page = strictest_page(check, item, found.requesters, now)
+        return decide_check(check, page, people[0], now, people[1] if people[1:] else None)
 
     async def gather(self) -> None:
         """Lets the checks that are being counted or looked up join the commit, which costs as much as several checks.

@@ -25,6 +25,7 @@ class Verdict:
     is_observed: bool = False  # whether nobody is refused here, and `observed` says why somebody would have been
     observed: str | None = None
     offers: tuple[Price, ...] = ()  # what would open it
+    is_for_licensees: bool = False  # whether a licence would
     policy: str | None = None
     version: int | None = None
     decided_as: str | None = None  # the requester whose limit counts
@@ -192,8 +193,16 @@ def decide(
         if not verdict.allowed:
             return replace(verdict, allowed=True, reason=None, permissions=(), observed=verdict.reason)
     if not verdict.allowed:
-        return replace(verdict, offers=tuple(price for _, price in bought))
+        found = tuple(price for _, price in bought)
+        return replace(verdict, offers=found, is_for_licensees=is_for_licensees(policy, facts))
     return verdict
+
+
+def is_for_licensees(policy: Mapping[str, Any] | None, facts: Facts) -> bool:
+    """Whether a licence of some type would let this requester in."""
+    rules = policy["rules"] if policy else ()
+    kinds = {None, *(kind for rule in rules for kind in values(rule["conditions"].get("licenseType", [])))}
+    return any(judge(policy, as_payer(facts, kind, (Decimal(0), "USD"))).allowed for kind in kinds)
 
 
 def more_lenient(one: str, other: str) -> str:

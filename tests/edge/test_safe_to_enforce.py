@@ -1,0 +1,92 @@
+"""A site that enforces refuses those whom its policies refuse, with the right status, and nobody else."""
+
+import pytest
+
+from analytics.models import AccessEvent
+from tests import factories
+from tests.edge.asking import LICENSED, READERS, event, told
+from tests.edge.signers import signed
+
+# --- 402 is for who could be let in ----------------------------------------------------------------------------------
+
+
+FOR_ACME = {**LICENSED, "conditions": {"hasValidLicense": True, "requesterId": "org_acme"}}
+FOR_TIERS = {**LICENSED, "conditions": {"licenseType": ["gold", "silver"]}}
+NOT_FOR_GOLD = {"action": "deny", "priority": 0, "conditions": {"licenseType": "gold"}}
+
+
+@pytest.mark.parametrize(
+    ("rules", "status"),
+    [
+        ((LICENSED, factories.DENY_ALL), 402),
+        ((factories.DENY_ALL,), 403),
+        ((FOR_ACME, factories.DENY_ALL), 403),
+        ((FOR_TIERS, NOT_FOR_GOLD), 402),
+        (({**FOR_TIERS, "permissions": ["ai_input"]},), 403),
+    ],
+    ids=["licensees", "nobody", "somebody else", "one of two types", "another permission"],
+)
+def test_a_denial_is_402_if_a_licence_would_let_this_visitor_in_and_else_403(ask, site, rules, status):
+    site(*rules)
+    reply = ask("/premium/a")
+    assert told(reply) == (status, "deny", "no_license")
+    assert ("WWW-Authenticate" in reply.headers) == (status == 402)
+
+
+# --- Pages are read by an allow rule without permissions -------------------------------------------------------------
+
+
+OPEN = {"action": "allow", "conditions": {"default": True}}
+
+
+def test_an_allow_rule_without_permissions_lets_pages_be_read_and_no_more(ask, account, site, crawler_table, api_of):
+    crawler_table({"name": "Seeker", "class": "search", "operator": "S", "userAgent": "Seeker",
+                   "addresses": ["192.0.2.0/24"]})  # fmt: skip
+    site(OPEN)
+    reply = ask("/premium/a")
+    assert told(reply) == (200, "allow", None)
+    shown = api_of(account).get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}")
+    assert (shown["permission"], shown["permissions"]) == ("read", ["read"])
+    crawler = ask("/premium/a", user_agent="Seeker/1.0", x_forwarded_for="192.0.2.1")
+    assert told(crawler) == (403, "deny", "permission_not_granted")
+
+
+# --- What a visitor sends closes no page that is open ----------------------------------------------------------------
+
+
+IN_VAIN = {
+    "invalid_token": {"authorization": "License abc.def.ghi"},
+    "invalid_signature": signed(agent='sig1="https://10.0.0.1"'),
+    "invalid_payment": {"crawler_max_price": "nothing"},
+}
+
+
+@pytest.mark.parametrize(("reason", "sent"), IN_VAIN.items())
+@pytest.mark.parametrize("mode", ["enforce", "observe", "disabled"])
+def test_nothing_that_a_visitor_sends_closes_a_page_that_is_open_to_everybody(ask, site, mode, reason, sent):
+    site(READERS, mode=mode)
+    reply = ask("/premium/a", **sent)
+    assert told(reply) == (200, "allow", None)
+    assert "X-Access-Would" not in reply.headers
+    assert event(reply).allowed
+
+
+@pytest.mark.parametrize(("reason", "sent"), IN_VAIN.items())
+def test_a_site_that_observes_tells_that_it_would_refuse_what_a_visitor_sent(ask, site, reason, sent):
+    site(LICENSED, factories.DENY_ALL, mode="observe")
+    reply = ask("/premium/a", **sent)
+    assert (reply.status, reply.headers["X-Access-Would"]) == (200, f"deny; reason={reason}")
+
+
+@pytest.mark.parametrize(("reason", "sent"), IN_VAIN.items())
+def test_a_disabled_site_refuses_nothing_that_a_visitor_sends(ask, site, reason, sent):
+    site(LICENSED, factories.DENY_ALL, mode="disabled")
+    assert ask("/premium/a", **sent).status == 200
+
+
+@pytest.mark.parametrize(("reason", "sent"), IN_VAIN.items())
+def test_a_page_that_is_not_open_refuses_it_and_records_nothing(ask, site, reason, sent):
+    site(LICENSED, factories.DENY_ALL)
+    reply = ask("/premium/a", **sent)
+    assert told(reply) == (401 if reason == "invalid_token" else 400, "deny", reason)
+    assert not AccessEvent.objects.exists()
