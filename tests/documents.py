@@ -1,5 +1,6 @@
 """The tables in docs/ that are derived from the code. `python -m tests.documents` writes them anew."""
 
+import argparse
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -7,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 import django
+from django.core.management.base import BaseCommand
 
 ROOT = Path(__file__).parent.parent
 MARKS = "<!-- table: {0} -->\n{1}\n<!-- end: {0} -->"
@@ -17,27 +19,28 @@ def table(head: list[str], rows: Iterable[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def quoted(names: Iterable[object]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def errors() -> str:
-    from kit.rest.error_examples import DESCRIPTIONS, documented_errors
-
-    by_status = documented_errors().items()
-    return table(
-        ["status", "`code`", "meaning"],
-        ([status, quoted(codes), DESCRIPTIONS[int(status)]] for status, codes in by_status),
-    )
+def anchored(code: str, seen: set[str]) -> str:
+    """A code with the anchor that `errors.md#code` leads to: its first row."""
+    anchor = "" if code in seen else f'<a id="{code}"></a>'
+    seen.add(code)
+    return f"{anchor}`{code}`"
 
 
 def catalogue() -> str:
     from kit.rest.error_examples import ADVICE, documented_errors
 
+    seen: set[str] = set()
+
     return table(
         ["`code`", "status", "`type`", "for example", "what to do"],
         (
-            [f"`{code}`", status, f"`{error.type}`", escape(error.example["message"], quote=False), ADVICE[code]]
+            [
+                anchored(code, seen),
+                status,
+                f"`{error.type}`",
+                escape(error.example["message"], quote=False),
+                ADVICE[code],
+            ]
             for status, of_status in documented_errors().items()
             for code, error in of_status.items()
             if error.example
@@ -106,10 +109,53 @@ def headers() -> str:
     return table(["header", "bytes", "read for"], ([f"`{name}`", f"{most:,}", told] for name, (most, told) in rows))
 
 
+def permissions() -> str:
+    from accounts.keys.permissions import PERMISSIONS
+    from tests.conventions.endpoints import WITH_PERMISSION
+
+    def endpoints(permission: str) -> str:
+        found = [re.sub(r"{\w+}", "{id}", str(one)) for one in WITH_PERMISSION if permission in one.permissions]
+        return "<br>".join(f"`{one}`" for one in found)
+
+    named = [(name, words) for name, words in PERMISSIONS.items() if name != "*"]
+    return table(["permission", "allows", "endpoints"], ([f"`{one}`", words, endpoints(one)] for one, words in named))
+
+
+def commands() -> str:
+    from django.core.management import get_commands, load_command_class
+
+    own = {"accounts", "analytics", "config", "licensing", "operators"}
+    made = {name: load_command_class(app, name) for name, app in sorted(get_commands().items()) if app in own}
+    return table(
+        ["command", "arguments", "what it does"],
+        (
+            [f"`{name}`", arguments(one, name), escape(" ".join(one.help.split()), quote=False)]
+            for name, one in made.items()
+        ),
+    )
+
+
+def arguments(command: BaseCommand, name: str) -> str:
+    """The command's own arguments: those that every command has are left out."""
+    of_all = {one.dest for one in BaseCommand().create_parser("manage.py", "")._actions}
+    shown = []
+    for one in command.create_parser("manage.py", name)._actions:
+        if one.dest in {*of_all, "json"} or one.help == argparse.SUPPRESS:
+            continue
+        metavar = one.metavar or ("{" + ",".join(map(str, one.choices)) + "}" if one.choices else one.dest.upper())
+        text = str((one.option_strings or [metavar])[0])
+        if one.option_strings and one.nargs != 0:
+            text += f" {metavar}"
+        shown.append(f"`{text}`" if one.required else f"[`{text}`]")
+    return " ".join(shown)
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    "docs/reference/api.md": {"errors": errors, "filters": filters, "metadata": metadata},
-    "docs/guides/deployment.md": {"headers": headers},
+    "docs/reference/api.md": {"filters": filters, "metadata": metadata},
+    "docs/reference/limits.md": {"headers": headers},
+    "docs/reference/commands.md": {"commands": commands},
     "docs/reference/errors.md": {"catalogue": catalogue},
+    "docs/reference/permissions.md": {"permissions": permissions},
     "docs/reference/policies.md": {"conditions": conditions, "reasons": reasons},
 }
 

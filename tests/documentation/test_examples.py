@@ -66,12 +66,6 @@ def test_a_conditional_change(client: Client, service: Service, shell: Shell):
     assert refused["error"]["code"] == "precondition_failed"
 
 
-def test_a_site_that_only_watches(client: Client, shell: Shell):
-    policy = client.create_policy({"name": "Policy"})
-    [site] = shell(block("docs/reference/edge.md", "curl -s $BASE/v1/sites").replace("pol_…", policy["id"]))
-    assert (site["host"], site["mode"]) == ("pub.example", "observe")
-
-
 def test_a_licence_token(client: Client, shell: Shell):
     policy = client.create_policy({"name": "Licensed only", "rules": [LICENSED]})
     client.create_site({"host": "pub.example", "rules": [{"pattern": "/premium/*", "policyId": policy["id"]}]})
@@ -146,5 +140,5 @@ def test_a_resource_that_is_shown_has_the_fields_that_it_has(path: str, schema: 
 
 
 def test_the_deprecations_that_are_shown_can_be_set():
-    shown = block("docs/reference/api.md", '[{"operation"')
+    shown = block("docs/reference/versions.md", '[{"operation"')
     assert len(deprecations.parse(shown)) == 3

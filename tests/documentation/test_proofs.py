@@ -9,6 +9,23 @@ HERE = "tests/documentation"
 COMMANDS = f"{HERE}/test_commands.py::test_a_printed_command_succeeds"
 # By document and the beginning of the block's first line: a test that runs it, or a reason in words.
 PROOFS = {
+    **dict.fromkeys(
+        [
+            *(("docs/guides/sell-a-licence.md", one) for one in ("api", "LICENSE=")),
+            *(("docs/guides/price-a-crawler.md", one) for one in ("api", "POLICY=", "SITE=")),
+            *(("docs/guides/why-refused.md", one) for one in ("api", "DENIED=")),
+            *(("docs/guides/rotate-a-leaked-key.md", one) for one in ("api", "LEAKED=")),
+            *(("docs/start/edge.md", one) for one in ("api", "SITE=")),
+        ],
+        f"{HERE}/test_jobs.py::test_the_steps_of_a_guide_work",
+    ),
+    ("docs/guides/upgrade.md", "python3 run.py setup"): COMMANDS,
+    ("docs/guides/restore.md", ".venv/bin/python manage.py migrate"): COMMANDS,
+    (
+        "docs/guides/scheduled-jobs.md",
+        "# m h",
+    ): f"{HERE}/test_jobs.py::test_the_crontab_names_commands_that_the_table_explains",
+    ("docs/start/concepts.md", "caller"): "A picture.",
     ("README.md", "python3 run.py"): (
         f"{HERE}/test_deployment.py::test_the_first_command_of_the_readme_serves_and_prints_a_password_that_opens_the_admin"
     ),
@@ -22,7 +39,7 @@ PROOFS = {
         "docs/reference/api.md",
         '{"id"',
     ): f"{HERE}/test_examples.py::test_a_resource_that_is_shown_has_the_fields_that_it_has",
-    ("docs/reference/api.md", '[{"operation"'): (
+    ("docs/reference/versions.md", '[{"operation"'): (
         f"{HERE}/test_examples.py::test_the_deprecations_that_are_shown_can_be_set"
     ),
     ("docs/guides/deployment.md", "# /etc/licensing.env"): (
@@ -51,7 +68,6 @@ PROOFS = {
     ): "The first steps of .ci/run, but for the address of the repository.",
     ("docs/contributing/development.md", ".venv/bin/python -m benchmarks.before"): "A measurement: it takes an hour.",
     ("docs/contributing/development.md", "FUZZ_EXAMPLES"): "CI runs that file with fewer examples.",
-    ("docs/reference/edge.md", "curl -s $BASE/v1/sites"): f"{HERE}/test_examples.py::test_a_site_that_only_watches",
     ("docs/reference/edge.md", '{"date"'): COMMANDS,
     ("docs/reference/edge.md", "nginx.ingress"): "For a Kubernetes; tests/edge asks as it does.",
     ("docs/reference/edge.md", "curl -sO"): COMMANDS,
@@ -114,7 +130,7 @@ PROOFS = {
         "tests/webhooks/test_guide.py::test_a_receiver_takes_what_is_sent_and_nothing_else"
     ),
     (
-        "docs/guides/webhooks.md",
+        "docs/reference/events.md",
         "{",
     ): "tests/webhooks/test_guide.py::test_the_catalogue_is_what_the_table_of_types_says",
     ("clients/python/README.md", "from"): f"{HERE}/test_guides.py::test_the_example_of_the_python_client",

@@ -1,4 +1,4 @@
-"""Writes the catalogue of event types into docs/guides/webhooks.md, from the table of types."""
+"""Writes the catalogue of event types into docs/reference/events.md, from the table of types."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import django
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "webhooks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
 BEGIN, END = "<!-- Generated: python -m tests.webhooks.catalogue -->\n", "<!-- End of the catalogue -->\n"
 
 
@@ -16,18 +16,18 @@ def catalogue() -> str:
 
     rows = "".join(f"| [`{one.name}`](#{one.name.replace('.', '')}) | {one.description} |\n" for one in TYPES)
     examples = "".join(
-        f"\n### {one.name}\n\n{one.description}\n\n```json\n{json.dumps(example_of(one), indent=2)}\n```\n"
+        f"\n## {one.name}\n\n{one.description}\n\n```json\n{json.dumps(example_of(one), indent=2)}\n```\n"
         for one in TYPES
     )
     return f"\n| type | |\n|---|---|\n{rows}{examples}\n"
 
 
-def guide_with_catalogue() -> str:
-    before, _, rest = GUIDE.read_text().partition(BEGIN)
+def page_with_catalogue() -> str:
+    before, _, rest = PAGE.read_text().partition(BEGIN)
     return before + BEGIN + catalogue() + END + rest.partition(END)[2]
 
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
-    GUIDE.write_text(guide_with_catalogue())
+    PAGE.write_text(page_with_catalogue())

@@ -1,4 +1,4 @@
-"""The catalogue of docs/guides/webhooks.md, and its ways to verify a delivery; the npm library's, too."""
+"""The catalogue of docs/reference/events.md, and the guide's ways to verify a delivery; the npm library's, too."""
 
 import json
 import re
@@ -20,7 +20,9 @@ from accounts.webhooks.secrets import Secret, generate
 from accounts.webhooks.sending import request_of
 from config.pages import openapi_document
 from tests import factories
-from tests.webhooks.catalogue import GUIDE, guide_with_catalogue
+from tests.webhooks.catalogue import PAGE, page_with_catalogue
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "webhooks.md"
 
 
 def code(language):
@@ -29,7 +31,7 @@ def code(language):
 
 
 def test_the_catalogue_is_what_the_table_of_types_says():
-    assert GUIDE.read_text() == guide_with_catalogue(), "Run: python -m tests.webhooks.catalogue"
+    assert PAGE.read_text() == page_with_catalogue(), "Run: python -m tests.webhooks.catalogue"
 
 
 def test_the_openapi_document_has_every_type():

@@ -1,0 +1,82 @@
+"""The guides for one job each, and the quickstart for the edge: every step as printed, in one shell, in order."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from content_access_licensing import Client
+
+from tests.documentation.blocks import block, blocks, commands
+from tests.documentation.running import filled, ran
+from tests.served import Service
+
+Replies = list[dict[str, Any]]
+
+
+def sold(replies: Replies) -> None:
+    customer, charged, renewed, revoked, denied = replies
+    assert customer["id"] == "org_initech"
+    assert (charged["allowed"], charged["charge"]) == (True, {"amount": 0.05, "currency": "EUR"})
+    assert renewed["expiresAt"].startswith("2100-12-31")
+    assert (revoked["status"], denied["reason"]) == ("revoked", "no_license")
+
+
+def priced(replies: Replies) -> None:
+    denied, _, allowed = replies
+    [offer] = denied["offers"]
+    assert (denied["allowed"], offer["pricePerAccess"]) == (False, {"amount": 0.015, "currency": "USD"})
+    assert (allowed["allowed"], allowed["offers"]) == (True, [])
+
+
+def explained(replies: Replies) -> None:
+    decision, again = replies
+    assert (decision["reason"], again["reason"]) == ("no_license", "no_license")
+    assert decision["trace"][0]["failed"]["condition"] == again["trace"][0]["failed"]["condition"] == "hasValidLicense"
+
+
+def rotated(replies: Replies) -> None:
+    made, audit = replies
+    assert made["key"].startswith("svc_sk_")
+    assert audit["object"] == "list"
+
+
+def watched(replies: Replies) -> None:
+    key, visitors, observed, enforced = replies
+    assert (key["permissions"], key["allowedHosts"]) == (["access:check"], ["pub.example"])
+    assert {visitors["object"], observed["object"]} == {"visitor_report", "observed_report"}
+    assert enforced["mode"] == "enforce"
+
+
+GUIDES: dict[str, Callable[[Replies], None]] = {
+    "docs/guides/sell-a-licence.md": sold,
+    "docs/guides/price-a-crawler.md": priced,
+    "docs/guides/why-refused.md": explained,
+    "docs/guides/rotate-a-leaked-key.md": rotated,
+    "docs/start/edge.md": watched,
+}
+
+
+@pytest.fixture
+def leaked(service: Service) -> Iterator[str]:
+    """Another key of the account."""
+    with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as client:
+        yield client.create_api_key({"name": "Leaked", "type": "secret"})["key"]
+
+
+@pytest.mark.parametrize("path", GUIDES)
+def test_the_steps_of_a_guide_work(service: Service, leaked: str, tmp_path: Path, path: str):
+    steps = [one.text.replace("LEAKED=svc_sk_…", f"LEAKED={leaked}") for one in blocks() if one.path == path]
+    script = "\n".join([filled(block("docs/start/quickstart.md", "URL="), service), "echo BEGIN", *steps])
+    printed = ran("bash", "-euo", "pipefail", "-c", script, cwd=tmp_path).partition("BEGIN\n")[2]
+    GUIDES[path]([json.loads(line) for line in printed.splitlines() if line])
+
+
+def test_the_crontab_names_commands_that_the_table_explains():
+    """What the table names is run by test_commands.py."""
+    path = "docs/guides/scheduled-jobs.md"
+    scheduled = re.findall(r"manage\.py (.+)", block(path))
+    assert set(scheduled) <= {command for where, command in commands() if where == path}
