@@ -1,9 +1,10 @@
+from django.urls import path
 from rest_framework.routers import SimpleRouter
 
 from licensing.access.views import AccessViewSet, DecisionViewSet
 from licensing.clients.views import LicenseClientViewSet
 from licensing.content.views import ContentViewSet
-from licensing.customers.views import RequesterViewSet
+from licensing.customers.views import RequesterViewSet, merge_route
 from licensing.drafts.views import PolicyDraftViewSet
 from licensing.edge.observed_views import ObservedViewSet
 from licensing.edge.offers import OfferViewSet
@@ -28,4 +29,5 @@ router.register("analytics", ObservedViewSet, "observed")
 router.register("analytics", VisitorViewSet, "visitor")
 router.register("access/decisions", DecisionViewSet)
 
-urlpatterns = router.urls
+# An id may have slashes, so the route of one requester would match this too.
+urlpatterns = [path("requesters/<path:id>/merge", merge_route, name="requester-merge"), *router.urls]

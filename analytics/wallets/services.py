@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from datetime import datetime
 from decimal import Decimal
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -90,10 +90,12 @@ def name_of(wallet: Wallet) -> list[str | None]:
 def find_requester(account_id: str, requester_id: str) -> tuple[int, list[list[str | None]] | None]:
     """The requester's number, and what checks know of its wallets; its row stays locked."""
     rows = referred(Wallet, "requester")._default_manager.select_for_update(no_key=True)
-    found = rows.filter(account_id=account_id, requester_id=requester_id).values_list("pk", "wallets").first()
+    found: Any = rows.filter(account_id=account_id, requester_id=requester_id).first()
     if found is None:
         raise ValidationFailed(f"There is no requester {requester_id[:100]!r}.", param="requesterId")
-    return found
+    if found.merged_into_id is not None:
+        found = rows.get(pk=found.merged_into_id)
+    return found.pk, found.wallets
 
 
 def find_license(account_id: str, requester: int, license_id: str | None) -> str | None:

@@ -105,6 +105,29 @@ def decide_edge(
     return facts, decision
 
 
+def by_current_ids(
+    checks: Sequence[Check], requesters: dict[str, RequesterSnapshot]
+) -> tuple[Sequence[Check], dict[str, RequesterSnapshot]]:
+    """The checks with the current ids of requesters that were merged into others, and the requesters by these too."""
+    current = {asked: one.current_id for asked, one in requesters.items() if one.current_id is not None}
+    if not current:
+        return checks, requesters
+    merged = {
+        current_id: dataclasses.replace(requesters[asked], current_id=None) for asked, current_id in current.items()
+    }
+    return [with_current_ids(check, current) for check in checks], {**merged, **requesters}
+
+
+def with_current_ids(check: Check, current: Mapping[str, str]) -> Check:
+    """The check with current ids. A name that was given with a former id is not the current requester's."""
+    other = None if check.edge is None else current.get(check.edge.and_requester_id or "")
+    if check.edge is not None and other is not None:
+        check = replace(check, edge=replace(check.edge, and_requester_id=other))
+    if check.requester_id not in current:
+        return check
+    return replace(check, requester_id=current[check.requester_id], requester_name=None)
+
+
 class DecisionBatch:
     """The decisions on the checks of one request, by facts of an epoch of their account.
 
@@ -120,6 +143,7 @@ class DecisionBatch:
         self.also = [] if key_id is None else [key_id]  # what the decisions depend on, beside what their records name
         self.account, self.epoch, self.now = account, found.epoch, now
         self.items, self.requesters = found.items, found.requesters
+        checks, self.requesters = by_current_ids(checks, self.requesters)
         self.entries: list[Entry] = []
         self.shared: list[Shared] = []  # one for each entry
         self.spends: dict[int, tuple[Spend, ...]] = {}  # what entries take from wallets, by their places

@@ -271,16 +271,13 @@ def page_facts(url: str, mode: str) -> dict[str, object]:
 
 
 def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, RequesterSnapshot]:
-    """The requesters by their own ids, with their licences; an unknown one has no `pk`."""
+    """The requesters by their own ids, with their licences; an unknown one has no `pk`, a merged one is the other."""
     names = set(wanted)
-    rows = list(Requester.objects.filter(account_id=account_id, requester_id__in=names))
-    licenses = compiled_licenses.get({row.pk: row.licenses_revision for row in rows if row.licenses_revision})
-    known = {
-        row.requester_id: RequesterSnapshot(
-            row.pk, row.name, licenses.get(row.pk), wallets=tuple(map(tuple, row.wallets or ()))
-        )
-        for row in rows
-    }
+    owned = Requester.objects.filter(account_id=account_id, requester_id__in=names).select_related("merged_into")
+    rows = {row.requester_id: row.current for row in owned}
+    revisions = {row.pk: row.licenses_revision for row in rows.values() if row.licenses_revision}
+    licenses = compiled_licenses.get(revisions)
+    known = {name: RequesterSnapshot.from_row(name, row, licenses.get(row.pk)) for name, row in rows.items()}
     return {name: known.get(name, RequesterSnapshot(None, None)) for name in names}
 
 

@@ -24,16 +24,15 @@ class SelectedDecisions(Struct, frozen=True):
 
     account_id: str
     given: tuple[Given, ...]
-    numbers: dict[str, int] = field(default_factory=dict)  # of the requesters that filters name
+    # Of the requesters that filters name, and of those that were merged into them.
+    numbers: dict[str, list[int]] = field(default_factory=dict)
 
     @classmethod
     def from_query(cls, account_id: str, query: QueryDict) -> "SelectedDecisions":
         """Raises InvalidRequest."""
         given = tuple(given_filters(DecisionFilters, query))
         names = {name for one, value in given if one.of == "requesterId" for name in members(value)}
-        known = Requester.objects.filter(account_id=account_id, requester_id__in=names) if names else None
-        numbers = dict(known.values_list("requester_id", "pk")) if known is not None else {}
-        return cls(account_id, given, numbers)
+        return cls(account_id, given, numbers_with_merged(account_id, names) if names else {})
 
     def filter(self, events: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
         for one, value in self.given:
@@ -46,7 +45,7 @@ class SelectedDecisions(Struct, frozen=True):
         return events
 
     def numbers_of(self, value: object) -> list[int]:
-        return [self.numbers[name] for name in members(value) if name in self.numbers]
+        return [number for name in members(value) for number in self.numbers.get(name, ())]
 
     def counted_by_rollups(self) -> Selection | None:
         """None where the rollups cannot tell: for policies, and for two of outcome, item and requester together."""
@@ -124,3 +123,13 @@ class Members:
         if self.included is None:
             return Keys(one, tuple(self.excluded), are_excluded=True)
         return Keys(one, tuple(self.included - self.excluded))
+
+
+def numbers_with_merged(account_id: str, requester_ids: Iterable[str]) -> dict[str, list[int]]:
+    """The numbers of requesters, each with those that were merged into it, by their ids."""
+    owned = Requester.objects.filter(account_id=account_id, requester_id__in=set(requester_ids))
+    own = dict(owned.values_list("pk", "requester_id"))
+    numbers = {name: [number] for number, name in own.items()}
+    for merged in Requester.objects.filter(merged_into__in=own).only("merged_into_id"):
+        numbers[own[merged.merged_into_id or 0]].append(merged.pk)
+    return numbers

@@ -7,6 +7,7 @@ from typing import ClassVar
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.modes import Mode
+from licensing.requesters.models import Requester
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,17 @@ class RequesterSnapshot:
     name: str | None
     licenses: LicenseIndex | None = None
     is_written: bool = True
+    current_id: str | None = None  # of whom the id that was asked for was merged into; None: it was not
     wallets: tuple[tuple[str | None, ...], ...] = ()  # key, unit, key of the licence (analytics.wallets.services)
 
     weight: ClassVar[int] = 1
+
+    @classmethod
+    def from_row(cls, asked: str, row: Requester, licenses: LicenseIndex | None) -> "RequesterSnapshot":
+        """The requester that the id `asked` stands for."""
+        current_id = None if row.requester_id == asked else row.requester_id
+        wallets = tuple(map(tuple, row.wallets or ()))
+        return cls(row.pk, row.name, licenses, current_id=current_id, wallets=wallets)
 
     @property
     def compiled(self) -> LicenseIndex | None:
@@ -100,4 +109,4 @@ class RequesterSnapshot:
 
     def is_renamed_by(self, name: str | None) -> bool:
         """Whether a name that was given is another; None: none was given."""
-        return name is not None and name != self.name
+        return name is not None and name != self.name and self.current_id is None

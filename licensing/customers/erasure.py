@@ -9,7 +9,6 @@ process that ends in between leaves it to the upkeep of another.
 """
 
 import secrets
-import time
 from collections.abc import Iterator
 from typing import cast
 
@@ -27,10 +26,10 @@ from accounts.plans import epochs
 from accounts.retries.redaction import redact_replies
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from analytics.models import AccessEvent, ClosedLine, LedgerEntry
-from kit.http.errors import ServiceUnavailable
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.clients.models import LicenseClient
 from licensing.clients.services import revoke_client
+from licensing.customers.recordings import wait_for_recordings
 from licensing.customers.redaction import Person, Redacted
 from licensing.licenses.models import License
 from licensing.policies.facts import OF_ITEM, OF_WALLETS
@@ -44,13 +43,6 @@ KEPT_FACTS = {
     *("licenses", "lapsedLicense", "offer", "url", "pattern", "keyId", "licenseType", "hasValidLicense"),
 }
 ROWS = 500  # that are read and written at a time
-PATIENCE_SECONDS = 60
-PAUSE_SECONDS = 0.01
-RECORDING = """
-SELECT virtualtransaction FROM pg_locks
-WHERE relation = 'analytics_accessevent'::regclass AND mode = 'RowExclusiveLock' AND granted
-  AND pid <> pg_backend_pid()
-"""
 
 
 def erase(requester: Requester) -> Requester:
@@ -62,9 +54,18 @@ def erase(requester: Requester) -> Requester:
 
 @transaction.atomic
 def begin(requester: Requester) -> Requester:
-    """Replace the requester's id by a pseudonym and clear its row. Its licence clients end. Raises NotFound."""
+    """Replace the requester's id by a pseudonym and clear its row, and those that were merged into it.
+
+    Its licence clients end. Raises NotFound.
+    """
     epochs.hold(requester.account_id)
     locked = services.get(requester.account_id, requester.requester_id, lock=True)
+    for one in (locked, *Requester.objects.select_for_update().filter(merged_into=locked).order_by("pk")):
+        replace_by_pseudonym(one)
+    return locked
+
+
+def replace_by_pseudonym(locked: Requester) -> None:
     if locked.erasing is None and not locked.is_erased:
         locked.erasing = {"id": locked.requester_id, "texts": texts_of(locked)}
         locked.requester_id, locked.is_erased = f"erased_{secrets.token_hex(12)}", True
@@ -76,7 +77,6 @@ def begin(requester: Requester) -> Requester:
         services.renew(locked)
         audit.record("requester.erased", locked, {})
         epochs.bump(locked.account_id, {locked.epoch_name})
-    return locked
 
 
 def texts_of(requester: Requester) -> list[str]:
@@ -90,11 +90,11 @@ def finish(number: int) -> None:
         wait_for_recordings()
     with turn_to_write(), redacting():
         requester = Requester.objects.select_for_update().get(pk=number)
-        if requester.erasing is None:
-            return
-        Copies(requester).redact()
-        requester.erasing = None
-        requester.save(update_fields=["erasing"])
+        for one in (requester, *Requester.objects.select_for_update().filter(merged_into=requester).order_by("pk")):
+            if one.erasing is not None:
+                Copies(one).redact()
+                one.erasing = None
+                one.save(update_fields=["erasing"])
 
 
 def finish_all() -> int:
@@ -103,23 +103,6 @@ def finish_all() -> int:
     for number in waiting:
         finish(number)
     return len(waiting)
-
-
-def wait_for_recordings() -> None:
-    """Wait until the statements that are recording decisions now have ended. Raises ServiceUnavailable.
-
-    A statement locks the table before it takes its snapshot, so one that is not seen here finds the new epoch.
-    """
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    with connection.cursor() as cursor:
-        cursor.execute(RECORDING)
-        running = set(cursor.fetchall())
-        while running:
-            if time.monotonic() > deadline:
-                raise ServiceUnavailable("Decisions are still being recorded. The erasure goes on in the background.")
-            time.sleep(PAUSE_SECONDS)
-            cursor.execute(RECORDING)
-            running &= set(cursor.fetchall())
 
 
 class Copies:

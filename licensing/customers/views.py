@@ -1,7 +1,10 @@
 """/v1/requesters."""
 
+from collections.abc import Callable
+from functools import partial, update_wrapper
+
 from django.db.models import QuerySet
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -12,12 +15,16 @@ from accounts.viewsets import AccountViewSet
 from analytics.usage.report import requester_stats
 from kit.http.errors import NotFound
 from kit.rest.views import Handler
-from licensing.customers import erasure
+from licensing.customers import erasure, merging
 from licensing.deletion import DeletedSerializer
 from licensing.requesters import services
 from licensing.requesters.filters import RequesterFilters
 from licensing.requesters.models import OWNER, Requester
-from licensing.requesters.serializers import RequesterProfileChangeSerializer, RequesterProfileSerializer
+from licensing.requesters.serializers import (
+    MergeSerializer,
+    RequesterProfileChangeSerializer,
+    RequesterProfileSerializer,
+)
 
 
 class RequesterViewSet(AccountViewSet[Requester]):
@@ -27,13 +34,14 @@ class RequesterViewSet(AccountViewSet[Requester]):
         "create": "licenses:write",
         "partial_update": "licenses:write",
         "destroy": "licenses:write",
+        "merge": "licenses:write",
     }
     exportable = {"list": "requesters"}
     serializer_class = RequesterProfileSerializer
     filterset_class = RequesterFilters
-    queryset = Requester.objects.all()
+    queryset = Requester.objects.select_related("merged_into")
     lookup_value_converter = "path"  # the caller's own ids may have slashes
-    erased: Requester | None = None
+    after_commit: Callable[[], object] | None = None  # what is left to do once a write is committed
 
     def lock_first(self) -> None:
         epochs.hold(self.account_id)
@@ -51,7 +59,7 @@ class RequesterViewSet(AccountViewSet[Requester]):
         return found
 
     def one(self, requester: Requester, status: int = 200) -> HttpResponse:
-        return self.answer(requester, status, stats=requester_stats(requester.account_id, requester.pk))
+        return self.answer(requester, status, stats=stats_of(requester))
 
     @extend_schema(summary="List requesters", responses=RequesterProfileSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -83,11 +91,49 @@ class RequesterViewSet(AccountViewSet[Requester]):
         Decisions, totals, licences, wallets and the ledger stay, under the pseudonym. When the reply arrives no table,
         log, event or audit entry has the data. A check of the same id creates a new requester.
         """
-        self.erased = erasure.begin(self.get_object_to_change())
+        erased = erasure.begin(self.get_object_to_change())
+        self.after_commit = partial(erasure.finish, erased.pk)
         return Response({"id": id, "object": "requester", "deleted": True})
+
+    @extend_schema(
+        summary="Merge a requester into another", request=MergeSerializer, responses=RequesterProfileSerializer
+    )
+    def merge(self, request: Request, id: str) -> HttpResponse:
+        """Licences, licence clients, wallets and counts of rules' limits move to `into`, which is returned.
+
+        Checks of the merged id are decided and recorded as that requester's from then on. What was recorded before
+        stays under its own id, and is found under both. It cannot be undone; to repeat it changes nothing.
+        """
+        source = self.get_object()
+        target = merging.merge(source, self.validated(MergeSerializer)["into"])
+        source.merged_into = target
+        self.after_commit = partial(merging.settle, source)
+        return self.one(target)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         response = super().write(handler, request, *args, **kwargs)
-        if self.erased is not None:
-            erasure.finish(self.erased.pk)  # once the pseudonym is committed
+        if self.after_commit is not None:
+            self.after_commit()
         return response
+
+
+def stats_of(requester: Requester) -> dict[str, object]:
+    """Of all decisions about the requester and those that were merged into it."""
+    merged = Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)
+    parts = [requester_stats(requester.account_id, number) for number in (requester.pk, *merged)]
+    seen = [str(one["lastSeenAt"]) for one in parts if one["lastSeenAt"] is not None]
+    sums = {name: sum(int(str(one[name])) for one in parts) for name in ("allowed", "denied")}
+    return {**sums, "lastSeenAt": max(seen, default=None)}
+
+
+def merge_or_one(request: HttpRequest, id: str) -> HttpResponseBase:
+    """POST merges the requester; of any other method the path names a requester whose own id ends in `/merge`."""
+    if request.method in ("POST", "OPTIONS"):
+        return merge_view(request, id=id)
+    return one_view(request, id=f"{id}/merge")
+
+
+merge_view = RequesterViewSet.as_view({"post": "merge"}, detail=True)
+one_view = RequesterViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}, detail=True)
+# What Django, the OpenAPI document and tests read of a view.
+merge_route = update_wrapper(merge_or_one, merge_view)

@@ -20,7 +20,7 @@ from kit.values.faults import Fault, Faults, read_each
 from kit.values.urls import URL_SCHEMA
 from licensing.access.answers import Answer, not_found
 from licensing.access.bodies import Check
-from licensing.access.decisions import decide_check, strictest_page
+from licensing.access.decisions import by_current_ids, decide_check, strictest_page
 from licensing.access.faults import URL_RULE
 from licensing.access.lookup import find_items, find_requesters
 from licensing.access.rendering import present_charge
@@ -160,7 +160,8 @@ def check_of(item: dict[str, Any], asked: dict[str, Any], path: str) -> Check:
 def told_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list[dict[str, Any] | ApiError]:
     """Return what each access would cost, in order. Makes a fixed number of queries."""
     items = find_items(account_id, {check.selector for check in checks})
-    requesters = find_requesters(account_id, {check.requester_id for check in checks})
+    known = find_requesters(account_id, {check.requester_id for check in checks})
+    checks, requesters = by_current_ids(checks, known)
     told: list[dict[str, Any] | ApiError] = []
     for check in checks:
         item = items.get(check.selector)

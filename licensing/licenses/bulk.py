@@ -120,6 +120,10 @@ class Together(OneByOne):
     def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
         super().__init__(account_id, rows)
         self.now = timezone.now()
+        for row, fields in zip(
+            rows, services.with_current_requesters(account_id, [row.fields for row in rows]), strict=True
+        ):
+            row.fields = dict(fields)
         self.owned = services.owned_ids(account_id, [row.fields for row in rows])
         named = {row.fields.get("requester_id") for row in rows} - {None}
         owned = Requester.objects.filter(account_id=account_id, requester_id__in=named)

@@ -28,7 +28,7 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.owned import OwnedManager
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
-from licensing.requesters.services import find_or_create, rename, renew
+from licensing.requesters.services import current_ids, find_or_create, rename, renew
 
 # Of one requester. The first check after a change reads them all, which takes 0.4 seconds for so many licences.
 MAX_LICENSES = 10_000
@@ -99,6 +99,7 @@ def new_license(account_id: str, fields: Fields, owned: Owned, now: datetime) ->
 def update_license(held: License, fields: Fields) -> License:
     """Writes the licence, unless nothing of it changes. Raises Revoked for a revoked one, and ValidationFailed."""
     locked = lock(held)
+    [fields] = with_current_requesters(locked.account_id, [fields])
     before, booked, names = locked.audited(), booking(locked), names_of(locked)
     change_terms(locked, fields, owned_ids(locked.account_id, [fields]))
     if "requester_name" in fields:
@@ -115,6 +116,20 @@ def update_license(held: License, fields: Fields) -> License:
     keep_books([(booked, booking(locked))])
     epochs.bump(locked.account_id, {locked.requester.epoch_name})
     return locked
+
+
+def with_current_requesters(account_id: str, many: Iterable[Fields]) -> list[Fields]:
+    """The fields of licences with the current ids of requesters that were merged into others, who keep their names."""
+    given = list(many)
+    current = current_ids(account_id, [fields.get("requester_id") for fields in given])
+    return [with_current_requester(fields, current) for fields in given] if current else given
+
+
+def with_current_requester(fields: Fields, current: Mapping[str, str]) -> Fields:
+    if fields.get("requester_id") not in current:
+        return fields
+    kept = {name: value for name, value in fields.items() if name != "requester_name"}
+    return {**kept, "requester_id": current[fields["requester_id"]]}
 
 
 def change_terms(held: License, fields: Fields, owned: Owned) -> None:

@@ -26,8 +26,9 @@ OPERATIONS = {
     ),
     "GET /v1/requesters/{id}": Operation("getRequester", ONE),
     "DELETE /v1/requesters/{id}": Operation(
-        "eraseRequester", {"id": "org_acme", "object": "requester", "deleted": True}
+        "deleteRequester", {"id": "org_acme", "object": "requester", "deleted": True}
     ),
+    "POST /v1/requesters/{id}/merge": Operation("mergeRequester", {**ONE, "updated": UPDATED}, {"into": "org_acme"}),
     "PATCH /v1/requesters/{id}": Operation(
         "updateRequester", {**ONE, "notes": "Renews in May.", "updated": UPDATED}, {"notes": "Renews in May."}
     ),

@@ -45,6 +45,11 @@ class Requester(models.Model):
         return self.name or self.requester_id
 
     @property
+    def current(self) -> "Requester":
+        """The requester that this one was merged into, or itself."""
+        return self.merged_into or self
+
+    @property
     def public_id(self) -> str:
         """The id by which the API and the audit log know it."""
         return self.requester_id

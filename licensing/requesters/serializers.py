@@ -30,11 +30,13 @@ class RequesterProfileSerializer(StrictSerializer):
         max_length=MAX_NOTES, required=False, allow_null=True, help_text="For people; decisions do not read it."
     )
     metadata = FreeMetadata(required=False, allow_null=True)
+    mergedInto = Text(read_only=True, help_text="The id of the requester that it was merged into, if it was.")
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True, allow_null=True, help_text="Null until the first change.")
     stats = RequesterStatsSerializer(read_only=True, help_text="On a single requester.")
 
-    sometimes = beside_state = frozenset({"stats"})
+    sometimes = frozenset({"mergedInto", "stats"})
+    beside_state = frozenset({"stats"})
 
     def to_representation(self, requester: Requester) -> Rendered:
         shown: Rendered = {
@@ -47,7 +49,15 @@ class RequesterProfileSerializer(StrictSerializer):
             "created": render_timestamp(requester.created),
             "updated": render_timestamp(requester.updated),
         }
+        if requester.merged_into is not None:
+            shown["mergedInto"] = requester.merged_into.requester_id
         return shown | ({"stats": self.context["stats"]} if "stats" in self.context else {})
+
+
+class MergeSerializer(StrictSerializer):
+    """The requester to merge into."""
+
+    into = Text(max_length=255, help_text="The id of the requester that gets everything.")
 
 
 class RequesterProfileChangeSerializer(RequesterProfileSerializer):

@@ -65,13 +65,25 @@ def update_requester(requester: Requester, fields: Fields) -> Requester:
 
 
 def find_or_create(account_id: str, requester_id: str, name: str | None) -> Requester:
-    """The requester with the caller's own id, created if unknown. A given name renames it."""
-    requester, _ = Requester.objects.get_or_create(
+    """The requester with the caller's own id, created if unknown. A given name renames it.
+
+    One that was merged stands for the other, which keeps its name.
+    """
+    requester, _ = Requester.objects.select_related("merged_into").get_or_create(
         account_id=account_id, requester_id=requester_id, defaults={"name": name}
     )
+    if requester.merged_into is not None:
+        return requester.merged_into
     if name is not None:
         rename(requester, name)
     return requester
+
+
+def current_ids(account_id: str, requester_ids: Iterable[object]) -> dict[str, str]:
+    """The current ids of those that were merged into others."""
+    merged_ones = Requester.objects.filter(account_id=account_id, requester_id__in=set(requester_ids) - {None})
+    found = merged_ones.filter(merged_into__isnull=False)
+    return dict(found.values_list("requester_id", "merged_into__requester_id"))
 
 
 def create_missing(account_id: str, named: Mapping[str, str | None]) -> None:

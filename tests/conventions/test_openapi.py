@@ -89,7 +89,7 @@ def test_operation_ids_are_unique_and_read_as_names_of_functions():
     assert len(set(ids)) == len(ids)
     verbs = (
         "list|get|create|update|upsert|delete|check|revoke|rotate|find|rollback|simulate|lint|ping|recover|redeliver|void"
-        "|verify"
+        "|verify|merge"
     )
     assert [name for name in ids if not re.fullmatch(rf"({verbs})[A-Z][A-Za-z]+", name)] == []
 

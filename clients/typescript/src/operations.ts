@@ -287,8 +287,13 @@ export abstract class Operations {
   }
 
   /** Erase a requester's personal data. */
-  eraseRequester(id: string, options?: { ifMatch?: string }): Promise<Schemas["Deleted"]> {
+  deleteRequester(id: string, options?: { ifMatch?: string }): Promise<Schemas["Deleted"]> {
     return this.send({ method: "DELETE", path: `/v1/requesters/${encodeURIComponent(id)}`, ...options });
+  }
+
+  /** Merge a requester into another. */
+  mergeRequester(id: string, body: Schemas["MergeRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["RequesterProfile"]> {
+    return this.send({ method: "POST", path: `/v1/requesters/${encodeURIComponent(id)}/merge`, body, keyed: true, ...options });
   }
 
   /** List ledger entries. */

@@ -1,4 +1,4 @@
-// Shapes: 92c2083fdec2e9e7
+// Shapes: f89c36eba0a68f88
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1575,6 +1575,11 @@ export interface components {
             priority: number | null;
             action: components["schemas"]["RuleAction"];
         };
+        /** @description The requester to merge into. */
+        MergeRequest: {
+            /** @description The id of the requester that gets everything. */
+            into: string;
+        };
         /** @enum {string} */
         Mode: "disabled" | "enforce" | "observe";
         /** @description An amount in a currency. */
@@ -2659,6 +2664,8 @@ export interface components {
             metadata: {
                 [key: string]: string | number | boolean | null;
             };
+            /** @description The id of the requester that it was merged into, if it was. */
+            readonly mergedInto?: string;
             /**
              * Format: date-time
              * @description When it was created.

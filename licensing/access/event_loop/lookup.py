@@ -34,14 +34,14 @@ FIND = """
 SELECT wanted.place, (SELECT epoch FROM accounts_account WHERE id = wanted.account),
   content.type, content.tags, content.category, content.status, content.policy_id,
   (SELECT version FROM licensing_policy WHERE id = content.policy_id),
-  requester.id, requester.name, requester.licenses_revision, requester.wallets
+  requester.id, requester.name, requester.licenses_revision, requester.wallets, requester.merged_into_id
 FROM unnest(%s::uuid[], %s::uuid[], %s::text[]) WITH ORDINALITY AS wanted (account, content, requester, place)
 LEFT JOIN LATERAL (
   SELECT account_id, deleted_at, type, tags, category, status, policy_id
   FROM licensing_content WHERE id = wanted.content LIMIT 1
 ) content ON content.account_id = wanted.account AND content.deleted_at IS NULL
 LEFT JOIN LATERAL (
-  SELECT id, name, licenses_revision, wallets FROM licensing_requester
+  SELECT id, name, licenses_revision, wallets, merged_into_id FROM licensing_requester
   WHERE account_id = wanted.account AND requester_id BETWEEN wanted.requester AND wanted.requester LIMIT 1
 ) requester ON true
 """
@@ -111,7 +111,9 @@ def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) ->
         described = description(content_type.decode(), tuple(orjson.loads(tags)), category, status == ARCHIVED)
         items[selector] = Item(selector[1], keys[name][1], policy, policy_key, *described)
     for requester_id in wanted.requesters:
-        epoch, *_, pk, known_name, revision, named_wallets = rows[wanted.account_id, requester_id]
+        epoch, *_, pk, known_name, revision, named_wallets, merged_into = rows[wanted.account_id, requester_id]
+        if merged_into is not None:
+            return None  # a thread finds whom the id stands for
         own_name = None if known_name is None else known_name.decode()
         licenses = None
         if revision is not None:

@@ -444,10 +444,27 @@ class Operations:
             self.send(call("PATCH", f"/v1/requesters/{quote(id, safe='')}", body=body, if_match=if_match)),
         )
 
-    def erase_requester(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+    def delete_requester(self, id: str, *, if_match: str | None = None) -> types.Deleted:
         """Erase a requester's personal data."""
         return cast(
             "types.Deleted", self.send(call("DELETE", f"/v1/requesters/{quote(id, safe='')}", if_match=if_match))
+        )
+
+    def merge_requester(
+        self, id: str, body: types.MergeRequest, *, idempotency_key: str | None = None
+    ) -> types.RequesterProfile:
+        """Merge a requester into another."""
+        return cast(
+            "types.RequesterProfile",
+            self.send(
+                call(
+                    "POST",
+                    f"/v1/requesters/{quote(id, safe='')}/merge",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
         )
 
     def list_ledger_entries(self, query: Query | None = None) -> Stream[types.LedgerEntry]:
@@ -1131,10 +1148,27 @@ class AsyncOperations:
             await self.send(call("PATCH", f"/v1/requesters/{quote(id, safe='')}", body=body, if_match=if_match)),
         )
 
-    async def erase_requester(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+    async def delete_requester(self, id: str, *, if_match: str | None = None) -> types.Deleted:
         """Erase a requester's personal data."""
         return cast(
             "types.Deleted", await self.send(call("DELETE", f"/v1/requesters/{quote(id, safe='')}", if_match=if_match))
+        )
+
+    async def merge_requester(
+        self, id: str, body: types.MergeRequest, *, idempotency_key: str | None = None
+    ) -> types.RequesterProfile:
+        """Merge a requester into another."""
+        return cast(
+            "types.RequesterProfile",
+            await self.send(
+                call(
+                    "POST",
+                    f"/v1/requesters/{quote(id, safe='')}/merge",
+                    body=body,
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
         )
 
     def list_ledger_entries(self, query: Query | None = None) -> AsyncStream[types.LedgerEntry]:

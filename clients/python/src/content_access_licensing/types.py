@@ -1,4 +1,4 @@
-# Shapes: 92c2083fdec2e9e7
+# Shapes: f89c36eba0a68f88
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -679,6 +679,14 @@ class Lint(TypedDict):
     object: Literal["policy_lint"]
     findings: list[FindingShown]
     truncated: NotRequired[bool]
+
+
+class MergeRequest(TypedDict):
+    """
+    The requester to merge into.
+    """
+
+    into: str
 
 
 Mode: TypeAlias = Literal["disabled", "enforce", "observe"]
@@ -2112,6 +2120,7 @@ class RequesterProfile(TypedDict):
     email: str | None
     notes: str | None
     metadata: dict[str, str | float | bool | None]
+    mergedInto: NotRequired[str]
     created: str
     updated: str | None
     stats: NotRequired[RequesterStats]

@@ -1,0 +1,69 @@
+"""Moving a wallet to another requester, or all of its credit to the wallet that the other has in that unit."""
+
+from datetime import datetime
+
+from accounts.auditing import audit
+from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletEntryType
+from analytics.wallets.services import keep, locked
+
+REFILL = (
+    *("refill_amount", "refill_every", "refill_anchor", "refills", "next_refill_at"),
+    *("rollover_min", "rollover_max"),
+)
+
+
+def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None:
+    """Give the wallet to the target. Call it in a transaction that holds the account.
+
+    Of two wallets of requesters in one unit, the target's gets the grants and the balance of the source's, which stays
+    with nothing: its entries are kept. Floor and thresholds of the target's count, and its refill if it has one.
+    """
+    wallet = Wallet.objects.get(pk=wallet_id)
+    of_target = Wallet.objects.filter(requester_id=target, license=None, unit=wallet.unit).first()
+    if wallet.license_id is not None or of_target is None:
+        book = locked(wallet)
+        before = book.wallet.audited()
+        book.wallet.requester_id = target
+        book.wallet.updated = now
+        book.wallet.save(update_fields=["requester", "updated"])
+        audit.record("wallet.updated", Wallet.objects.select_related("requester").get(pk=wallet_id), before)
+        return
+    first, second = sorted((wallet.pk, of_target.pk))
+    books = {one: locked(Wallet(pk=one)) for one in (first, second)}
+    giving, taking = books[wallet.pk], books[of_target.pk]
+    for book in books.values():
+        book.roll_to(now)
+        book.close_spent(now)
+    before = giving.wallet.audited()
+    if taking.wallet.refill_amount is None:
+        for name in REFILL:
+            setattr(taking.wallet, name, getattr(giving.wallet, name))
+    giving.wallet.refill_amount = giving.wallet.refill_every = None
+    giving.wallet.refill_anchor = giving.wallet.next_refill_at = None
+    for book in books.values():
+        keep(book, now)
+    carried = giving.wallet.balance
+    grants = [grant for grant in giving.grants if grant.ended_at is None]
+    Grant.objects.filter(pk__in=[grant.pk for grant in grants]).update(wallet=taking.wallet)
+    giving.wallet.balance -= carried
+    taking.wallet.balance += carried
+    if carried > 0:
+        taking.wallet.reference = taking.wallet.balance
+    if carried:
+        WalletEntry.objects.bulk_create(
+            WalletEntry(
+                account_id=book.wallet.account_id,
+                wallet=book.wallet,
+                type=WalletEntryType.CARRY,
+                amount=amount,
+                created=now,
+            )
+            for book, amount in ((giving, -carried), (taking, carried))
+        )
+    giving.grants = []
+    giving.wallet.updated = now
+    giving.wallet.next_change_at = None
+    giving.wallet.save()
+    taking.wallet.save()
+    audit.record("wallet.updated", giving.wallet, before)
+    keep(locked(taking.wallet), now)

@@ -1,0 +1,124 @@
+"""Merge one requester into another: licences, clients, wallets and counters move, and so do all later decisions.
+
+What was recorded stays as it was, under the id it was recorded with. The merged requester's row stays too, and says
+where its checks go (licensing.access.lookup).
+"""
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts.auditing import audit
+from accounts.plans import epochs
+from analytics.models import RuleUsage, Wallet
+from analytics.wallets.moving import move_wallet
+from analytics.wallets.services import name_of
+from kit.http.errors import InUse, ValidationFailed
+from kit.storage.sqlite_turns import turn_to_write
+from licensing.clients.models import LicenseClient
+from licensing.customers.recordings import wait_for_recordings
+from licensing.licenses.models import License
+from licensing.licenses.services import check_room, rooms
+from licensing.requesters import services
+from licensing.requesters.models import Requester
+
+
+@transaction.atomic
+def merge(requester: Requester, into: str) -> Requester:
+    """Merge the requester into the account's requester with that id, and return that one. Repeating it is harmless.
+
+    Raises NotFound, ValidationFailed for an `into` that cannot be merged into, and InUse for a requester that was
+    merged into another one. Call `settle` once it is committed.
+    """
+    epochs.hold(requester.account_id)
+    target = find_target(requester.account_id, into)
+    locked = {
+        one.pk: one
+        for one in Requester.objects.select_for_update().filter(pk__in=[requester.pk, target.pk]).order_by("pk")
+    }
+    source, target = locked[requester.pk], locked[target.pk]
+    if source.merged_into_id == target.pk:
+        return target
+    if source.merged_into_id is not None:
+        raise InUse(f"It was merged into {source.merged_into} already.")
+    if source.pk == target.pk:
+        raise ValidationFailed("Must be another requester.", param="into")
+    move(source, target)
+    source.merged_into, source.updated = target, timezone.now()
+    source.save(update_fields=["merged_into", "updated"])
+    Requester.objects.filter(merged_into=source).update(merged_into=target)
+    services.renew_all([source, target], [])
+    audit.record("requester.merged", source, {}, {"into": target.requester_id})
+    names = Requester.objects.filter(merged_into=target).values_list("pk", flat=True)
+    epochs.bump(source.account_id, {target.epoch_name, *map(str, names)})
+    return target
+
+
+def find_target(account_id: str, into: str) -> Requester:
+    found = Requester.objects.filter(account_id=account_id, requester_id=into).select_related("merged_into").first()
+    if found is None:
+        raise ValidationFailed(f"There is no requester {into[:100]!r}.", param="into")
+    return found.current
+
+
+def move(source: Requester, target: Requester) -> None:
+    """What the source has becomes the target's. Raises ValidationFailed where the target would have too many licences.
+
+    The rows are locked in the order of checks: counters come last, as their record locks them.
+    """
+    now = timezone.now()
+    licenses = License.objects.filter(requester=source).select_related("requester").order_by("pk")
+    for held in licenses.select_for_update(of=("self",)):
+        before = held.audited()
+        held.requester, held.updated = target, now
+        held.save(update_fields=["requester", "updated"])
+        audit.record("license.updated", held, before)
+    taken = rooms([target]).get(target.pk)
+    if taken is not None:
+        try:
+            check_room(taken)
+        except ValidationFailed as error:
+            raise ValidationFailed(error.message, param="into") from None
+    for client in LicenseClient.objects.filter(requester=source).select_related("requester").order_by("pk"):
+        before = client.audited()
+        client.requester = target
+        client.save(update_fields=["requester"])
+        audit.record("license_client.updated", client, before)
+    for wallet in Wallet.objects.filter(requester=source).order_by("pk"):
+        move_wallet(wallet.pk, source.pk, target.pk, now)
+    for one in (source, target):
+        wallets = Wallet.objects.filter(requester=one).order_by("created", "pk")
+        one.wallets = [name_of(wallet) for wallet in wallets] or None
+        one.save(update_fields=["wallets"])
+    move_counters(source.pk, target.pk)
+
+
+def move_counters(source: int, target: int) -> None:
+    """Add what the source used of rules' limits to what the target used: merging gives no new allowance."""
+    locked = RuleUsage.objects.select_for_update().filter(requester_id__in=(source, target))
+    rows = {
+        (row.requester_id, row.policy_id, bytes(row.rule)): row
+        for row in locked.order_by("requester_id", "policy_id", "rule")
+    }
+    for (requester, policy, rule), row in rows.items():
+        if requester != source:
+            continue
+        other = rows.get((target, policy, rule))
+        if other is None:
+            RuleUsage.objects.filter(pk=row.pk).update(requester_id=target)
+            continue
+        if row.window_start > other.window_start:
+            other.window_start, other.used = row.window_start, row.used
+        elif row.window_start == other.window_start:
+            other.used += row.used
+        other.save(update_fields=["window_start", "used"])
+        row.delete()
+
+
+def settle(source: Requester) -> None:
+    """Move what decisions have counted that were being recorded while the merge was committed."""
+    if source.merged_into_id is None or connection.vendor != "postgresql":
+        return
+    wait_for_recordings()
+    with turn_to_write(), transaction.atomic():
+        epochs.hold(source.account_id)
+        move_counters(source.pk, source.merged_into_id)

@@ -1,0 +1,32 @@
+"""Waiting for decisions that are being recorded on facts of before a change."""
+
+import time
+
+from django.db import connection
+
+from kit.http.errors import ServiceUnavailable
+
+PATIENCE_SECONDS = 60
+PAUSE_SECONDS = 0.01
+RECORDING = """
+SELECT virtualtransaction FROM pg_locks
+WHERE relation = 'analytics_accessevent'::regclass AND mode = 'RowExclusiveLock' AND granted
+  AND pid <> pg_backend_pid()
+"""
+
+
+def wait_for_recordings() -> None:
+    """Wait until the statements on PostgreSQL that are recording decisions now have ended. Raises ServiceUnavailable.
+
+    A statement locks the table before it takes its snapshot, so one that is not seen here finds the new epoch.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    with connection.cursor() as cursor:
+        cursor.execute(RECORDING)
+        running = set(cursor.fetchall())
+        while running:
+            if time.monotonic() > deadline:
+                raise ServiceUnavailable("Decisions are still being recorded. What is left is done in the background.")
+            time.sleep(PAUSE_SECONDS)
+            cursor.execute(RECORDING)
+            running &= set(cursor.fetchall())
