@@ -51,7 +51,7 @@ SPECTACULAR: dict[str, object] = {
         "GrantStatus": "analytics.wallets.models.GRANT_STATES",
         "EventPattern": "accounts.events.types.PATTERNS",
         "EventType": "accounts.events.types.BY_NAME",
-        "Identification": "licensing.edge.identification.Identification",
+        "Identification": "licensing.sites.identification.Identification",
         "KeyType": "accounts.models.KeyType",
         "LicenseStatus": "licensing.licenses.serializers.STATES",
         "OutcomeStatus": "kit.rest.bulk.STATUSES",

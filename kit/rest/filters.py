@@ -36,6 +36,7 @@ DESCRIPTIONS = {
     "lte": "`{name}` is at most this value.",
     "exists": "`true`: `{name}` has a value; `false`: it has none.",
     "startsWith": "`{name}` begins with this text, case-sensitive.",
+    "prefix": "`{name}` begins with this text, case-sensitive.",
 }
 MIDNIGHT = " A date without a time is its midnight UTC."
 OF_A_DAY = {
@@ -149,7 +150,7 @@ class Operand:
 
     An `optional` operand also takes `exists`; `absent` is what its column holds for no value. `startsWith` needs an
     index by code points or with varchar_pattern_ops. `any_of` builds the condition for a list of texts if comparing
-    one column is not enough.
+    one column is not enough, `begins_with` that of `prefix`.
     """
 
     def __init__(
@@ -162,9 +163,10 @@ class Operand:
         optional: bool = False,
         absent: object = None,
         any_of: Callable[[list[str]], Q] | None = None,
+        begins_with: Callable[[str], Q] | None = None,
     ) -> None:
         self.kind, self.field_name, self.lookup, self.absent = kind, field_name, lookup, absent
-        self.any_of = any_of
+        self.any_of, self.begins_with = any_of, begins_with
         self.operators = (*operators, "exists") if optional else operators
 
     def filters(self, name: str) -> dict[str, django_filters.Filter]:
@@ -197,6 +199,8 @@ class OperatorFilter(django_filters.Filter):
                 return qs.exclude(nothing) if value else qs.filter(nothing)
             case "startsWith":
                 return self.starting_with(qs, str(value))
+            case "prefix" if self.operand.begins_with is not None:
+                return qs.filter(self.operand.begins_with(str(value)))
             case "ne":
                 return qs.exclude(self.condition(value))
         return qs.filter(self.condition(value))

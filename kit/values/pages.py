@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import product
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import quote, unquote_plus, urlsplit
 
 from msgspec import Struct
 
-from kit.values.paths import normalize_path, read, until_nul
+from kit.values.paths import PATH_CHARACTERS, normalize_path, read, until_nul
 from kit.values.same_page import SamePage
 from kit.values.urls import normalised, normalised_host
 
@@ -62,6 +62,7 @@ class Requested(Struct, frozen=True):
     parameters: Parameters
     spelling: str
     is_complete: bool
+    address: str  # the URL of the usual reading, without port and query
 
     @classmethod
     def from_url(cls, url: str, same: SamePage | None) -> "Requested":
@@ -76,7 +77,9 @@ class Requested(Struct, frozen=True):
         else:
             is_complete = False
         is_complete = is_complete and len(paths) * (1 + len(parameters)) <= MAX_KEYS
-        return cls(normalised_host(parts.hostname or ""), paths, parameters, spelling_of(url, same), is_complete)
+        host = normalised_host(parts.hostname or "")
+        address = f"{parts.scheme}://{host}{quote(paths[0], safe=PATH_CHARACTERS)}"
+        return cls(host, paths, parameters, spelling_of(url, same), is_complete, address)
 
     @property
     def pages(self) -> list[bytes]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from urllib.parse import unquote
 
+PATH_CHARACTERS = "/!$&'()*+,;=:@~"  # characters that are not percent-encoded
 MAX_TEXTS = 32  # limit of intermediate readings; browsers send paths with fewer than ten
 MAX_DEPTH = 8  # limit of repeated decoding
 MAX_LENGTH = 2048  # limit of an ambiguous path, as for an item's source and a pattern

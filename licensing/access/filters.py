@@ -1,5 +1,12 @@
 """What decisions can be filtered by."""
 
+from collections.abc import Callable
+
+from django.db.models import Q
+from django.db.models.fields.json import KT
+from django.db.models.functions import Left
+from django.db.models.lookups import Exact, In
+
 from analytics.models import AccessEvent
 from kit.rest.filters import (
     ORDER,
@@ -12,6 +19,18 @@ from kit.rest.filters import (
     timestamp,
 )
 from licensing.policies.decision import Reason
+from licensing.sites.identification import Identification
+
+ONE_OF = ("eq", "in")
+
+
+def recorded(name: str) -> Callable[[list[str]], Q]:
+    """Build conditions on a recorded fact."""
+    return lambda values: Q(In(KT(f"facts__{name}"), values))
+
+
+def begins_with(prefix: str) -> Q:
+    return Q(Exact(Left(KT("facts__url"), len(prefix)), prefix)) if prefix else Q()
 
 
 class DecisionFilters(OperatorFilterSet):
@@ -22,6 +41,9 @@ class DecisionFilters(OperatorFilterSet):
         "allowed": Operand(boolean),
         "reason": Operand(choice(Reason), optional=True),
         "created": Operand(timestamp, operators=ORDER),
+        "url": Operand(text, operators=(*ONE_OF, "prefix"), any_of=recorded("url"), begins_with=begins_with),
+        "siteId": Operand(identifier("site"), operators=ONE_OF, any_of=recorded("siteId")),
+        "identifiedBy": Operand(choice(Identification), operators=ONE_OF, any_of=recorded("identifiedBy")),
     }
 
     class Meta:

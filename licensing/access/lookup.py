@@ -147,7 +147,8 @@ def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector,
     if named["page"]:
         found |= {("page", url): item for url, item in find_pages(account_id, named["page"]).items()}
     if named["elsewhere"] and (pages_id := pages_of_other_hosts(account_id)) is not None:
-        found |= {("elsewhere", url): refused_page(pages_id, url, is_elsewhere=True) for url in named["elsewhere"]}
+        for url in named["elsewhere"]:
+            found["elsewhere", url] = refused_page(pages_id, requested_page(url).address, is_elsewhere=True)
     return found
 
 
@@ -192,9 +193,9 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
         if is_refused and other_pages is None and url in unknown:
             continue  # absent, until there is an item that the refusal is recorded of
         if page.is_complete:
-            named = pages_named_by(candidates[url], items, site, other_pages, url)
+            named = pages_named_by(candidates[url], items, site, other_pages, page.address)
         else:
-            named = pages_of_no_policy(owned, page, site, other_pages, url)
+            named = pages_of_no_policy(owned, page, site, other_pages)
         if named:
             names = names_of(page.pages)
             first, *others = (replace(one, urls=names) for one in named)
@@ -221,27 +222,27 @@ def pages_named_by(
 
 def registered_page(item: Item, site: Site | None, url: str) -> Item:
     mode = site.mode if site is not None else Mode.ENFORCE
-    return replace(item, mode=mode, facts=item.facts | page_facts(url, mode))
+    return replace(item, mode=mode, facts=item.facts | page_facts(url, site))
 
 
 def pages_of_no_policy(
-    owned: QuerySet[Content], page: Requested, site: Site | None, other_pages: str | None, url: str
+    owned: QuerySet[Content], page: Requested, site: Site | None, other_pages: str | None
 ) -> list[Item]:
     """Return a page that is denied for want of a policy: its URL has more readings than are followed."""
     ranges = (Q(page_key__gte=half + bytes(HALF), page_key__lte=half + b"\xff" * HALF) for half in page.pages)
     row = owned.filter(reduce(or_, ranges)).first()
     if row is not None:
-        return [replace(registered_page(items_of([row])[0], site, url), policy=None, policy_key=None)]
+        return [replace(registered_page(items_of([row])[0], site, page.address), policy=None, policy_key=None)]
     if site is not None:
-        return [replace(page_by_rule(site, None, url), is_open=False)]
-    return [] if other_pages is None else [refused_page(other_pages, url)]
+        return [replace(page_by_rule(site, None, page.address), is_open=False)]
+    return [] if other_pages is None else [refused_page(other_pages, page.address)]
 
 
 def page_by_rule(site: Site, rule: SiteRule | None, url: str) -> Item:
     """Return a page that is no registered item, by a rule of its site; without one it is unknown."""
     policy = rule.policy if rule is not None else None
     facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
-    facts = {**facts, **page_facts(url, site.mode)}
+    facts = {**facts, **page_facts(url, site)}
     is_open = policy is None and site.unknown == Unknown.ALLOW
     if is_open:
         facts["open"] = True
@@ -259,15 +260,15 @@ def page_by_rule(site: Site, rule: SiteRule | None, url: str) -> Item:
 def refused_page(pages_id: str, url: str, *, is_elsewhere: bool = False) -> Item:
     """A page of a host that the account has no site for, or that the asking key is not for (`is_elsewhere`)."""
     facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
-    facts = {**facts, **page_facts(url, Mode.ENFORCE), **({"elsewhere": True} if is_elsewhere else {})}
+    facts = {**facts, **page_facts(url, None), **({"elsewhere": True} if is_elsewhere else {})}
     key = ids.hex_of("cnt", pages_id)
     return Item(pages_id, key, None, None, facts, content_type, tags, category, archived, is_elsewhere=is_elsewhere)
 
 
-def page_facts(url: str, mode: str) -> dict[str, object]:
-    """The facts that an event keeps of a page, without its query, which may hold private data."""
-    facts: dict[str, object] = {"url": url.partition("?")[0]}
-    return facts if mode == Mode.ENFORCE else {**facts, "mode": str(mode)}
+def page_facts(url: str, site: Site | None) -> dict[str, object]:
+    """Return the facts that an event keeps of a page. `url` has no query, which may hold private data."""
+    facts: dict[str, object] = {"url": url} if site is None else {"url": url, "siteId": site.pk}
+    return facts if site is None or site.mode == Mode.ENFORCE else {**facts, "mode": str(site.mode)}
 
 
 def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, RequesterSnapshot]:

@@ -16,7 +16,7 @@ from licensing.access.answers import Answer, Shared
 from licensing.access.bodies import Check
 from licensing.access.lifetimes import cache_seconds
 from licensing.policies.decision import Decision, trace
-from licensing.policies.facts import shown_facts
+from licensing.policies.facts import OF_VISIT, shown_facts
 
 CREDIT_AMOUNTS = ("remaining", "required", "available")
 Sign = Callable[[Answer], str]
@@ -74,6 +74,8 @@ def present_recorded(
     shown["requester"] |= shown_facts("requester", event.facts)
     if context := shown_facts("context", event.facts):
         shown["context"] = context
+    if "identifiedBy" in event.facts:
+        shown |= {name: event.facts.get(name) for name in OF_VISIT}
     if names_key:
         shown["keyId"] = event.facts.get("keyId")
     return shown

@@ -8,6 +8,7 @@ from licensing.policies.decision import Reason
 from licensing.policies.facts import SHOWN
 from licensing.policies.rules import ACTIONS, PERIODS
 from licensing.policies.serializers import fact_fields
+from licensing.sites.identification import Identification
 
 
 class MatchedRule(serializers.Serializer):
@@ -126,6 +127,13 @@ class DecisionSerializer(serializers.Serializer):
         required=False,
         allow_null=True,
         help_text="With `expand=key`: the API key that asked. Null where none did, or none was recorded yet.",
+    )
+    url = serializers.CharField(required=False, help_text="Of a visit to a site: the page, without port and query.")
+    siteId = Id("site", required=False, allow_null=True, help_text="Of a visit: its site, if the host has one.")
+    identifiedBy = Choice(
+        choices=[one.value for one in Identification],
+        required=False,
+        help_text="Of a visit: how the visitor was identified.",
     )
     observed = ObservedDenial(required=False, help_text="What it would have been, if it would have been denied.")
     token = serializers.CharField(

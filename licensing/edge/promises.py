@@ -10,9 +10,10 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.values.paths import PATH_CHARACTERS
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Rule
-from licensing.sites.patterns import PATH_CHARACTERS, compiled
+from licensing.sites.patterns import compiled
 
 READ = "read"
 USES = ("search", "ai_input", "ai_training")

@@ -16,12 +16,12 @@ from licensing.access.event_loop.gateway import Gateway
 from licensing.access.tokens.challenges import refused
 from licensing.access.tokens.license_tokens import check_scope
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
-from licensing.edge.identification import Identification
 from licensing.edge.original import Original
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import Signed
 from licensing.policies.facts import Given
 from licensing.policies.offers import Payment
+from licensing.sites.identification import Identification
 
 READ = "read"
 ANONYMOUS = "anonymous"

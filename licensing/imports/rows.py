@@ -1,7 +1,6 @@
 """Reads rows of CSV and JSON Lines files, plain or gzipped, with their line numbers.
 
-Independent of what the rows mean. Files are streamed: only one row of bounded size is in memory. Problems of a row
-come with the row; problems of the file raise InvalidRequest.
+Files are streamed: only one row of bounded size is in memory. Problems of the file raise InvalidRequest.
 """
 
 import csv

@@ -266,6 +266,7 @@ class Facts(Struct, frozen=True, gc=False):
 # service knows of none (licensing.policies.standing).
 NOTES = (
     Fact(name="url", label="Page asked for"),
+    Fact(name="siteId", label="Site"),
     Fact(name="pattern", label="Pattern of the site"),
     Fact(name="requesterName", label="Requester's name"),
     Fact(name="keyId", label="Asked with the API key"),
@@ -322,6 +323,7 @@ TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.place)  # can be s
 SENT = {part: tuple(fact for fact in (*OF_CHECK, *NOTES) if fact.part == part) for part in ("requester", "context")}
 ASKED = tuple(fact for fact in (*NOTES, *FACTS) if fact.field)  # in the trial form
 # What a recorded decision shows of that. What callers say of licences shows in the decision's `license`.
+OF_VISIT = ("url", "siteId", "identifiedBy")  # members of recorded decisions of the edge
 SHOWN = {"requester": tuple(fact for fact in SENT["requester"] if fact.attribute), "context": SENT["context"]}
 
 

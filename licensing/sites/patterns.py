@@ -10,11 +10,10 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from kit.values.paths import SLASHES, decode
+from kit.values.paths import PATH_CHARACTERS, SLASHES, decode
 
 MAX_PATTERN = 2048  # characters
 PATTERN = r"^/[^\s?#$]*\$?$"  # for JSON Schema
-PATH_CHARACTERS = "/!$&'()*+,;=:@~"  # characters that are not percent-encoded
 
 
 class Pattern(Struct, frozen=True, gc=False):

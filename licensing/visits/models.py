@@ -3,8 +3,8 @@
 from django.db import models
 
 from accounts.models import Account
-from licensing.edge.identification import Identification
 from licensing.requesters.models import Requester
+from licensing.sites.identification import Identification
 
 
 class VisitorDay(models.Model):

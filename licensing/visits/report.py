@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from analytics.windows import MICROSECOND, Window, end_of_day, midnight
 from licensing.edge.crawlers import current_table
-from licensing.edge.identification import Identification
 from licensing.requesters.models import Requester
+from licensing.sites.identification import Identification
 from licensing.visits.counting import Visits, decisions, visits_in
 from licensing.visits.models import VisitorDay, VisitsCounted
 

@@ -1,4 +1,4 @@
-// Shapes: f89c36eba0a68f88
+// Shapes: 5688aa87d9fe9b40
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -353,6 +353,12 @@ export interface components {
             context?: components["schemas"]["ContextShown"];
             /** @description With `expand=key`: the API key that asked. Null where none did, or none was recorded yet. */
             keyId?: string | null;
+            /** @description Of a visit to a site: the page, without port and query. */
+            url?: string;
+            /** @description Of a visit: its site, if the host has one. */
+            siteId?: string | null;
+            /** @description Of a visit: how the visitor was identified. */
+            identifiedBy?: components["schemas"]["Identification"];
             /** @description What it would have been, if it would have been denied. */
             observed?: components["schemas"]["ObservedDenial"];
             /** @description With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys. */
@@ -917,6 +923,12 @@ export interface components {
             context?: components["schemas"]["ContextShown"];
             /** @description With `expand=key`: the API key that asked. Null where none did, or none was recorded yet. */
             keyId?: string | null;
+            /** @description Of a visit to a site: the page, without port and query. */
+            url?: string;
+            /** @description Of a visit: its site, if the host has one. */
+            siteId?: string | null;
+            /** @description Of a visit: how the visitor was identified. */
+            identifiedBy?: components["schemas"]["Identification"];
             /** @description What it would have been, if it would have been denied. */
             observed?: components["schemas"]["ObservedDenial"];
             /** @description With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys. */
@@ -1222,7 +1234,7 @@ export interface components {
             expiresAt?: string | null;
         };
         /** @enum {string} */
-        Identification: "license_token" | "signature" | "address" | "reverse_dns" | "api_key" | "site" | "user_agent" | "nothing";
+        Identification: "address" | "api_key" | "license_token" | "nothing" | "reverse_dns" | "signature" | "site" | "user_agent";
         /** @description The full text of a key to find. */
         KeyTextRequest: {
             /** @description The full key, as it stands where it leaked. */

@@ -1,4 +1,4 @@
-# Shapes: f89c36eba0a68f88
+# Shapes: 5688aa87d9fe9b40
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -570,7 +570,7 @@ class HeldLicenseOfTestRequest(TypedDict):
 
 
 Identification: TypeAlias = Literal[
-    "license_token", "signature", "address", "reverse_dns", "api_key", "site", "user_agent", "nothing"
+    "address", "api_key", "license_token", "nothing", "reverse_dns", "signature", "site", "user_agent"
 ]
 
 
@@ -2372,6 +2372,9 @@ class BatchedDecision(TypedDict):
     created: NotRequired[str]
     context: NotRequired[ContextShown]
     keyId: NotRequired[str | None]
+    url: NotRequired[str]
+    siteId: NotRequired[str | None]
+    identifiedBy: NotRequired[Identification]
     observed: NotRequired[ObservedDenial]
     token: NotRequired[str]
     trace: NotRequired[list[TraceStep]]
@@ -2433,6 +2436,9 @@ class Decision(TypedDict):
     created: str
     context: NotRequired[ContextShown]
     keyId: NotRequired[str | None]
+    url: NotRequired[str]
+    siteId: NotRequired[str | None]
+    identifiedBy: NotRequired[Identification]
     observed: NotRequired[ObservedDenial]
     token: NotRequired[str]
     trace: NotRequired[list[TraceStep]]

@@ -1,0 +1,60 @@
+"""Decisions at the edge say which page was asked for, at which site, and how the visitor was identified."""
+
+import pytest
+
+from tests import factories
+from tests.edge.asking import LICENSED, READERS, event
+
+
+@pytest.fixture
+def visits(ask, account, site, api_of):
+    """Pages that were asked for, by the ids of their decisions; and the API that lists them."""
+    site(READERS)
+    factories.site(account, {"/": factories.policy(account, LICENSED)}, host="other.example")
+    hosts = {"/premium/a": "pub.example", "/premium/b": "pub.example", "/x": "other.example"}
+    made = {ask(uri, x_forwarded_host=host).headers["X-Access-Id"]: uri for uri, host in hosts.items()}
+    api = api_of(account)
+    return lambda **query: sorted(made[one["id"]] for one in api.get("/v1/access/decisions", **query)["data"])
+
+
+def test_a_recorded_visit_shows_page_site_and_identification(ask, site, account, api_of):
+    made = site(READERS)
+    reply = ask("//premium/./%61?token=secret", x_forwarded_host="PUB.example:8443")
+    shown = api_of(account).get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}").body
+    known = (shown["url"], shown["siteId"], shown["identifiedBy"])
+    assert known == ("https://pub.example/premium/a", made.pk, "nothing")
+    assert "secret" not in str(event(reply).facts)
+
+
+def test_a_refused_host_has_no_site(ask, account, site, api_of):
+    site(READERS)
+    reply = ask("/a", x_forwarded_host="unknown.example")
+    shown = api_of(account).get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}").body
+    assert (shown["url"], shown["siteId"]) == ("https://unknown.example/a", None)
+
+
+def test_a_check_has_none_of_them(api):
+    content = api.post("/v1/content", {"title": "A", "type": "article"})["id"]
+    decided = api.post("/v1/access/check", {"contentId": content, "requester": "org_acme"})
+    shown = api.get(f"/v1/access/decisions/{decided['id']}").body
+    assert {"url", "siteId", "identifiedBy"} & shown.keys() == set()
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"url": "https://pub.example/premium/a"}, ["/premium/a"]),
+        ({"url[prefix]": "https://pub.example/premium/"}, ["/premium/a", "/premium/b"]),
+        ({"url[prefix]": "https://PUB.example/"}, []),
+        ({"url[in]": "https://pub.example/premium/a,https://other.example/x"}, ["/premium/a", "/x"]),
+        ({"identifiedBy": "nothing", "allowed": "false"}, ["/x"]),
+        ({"identifiedBy": "signature"}, []),
+    ],
+)
+def test_decisions_are_filtered_by_page_and_identification(visits, query, found):
+    assert visits(**query) == found
+
+
+def test_decisions_are_filtered_by_site(visits, account):
+    [other] = account.sites.filter(host="other.example")
+    assert visits(siteId=other.pk) == ["/x"]
