@@ -1,17 +1,13 @@
 """Custom metadata on a resource: up to 50 keys with strings, numbers or booleans."""
 
-import re
 from collections.abc import Mapping
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kit.http.errors import ValidationFailed
+from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEXT
 
-KEY_PATTERN = "[A-Za-z0-9_.-]{1,64}"
-MAX_KEYS = 50
-MAX_TEXT = 500
-IS_KEY = re.compile(KEY_PATTERN).fullmatch
 VALUES = [
     {"type": "string", "maxLength": MAX_TEXT},
     {"type": "number"},
@@ -30,7 +26,7 @@ SCHEMA: dict[str, object] = {
 def validate_entry(name: str, value: object) -> object:
     """Return the value of a key; None removes the key. Raises DRF's ValidationError."""
     if not IS_KEY(name):
-        raise serializers.ValidationError("A key has 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-'.")
+        raise serializers.ValidationError(KEY_RULE)
     if isinstance(value, str) and len(value) > MAX_TEXT:
         raise serializers.ValidationError(f"Must have at most {MAX_TEXT} characters.")
     if value is not None and not isinstance(value, str | int | float):

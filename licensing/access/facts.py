@@ -10,11 +10,23 @@ from operator import attrgetter
 from kit.values.timestamps import parse_timestamp, render_timestamp
 from licensing.access.bodies import Check
 from licensing.access.subjects import Item, RequesterSnapshot
-from licensing.policies.facts import OF_CHECK, OF_ITEM, OF_WALLETS, Facts, HeldLicense, Recorded, Values, load_facts
+from licensing.policies.facts import (
+    OF_CHECK,
+    OF_ITEM,
+    OF_WALLETS,
+    STORED,
+    Facts,
+    HeldLicense,
+    Recorded,
+    Values,
+    load_facts,
+    or_stored,
+)
 from licensing.policies.offers import OFFER, license_of_offer, with_license
 from licensing.policies.standing import build_facts, standing_of, vouched_by
 
 known_of: Callable[[Item], Values] = attrgetter(*(fact.attribute for fact in OF_ITEM))
+WRITTEN = tuple((attrgetter(fact.attribute), fact.name, fact.dump) for fact in STORED)
 
 
 def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Facts:
@@ -28,12 +40,17 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
         standing = requester.licenses.resolve(item.id, item.tags, item.policy_key, now, presented)
     if standing is None:
         standing = vouched_by(check.given.recorded)
-    return build_facts(standing, now, check.requester_id, check.permission, known_of(item), check.given.facts)
+    said = or_stored(check.given.facts, requester.stored) if requester.stored else check.given.facts
+    return build_facts(standing, now, check.requester_id, check.permission, known_of(item), said)
 
 
 def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str | None, key_id: str | None) -> Recorded:
     """What an event keeps of the facts that a check was decided on, for `facts_of_event` and for people."""
     recorded = item.facts | check.given.recorded
+    for value_of, name, dump in WRITTEN:
+        value = value_of(facts)
+        if value is not None and name not in recorded:
+            recorded[name] = dump(value)
     if facts.licenses:
         paid = [held for held in facts.licenses if held.source == OFFER]
         if paid:

@@ -7,6 +7,8 @@ from kit.values.amounts import from_millionths
 from kit.values.currencies import in_full
 from licensing.access.answers import Answer
 from licensing.access.rendering import present
+from licensing.policies.condition_values import Kind
+from licensing.policies.conditions import CONDITIONS
 from licensing.policies.decision import Reason
 from licensing.policies.facts import value_in_words
 from licensing.policies.in_words import Rule, describe
@@ -63,7 +65,12 @@ def outcome(step: Step) -> str:
     failed = step["failed"]
     if failed is None:
         return "Decides." if step["decisive"] else "Matches too, after the one that decides."
-    wanted, saw = value_in_words(failed["wanted"]), value_in_words(failed["saw"])
+    wanted, saw = wanted_in_words(failed), value_in_words(failed["saw"])
     if step["decisive"]:
         return f"Decides. It grants {saw}, not {wanted}."
     return f"Does not match: {failed['condition']} wants {wanted}, saw {saw}."
+
+
+def wanted_in_words(failed: Failed) -> str:
+    known, wanted = CONDITIONS.get(failed["condition"]), failed["wanted"]
+    return value_in_words(wanted) if known is None or known.kind is not Kind.OBJECT else known.in_words(wanted)

@@ -12,13 +12,16 @@ LEAST_TOKEN_SECONDS = 5  # of one whose answer is not to be kept: enough to be c
 
 
 def next_change(policy: CompiledPolicy | None, facts: Facts) -> datetime | None:
-    """When time alone may change the answer: a `before` or `after` of its policy, or the end of a licence."""
-    boundaries = policy.boundaries if policy else ()
-    if not boundaries and not facts.licenses:
+    """When time alone may change the answer: by a condition of its policy on the time, or the end of a licence."""
+    boundaries, schedules = (policy.boundaries, policy.schedules) if policy else ((), ())
+    if not boundaries and not schedules and not facts.licenses:
         return None
     ends = [held.expires_at for held in facts.licenses if held.expires_at is not None]
     if boundaries:
         ends += boundaries[bisect_right(boundaries, facts.now) :][:1]
+    for next_change_of in schedules:
+        if (change := next_change_of(facts.now)) is not None:
+            ends.append(change)
     return min(ends) if ends else None
 
 

@@ -21,6 +21,7 @@ def readers(part: str) -> Iterator[Reader]:
         yield fact, attrgetter(fact.key), places.get(fact.attribute), fact.parse is not as_sent
 
 
+SILENT_IF_EMPTY = (str, dict)
 READERS = {part: tuple(readers(part)) for part in SENT}
 
 
@@ -34,7 +35,7 @@ def with_facts(base: type[B], part: str) -> type[B]:
 
 
 def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell) -> Given:
-    """Return what these parts of a body say. Null, false and an empty text say nothing."""
+    """Return what these parts of a body say. Null, false, an empty text and an empty object say nothing."""
     facts: list[object] | None = None
     recorded: Recorded = {}
     for part, body in parts:
@@ -42,7 +43,7 @@ def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell
             continue
         for fact, value_of, place, is_parsed in READERS[part]:
             value = value_of(body)
-            if value is None or value is False or value == "":
+            if value is None or value is False or (not value and isinstance(value, SILENT_IF_EMPTY)):
                 continue
             recorded[fact.name] = value
             if is_parsed:

@@ -1,11 +1,12 @@
 """Items and requesters as checks need them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import CompiledPolicy
+from licensing.policies.facts import DEFAULTS, STORED, Values
 from licensing.policies.modes import Mode
 from licensing.requesters.models import Requester
 
@@ -88,15 +89,20 @@ class RequesterSnapshot:
     is_written: bool = True
     current_id: str | None = None  # of whom the id that was asked for was merged into; None: it was not
     wallets: tuple[tuple[str | None, ...], ...] = ()  # key, unit, key of the licence (analytics.wallets.services)
+    stored: Values = ()  # of licensing.policies.facts.STORED; empty if it has none of them
 
-    weight: ClassVar[int] = 1
+    @property
+    def weight(self) -> int:
+        """How many kibibytes of memory it takes, without its licences."""
+        return 1 + sum(4 * len(repr(value)) for value in self.stored) // 1024
 
     @classmethod
     def from_row(cls, asked: str, row: Requester, licenses: LicenseIndex | None) -> "RequesterSnapshot":
         """The requester that the id `asked` stands for."""
         current_id = None if row.requester_id == asked else row.requester_id
         wallets = tuple(map(tuple, row.wallets or ()))
-        return cls(row.pk, row.name, licenses, current_id=current_id, wallets=wallets)
+        stored = stored_facts([getattr(row, fact.stored) for fact in STORED])
+        return cls(row.pk, row.name, licenses, current_id=current_id, wallets=wallets, stored=stored)
 
     @property
     def compiled(self) -> LicenseIndex | None:
@@ -110,3 +116,11 @@ class RequesterSnapshot:
     def is_renamed_by(self, name: str | None) -> bool:
         """Whether a name that was given is another; None: none was given."""
         return name is not None and name != self.name and self.current_id is None
+
+
+def stored_facts(columns: Sequence[object]) -> Values:
+    """The values of STORED from the columns of a requester that they name; empty if it has none of them."""
+    if not any(columns):
+        return ()
+    known = zip(STORED, columns, strict=True)
+    return tuple(fact.load(value) if value else DEFAULTS[fact.attribute] for fact, value in known)

@@ -9,7 +9,8 @@ from datetime import date
 from enum import Enum, auto
 
 from kit.rest.components import nullable
-from kit.rest.metadata import KEY_PATTERN, MAX_KEYS, VALUES
+from kit.rest.metadata import VALUES
+from kit.values.metadata import KEY_PATTERN, MAX_KEYS
 from kit.values.numbers import MAX_INTEGER
 
 

@@ -9,8 +9,9 @@ from rest_framework import serializers
 from kit.http.rendering import render_json
 from kit.rest.bulk import ALONE, STATUSES, IndexedSerializer, RowsField
 from kit.rest.fields import Choice, Date, ErrorShown, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
-from kit.rest.metadata import MAX_KEYS, validate_entry
+from kit.rest.metadata import validate_entry
 from kit.values.json_values import Rendered
+from kit.values.metadata import MAX_KEYS
 from kit.values.timestamps import render_timestamp
 from licensing.content.metadata import (
     ATTRIBUTES,

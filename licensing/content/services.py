@@ -9,9 +9,9 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import AlreadyExists, ValidationFailed
-from kit.rest.metadata import MAX_KEYS
 from kit.rest.resources import find
 from kit.values import ids
+from kit.values.metadata import MAX_KEYS
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.url_key import set_keys, spread_page_keys, url_names

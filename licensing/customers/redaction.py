@@ -11,7 +11,7 @@ from django.db.models import Model
 Redacted = TypeVar("Redacted", bound=Model)
 
 # Fields that describe a person in what tells of one, whatever they hold.
-PERSONAL = {"requesterName", "email", "notes", "metadata", "context", "description", "note"}
+PERSONAL = {"requesterName", "email", "notes", "metadata", "attributes", "context", "description", "note"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Person:
         return None if isinstance(value, str) and value in self.texts else value
 
     def member(self, name: str, value: object) -> object:
-        if name == "metadata":
+        if name in ("metadata", "attributes"):
             return {}
         return None if name in PERSONAL else self.redacted(value)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
-from kit.rest.metadata import IS_KEY
 from kit.values.json_values import JsonObject, JsonValue
+from kit.values.metadata import IS_KEY
 from licensing.content.metadata import ATTRIBUTES, Kind
 from licensing.content.serializers import ContentSerializer
 

@@ -33,6 +33,7 @@ class Kind(Enum):
     CHOICES = auto()  # one of a few known texts
     NETWORKS = auto()  # inside one of several ranges of addresses
     MOMENT = auto()
+    OBJECT = auto()  # whose type says how a form has it as text
 
 
 def expect(ok: bool, path: str, message: str) -> None:
@@ -83,6 +84,12 @@ def text_of(maximum: int) -> Callable[[object, str], str]:
     return read
 
 
+def parse_flag(value: object, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise Fault(path, "Must be true or false.")
+    return value
+
+
 def permission_name(value: object, path: str) -> str:
     if not isinstance(value, str) or not IS_PERMISSION(value):
         raise Fault(path, PERMISSION_RULE)
@@ -104,6 +111,11 @@ def one_or_more(value: object, path: str, read: Callable[[object, str], T]) -> l
         return [read(value, path)]
     expect(0 < len(value) <= MAX_VALUES, path, f"Must have 1 to {MAX_VALUES} values.")
     return read_each(value, path, read)
+
+
+def either(texts: Sequence[str]) -> str:
+    """As "a", or as "a, b or c"."""
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
 
 
 def moment(value: object, path: str) -> datetime:

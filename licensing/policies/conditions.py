@@ -3,9 +3,10 @@
 Everything else that knows of conditions is derived from CONDITIONS. No ORM, no HTTP.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from operator import attrgetter
+from datetime import datetime
+from operator import attrgetter, eq
 from sys import getsizeof
 from typing import Any
 
@@ -17,18 +18,30 @@ from licensing.policies.condition_values import (
     AddressRanges,
     Kind,
     Schema,
+    either,
     expect,
     mapping,
     moment,
     network,
     one_or_more,
     one_or_more_schema,
+    parse_flag,
     permission_name,
     ranges_of,
     text_of,
     text_schema,
 )
 from licensing.policies.facts import ContentType, Facts, parse_content_type
+from licensing.policies.matching import attribute_conditions, attributes, schedules
+
+
+def values_of(wanted: object) -> list[Any]:
+    """The values of a condition as its type has read them: texts, or a flag."""
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
+def any_of(wanted: object) -> str:
+    return either([str(value) for value in values_of(wanted)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +52,13 @@ class Condition:
     wanted: object
     matches: Callable[[Facts], bool]
     saw: Callable[[Facts], object]
+    moments: tuple[datetime, ...] = ()  # at which time alone may change what it holds of
+    next_change: Callable[[datetime], datetime | None] | None = None  # the same of one that comes again and again
 
     @property
     def size(self) -> int:
         """About how many bytes of memory it takes, at most (measured: 80 to 180 a value, beside its text)."""
-        values = self.wanted if isinstance(self.wanted, list) else [self.wanted]
-        return 800 + sum(180 + getsizeof(value) for value in values)
+        return 800 + sum(180 + getsizeof(value) for value in leaves(self.wanted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +76,29 @@ class ConditionType:
     label: str = ""  # of its field
     hint: str = ""
     choices: tuple[str, ...] = ()
+    # Of an object (Kind.OBJECT), from its JSON:
+    in_words: Callable[[object], str] = any_of  # for `words`
+    text: Callable[[object], str] = str  # of its field
+    read_text: Callable[[str], object] = str  # and back; what says nothing is kept, to be refused
+    form_rule: str = ""  # what is told of a text that says nothing
+    covers: Callable[[object, object], bool] = eq  # whether the one holds wherever the other does
+    never: Callable[[object], str] = lambda wanted: ""  # why it holds of nothing; empty if it does of something
 
     def clause(self, wanted: object) -> str:
-        return self.words_if_false if wanted is False else self.words.format(any_of(wanted))
+        return self.words_if_false if wanted is False else self.words.format(self.in_words(wanted))
 
 
-def values_of(wanted: object) -> list[Any]:
-    """The values of a condition as its type has read them: texts, or a flag."""
-    return wanted if isinstance(wanted, list) else [wanted]
-
-
-def any_of(wanted: object) -> str:
-    values = [str(value) for value in values_of(wanted)]
-    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
+def leaves(wanted: object) -> Iterator[object]:
+    """The values that the JSON of a condition is made of, keys included."""
+    if isinstance(wanted, dict):
+        for name, value in wanted.items():
+            yield name
+            yield from leaves(value)
+    elif isinstance(wanted, list):
+        for value in wanted:
+            yield from leaves(value)
+    else:
+        yield wanted
 
 
 # --- Tests -----------------------------------------------------------------------------------------------------------
@@ -107,11 +131,11 @@ def build_tags(value: object, path: str) -> Condition:
 
 
 def build_has_valid_license(value: object, path: str) -> Condition:
-    expect(isinstance(value, bool), path, "Must be true or false.")
+    wanted = parse_flag(value, path)
     return Condition(
         "hasValidLicense",
         value,
-        lambda facts: facts.has_valid_license is value,
+        lambda facts: facts.has_valid_license is wanted,
         lambda facts: facts.has_valid_license,
     )
 
@@ -125,14 +149,40 @@ def build_ip(value: object, path: str) -> Condition:
     return Condition("ip", value, matches, lambda facts: str(facts.ip) if facts.ip else None)
 
 
+def told_time(facts: Facts) -> object:
+    return render_timestamp(facts.now)
+
+
 def build_before(value: object, path: str) -> Condition:
     end = moment(value, path)
-    return Condition("before", value, lambda facts: facts.now < end, lambda facts: render_timestamp(facts.now))
+    return Condition("before", value, lambda facts: facts.now < end, told_time, (end,))
 
 
 def build_after(value: object, path: str) -> Condition:
     start = moment(value, path)
-    return Condition("after", value, lambda facts: facts.now >= start, lambda facts: render_timestamp(facts.now))
+    return Condition("after", value, lambda facts: facts.now >= start, told_time, (start,))
+
+
+def build_attributes(value: object, path: str) -> Condition:
+    wanted = attribute_conditions.parse_comparisons(value, path)
+    comparisons = tuple(wanted.items())
+
+    def matches(facts: Facts) -> bool:
+        known = facts.attributes or {}
+        return all(comparison.holds(known.get(name)) for name, comparison in comparisons)
+
+    def saw(facts: Facts) -> object:
+        known = facts.attributes or {}
+        return attributes.dump_attributes({name: known[name] for name in wanted if name in known}) or None
+
+    return Condition("attributes", value, matches, saw)
+
+
+def build_schedule(value: object, path: str) -> Condition:
+    wanted = schedules.parse_schedule(value, path)
+    return Condition(
+        "schedule", value, lambda facts: wanted.holds(facts.now), told_time, next_change=wanted.next_change
+    )
 
 
 def build_default(value: object, path: str) -> Condition:
@@ -262,6 +312,39 @@ TYPES = (
         place=9,
         label="From",
         hint="2026-01-31 or 2026-01-31T12:00:00Z",
+    ),
+    ConditionType(
+        name="attributes",
+        kind=Kind.OBJECT,
+        build=build_attributes,
+        schema=attribute_conditions.WANTED_SCHEMA,
+        holds_if="each named attribute of the requester is that value, one of those, or within those bounds",
+        words="{}",
+        place=11,
+        label="Attributes of the requester",
+        hint="country = DE, AT",
+        in_words=attribute_conditions.clause_of_attributes,
+        text=attribute_conditions.lines_of_condition,
+        read_text=attribute_conditions.read_condition,
+        form_rule=attribute_conditions.FORM_RULE,
+        covers=attribute_conditions.covers_attributes,
+        never=attribute_conditions.never_attributes,
+    ),
+    ConditionType(
+        name="schedule",
+        kind=Kind.OBJECT,
+        build=build_schedule,
+        schema=schedules.WANTED_SCHEMA,
+        holds_if="it is one of those days and hours in that time zone",
+        words="{}",
+        place=12,
+        label="Days and hours",
+        hint="mon-fri 09:00-18:00 Europe/Berlin",
+        in_words=schedules.clause_of_schedule,
+        text=schedules.text_of_schedule,
+        read_text=schedules.read_schedule,
+        form_rule=schedules.FORM_RULE,
+        covers=schedules.covers_schedule,
     ),
 )
 CONDITIONS = {one.name: one for one in TYPES}

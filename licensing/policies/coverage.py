@@ -6,9 +6,11 @@ from datetime import datetime
 
 from licensing.policies.condition_values import Kind, Range, moment, network, one_or_more, ranges_of
 from licensing.policies.conditions import CONDITIONS, names_of, values_of
+from licensing.policies.matching.schedules import parse_schedule
 from licensing.policies.rules import Rule
 
 AMONG = names_of(Kind.VALUES, Kind.CHOICES)
+OBJECTS = names_of(Kind.OBJECT)
 
 
 def within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
@@ -31,6 +33,7 @@ class Covered:
     among: dict[str, frozenset[str]]  # conditions that want one of these values
     flags: dict[str, object]
     ranges: dict[str, dict[int, list[Range]]]  # by the version of the addresses
+    objects: dict[str, object]  # conditions whose types compare them
     before: datetime | None
     after: datetime | None
     now: datetime
@@ -47,6 +50,7 @@ class Covered:
                 for name in names_of(Kind.NETWORKS)
                 if name in wanted
             },
+            objects={name: wanted[name] for name in OBJECTS if name in wanted},
             before=moment(wanted["before"], "") if "before" in wanted else None,
             after=moment(wanted["after"], "") if "after" in wanted else None,
             now=now,
@@ -64,6 +68,14 @@ class Covered:
     def begun(self) -> bool:
         return self.after is not None and self.after <= self.now
 
+    @property
+    def is_never_open(self) -> bool:
+        """Whether its schedule holds at no moment between its `after`, or now, and its `before`."""
+        if self.before is None or "schedule" not in self.objects:
+            return False
+        first = parse_schedule(self.objects["schedule"], "").next_hold(max(self.now, self.after or self.now))
+        return first is not None and first >= self.before
+
     def covers(self, other: "Covered") -> bool:
         """Whether from `now` on this rule matches whatever the other does: each of its conditions is implied."""
         for name, wanted in self.among.items():
@@ -73,6 +85,9 @@ class Covered:
                 return False
         if any(other.flags.get(name) is not wanted for name, wanted in self.flags.items()):
             return False
+        for name, one in self.objects.items():
+            if name not in other.objects or not CONDITIONS[name].covers(one, other.objects[name]):
+                return False
         if self.before is not None and (other.before is None or other.before > self.before):
             return False
         if self.after is not None and not self.begun and (other.after is None or other.after < self.after):

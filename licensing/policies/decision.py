@@ -1,5 +1,6 @@
 """The decision: a policy and facts in, a value out. Pure: no ORM, no clock, no I/O (docs/reference/policies.md)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -8,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.wallets.units import ACCESS
-from kit.values.timestamps import parse_timestamp
 from licensing.policies.facts import Facts, HeldLicense, Shortfall
 from licensing.policies.modes import Mode
 from licensing.policies.rules import Rule
@@ -54,6 +54,9 @@ UNMET_DEMAND = (
 )
 
 
+NextChange = Callable[[datetime], datetime | None]  # after a moment
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledPolicy:
     """A revision of a policy, its rules in the order in which they are tried. A draft has neither id nor version."""
@@ -63,7 +66,8 @@ class CompiledPolicy:
     default_action: str
     rules: tuple[Rule, ...]
     mode: str = Mode.ENFORCE
-    boundaries: tuple[datetime, ...] = ()  # the moments of all `before` and `after`, in order
+    boundaries: tuple[datetime, ...] = ()  # the moments at which time alone may change a decision, in order
+    schedules: tuple[NextChange, ...] = ()  # and the conditions that make them again and again
 
     @classmethod
     def of(
@@ -74,13 +78,15 @@ class CompiledPolicy:
         rules: tuple[Rule, ...],
         mode: str = Mode.ENFORCE,
     ) -> "CompiledPolicy":
-        moments = {
-            parse_timestamp(str(condition.wanted))
-            for rule in rules
-            for condition in rule.conditions
-            if condition.name in ("before", "after")
-        }
-        return cls(id, version, default_action, tuple(sorted(rules, key=precedence)), mode, tuple(sorted(moments)))
+        conditions = [condition for rule in rules for condition in rule.conditions]
+        moments = {moment for condition in conditions for moment in condition.moments}
+        schedules = tuple(one.next_change for one in conditions if one.next_change is not None)
+        ordered = tuple(sorted(rules, key=precedence))
+        return cls(id, version, default_action, ordered, mode, tuple(sorted(moments)), schedules)
+
+    @property
+    def looks_at_the_time(self) -> bool:
+        return bool(self.boundaries or self.schedules)
 
     @property
     def size(self) -> int:
@@ -246,6 +252,8 @@ def license_behind(rule: Rule | None, facts: Facts) -> HeldLicense | None:
 
 def shortened(values: object) -> object:
     """The first of many values: a trace is to be read, and a batch has a hundred."""
+    if isinstance(values, dict):
+        return {name: shortened(value) for name, value in values.items()}
     return values[:MAX_TRACED_VALUES] if isinstance(values, list) else values
 
 

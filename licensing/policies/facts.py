@@ -20,6 +20,15 @@ from msgspec.structs import fields
 from kit.values.decimals import to_millionths
 from kit.values.faults import Fault
 from kit.values.networks import ADDRESS_SCHEMA, parse_ip
+from licensing.policies.matching.attributes import (
+    Attributes,
+    AttributesJson,
+    dump_attributes,
+    load_attributes,
+    parse_attributes,
+    read_attributes,
+    text_of_attributes,
+)
 from licensing.policies.modes import Mode
 
 NOT_BLANK = r"\S"
@@ -82,6 +91,8 @@ def value_in_words(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(str(one) for one in value) or "nothing"
+    if isinstance(value, dict):
+        return text_of_attributes(value)
     return "nothing" if value is None else str(value)
 
 
@@ -101,6 +112,7 @@ class Fact:
     description: str = ""  # in the OpenAPI document
     parse: Callable[..., object] = as_sent  # from valid JSON and its path; raises Fault
     load: Callable[..., object] = as_it_is  # from what `dump` has made
+    stored: str = ""  # the requester's field that counts where a check does not say it (None)
     dump: Callable[..., object] = as_it_is  # to JSON
     text: Callable[..., str] = value_in_words  # of its JSON, for people
     words: str = ""  # of its clause in a policy test's sentence, `{}` being its text
@@ -258,6 +270,25 @@ class Facts(Struct, frozen=True, gc=False):
     ] = None
     # How the edge identified its visitor; None for checks.
     identified_by: Annotated[str | None, Fact(name="identifiedBy", label="Visitor identified by")] = None
+    attributes: Annotated[
+        Attributes | None,
+        Fact(
+            name="attributes",
+            place="requester.attributes",
+            type=AttributesJson,
+            description="What you know of the requester, for conditions on `attributes`; without it its `metadata`.",
+            stored="metadata",
+            parse=parse_attributes,
+            load=load_attributes,
+            dump=dump_attributes,
+            label="Attributes of the requester",
+            field="Attributes",
+            hint="As country=DE, seats=25, trial=false. Empty: the requester's metadata.",
+            words="with {}",
+            text=text_of_attributes,
+            read_text=read_attributes,
+        ),
+    ] = None
     # Nothing is charged, whatever the licence says.
     waived: Annotated[bool, Fact(name="waived", label="Charge waived")] = False
 
@@ -318,6 +349,7 @@ OF_CHECK = tuple(fact for fact in FACTS if fact.source is Source.CHECK)
 OF_WALLETS = tuple(fact for fact in FACTS if fact.source is Source.WALLETS)
 DEFAULTS = {one.name: one.default for one in fields(Facts)}
 NOT_ASKED = tuple(DEFAULTS[fact.attribute] for fact in OF_WALLETS)  # what wallets say before a decision is recorded
+STORED = tuple(fact for fact in OF_CHECK if fact.stored)  # known of the requester, if the check does not say them
 TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.place)  # can be said in a policy test
 # What callers send in these parts of a check's body.
 SENT = {part: tuple(fact for fact in (*OF_CHECK, *NOTES) if fact.part == part) for part in ("requester", "context")}
@@ -337,6 +369,18 @@ def load_facts(facts: Iterable[Fact], recorded: Recorded) -> Values:
     return tuple(
         fact.load(recorded[fact.name]) if fact.name in recorded else DEFAULTS[fact.attribute] for fact in facts
     )
+
+
+PLACES_OF_STORED = tuple(OF_CHECK.index(fact) for fact in STORED)
+
+
+def or_stored(said: Values, stored: Values) -> Values:
+    """The values of OF_CHECK: as the check says them, otherwise as they are stored with the requester."""
+    values = list(said)
+    for place, value in zip(PLACES_OF_STORED, stored, strict=True):
+        if values[place] is None:
+            values[place] = value
+    return tuple(values)
 
 
 class Given(Struct, frozen=True, gc=False):

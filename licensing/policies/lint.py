@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from licensing.policies.conditions import values_of
+from licensing.policies.conditions import CONDITIONS, values_of
 from licensing.policies.coverage import Covered
 from licensing.policies.decision import precedence
 from licensing.policies.rules import FULL_ACCESS, Rule
 
 LEVELS = ("warning", "info")
+NAMING = {"requesterId", "ip", "attributes"}  # conditions that say whom a rule is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,12 @@ def never_reached(one: Covered, earlier: Sequence[Covered]) -> Finding | None:
         )
     if one.ended:
         return finding("ended", f"{path}.conditions.before", "This moment has passed: the rule never matches again.")
+    for name, wanted in one.objects.items():
+        if reason := CONDITIONS[name].never(wanted):
+            return finding("contradictory_conditions", f"{path}.conditions.{name}", reason)
+    if one.is_never_open:
+        message = "These days and hours do not come between the rule's `after`, or now, and its `before`."
+        return finding("contradictory_conditions", f"{path}.conditions.schedule", message)
     for other in earlier:
         if other.covers(one):
             if alike(rule, other.rule):
@@ -158,7 +165,7 @@ def about_rule(rule: Rule, one: Covered) -> Iterator[Finding]:
     if not valid and "licenseType" in names:
         message = "Matches a licence type that the caller names without vouching for it. Add hasValidLicense: true."
         yield finding("license_may_have_lapsed", f"{path}.conditions", message)
-    elif not valid and not names.keys() & {"requesterId", "ip"}:
+    elif not valid and not names.keys() & NAMING:
         yield finding("allow_without_license", f"{path}.conditions", "Allows requesters without any licence.")
     elif not valid:
         message = "Allows these requesters without asking for a licence."

@@ -180,7 +180,7 @@ def example_of(policy: CompiledPolicy, facts: Facts, name: str) -> PolicyTest:
             parts.setdefault(fact.part, {})[fact.key] = fact.dump(value)
     if facts.permission is not None:
         test["permission"] = facts.permission
-    if policy.boundaries:
+    if policy.looks_at_the_time:
         test["at"] = render_timestamp(facts.now)
     decision = judge(policy, facts_of_test(test, facts.now))
     test["expect"] = {"allowed": decision.allowed}

@@ -11,14 +11,15 @@ import orjson
 from django.http import QueryDict
 
 from licensing.policies.condition_values import Kind
-from licensing.policies.conditions import names_of, values_of
+from licensing.policies.conditions import CONDITIONS, names_of, values_of
 from licensing.policies.in_words import Rule
 from operators.base.fields import lines, one_line
 
 LISTS = names_of(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
 FLAGS = names_of(Kind.FLAG)
 MOMENTS = names_of(Kind.MOMENT)
-CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS)
+OBJECTS = names_of(Kind.OBJECT)
+CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS, *OBJECTS)
 FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period",
           "amount", "currency", "message", "original")  # fmt: skip
 IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
@@ -36,6 +37,7 @@ def row_of(rule: Rule) -> RuleRow:
     row = dict.fromkeys(FIELDS, "")
     row |= {name: "\n".join(values_of(conditions[name])) for name in LISTS if name in conditions}
     row |= {name: str(conditions[name]) for name in MOMENTS if name in conditions}
+    row |= {name: CONDITIONS[name].text(conditions[name]) for name in OBJECTS if name in conditions}
     row |= {name: "yes" if conditions[name] else "no" for name in FLAGS if name in conditions}
     row |= {
         "action": rule["action"],
@@ -79,6 +81,7 @@ def rule_of(row: RuleRow) -> dict[str, object]:
         if wanted := lines(row[name]):
             conditions[name] = wanted if len(wanted) > 1 else wanted[0]
     conditions |= {name: row[name].strip() for name in MOMENTS if row[name].strip()}
+    conditions |= {name: CONDITIONS[name].read_text(row[name]) for name in OBJECTS if row[name].strip()}
     rule: dict[str, object] = {"action": row["action"], "conditions": conditions}
     if row["priority"].strip():
         rule["priority"] = number(row["priority"])

@@ -19,7 +19,7 @@ from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, parse_rules
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
 from operators.policies.rule_order import evaluated, in_order
-from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, RuleRow, field_at, row_of, rows_of, rule_of
+from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, OBJECTS, RuleRow, field_at, row_of, rows_of, rule_of
 from operators.policies.rule_steps import TEMPLATE, edited
 from operators.policies.rule_templates import templates
 from operators.policies.rule_words import sentence_of
@@ -110,9 +110,10 @@ class RulesWidget(CompositeWidget):
             ],
             "further": any(
                 row[name] or (isinstance(index, int) and (index, name) in self.errors)
-                for name in (*CHOICES, *FURTHER, *MOMENTS)
+                for name in (*CHOICES, *FURTHER, *MOMENTS, *OBJECTS)
             ),
             "moments": [condition(name) for name in MOMENTS],
+            "objects": [condition(name) for name in OBJECTS],
             "permissions": field("permissions", "Grants these permissions", hint="full_access"),
             "requests": field("requests", "Requests"),
             "period": field("period", "for each requester, a", choices=PERIODS),
@@ -121,6 +122,14 @@ class RulesWidget(CompositeWidget):
             "message": field("message", "Message"),
             "original": field("original", ""),
         }
+
+
+def form_rule_of(rules: Sequence[Rule], at: tuple[int | None, str]) -> str:
+    """How to type the condition, if what was typed for it is malformed."""
+    index, name = at
+    if index is None or name not in OBJECTS or not isinstance(rules[index]["conditions"][name], str):
+        return ""
+    return CONDITIONS[name].form_rule
 
 
 class RulesField(forms.Field):
@@ -143,7 +152,8 @@ class RulesField(forms.Field):
             parse_rules(rules)
         except Fault as fault:
             for one in fault.all():
-                errors.setdefault(field_at(one.path), one.message)
+                at = field_at(one.path)
+                errors.setdefault(at, form_rule_of(rules, at) or one.message)
                 messages.append(f"rules{one.path}: {one.message}" if one.path else one.message)
         self.widget.errors = errors
         if messages:

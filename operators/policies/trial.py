@@ -23,9 +23,12 @@ NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "i
 }
 
 
-def text(label: str, help_text: str = "", *, required: bool = False) -> forms.CharField:
+LONGEST = 50_000  # characters of a field: the largest metadata of a requester fits
+
+
+def text(label: str, help_text: str = "", *, required: bool = False, most: int = 2_048) -> forms.CharField:
     return forms.CharField(
-        label=label, help_text=help_text, required=required, max_length=2048, widget=UnfoldAdminTextInputWidget
+        label=label, help_text=help_text, required=required, max_length=most, widget=UnfoldAdminTextInputWidget
     )
 
 
@@ -38,7 +41,7 @@ def field_for(fact: Fact) -> forms.Field:
             choices=(("", "not known"), ("yes", "yes")),
             widget=UnfoldAdminSelectWidget,
         )
-    return text(fact.field, fact.hint)
+    return text(fact.field, fact.hint, most=LONGEST)
 
 
 SUGGESTED = {

@@ -52,7 +52,7 @@ def recorded_and_replayed(decision_id: str) -> tuple[Facts, Facts]:
     event = AccessEvent.objects.select_related("requester").get(pk=decision_id)
     [recorded] = recorded_answers([event])
     [[row]] = chunks(AccessEvent.objects.filter(pk=decision_id).values_list(*COLUMNS))
-    return recorded.facts, past_of(row, asks_for_ip=True).facts
+    return recorded.facts, past_of(row).facts
 
 
 def sayable(facts: Facts) -> dict[str, object]:

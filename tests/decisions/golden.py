@@ -12,6 +12,7 @@ from kit.values.timestamps import parse_timestamp
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense
+from licensing.policies.matching.attributes import load_attributes
 from licensing.policies.rules import parse_rules
 from licensing.policies.standing import Standing, Term, vouched_for
 
@@ -82,4 +83,5 @@ def facts(case: Case) -> Facts:
         tags=frozenset(item.get("tags", ())),
         category=item.get("metadata", {}).get("category"),
         archived=item.get("status") == "archived",
+        attributes=load_attributes(requester["attributes"]) if "attributes" in requester else None,
     )

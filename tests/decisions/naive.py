@@ -6,6 +6,7 @@ Shares no code with the service: it is what the service is compared with.
 from datetime import datetime
 from ipaddress import ip_address, ip_network
 from typing import Any
+from zoneinfo import ZoneInfo
 
 
 def expected(
@@ -41,14 +42,14 @@ def goes_before(rule: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def holds(name: str, wanted: Any, known: dict[str, Any]) -> bool:
+    if name in ("attributes", "schedule"):
+        return holds_of_object(name, wanted, known)
     if name == "default":
         return True
     if name == "hasValidLicense":
         return wanted == known["hasValidLicense"]
-    if name == "before":
-        return known["now"] < datetime.fromisoformat(wanted)
-    if name == "after":
-        return known["now"] >= datetime.fromisoformat(wanted)
+    if name in ("before", "after"):
+        return (known["now"] < datetime.fromisoformat(wanted)) is (name == "before")
     if known[name] is None:
         return False
     values = wanted if isinstance(wanted, list) else [wanted]
@@ -57,6 +58,44 @@ def holds(name: str, wanted: Any, known: dict[str, Any]) -> bool:
     if name == "tags":
         return any(value in known["tags"] for value in values)
     return any(value == known[name] for value in values)
+
+
+def holds_of_object(name: str, wanted: dict[str, Any], known: dict[str, Any]) -> bool:
+    if name == "schedule":
+        return is_open(wanted, known["now"])
+    return all(fits(one, (known["attributes"] or {}).get(key)) for key, one in wanted.items())
+
+
+WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def is_open(wanted: dict[str, Any], now: datetime) -> bool:
+    local = now.astimezone(ZoneInfo(wanted["timeZone"]))
+    clock, day = local.strftime("%H:%M"), local.weekday()
+    days = wanted.get("days", WEEK)
+    start, end = wanted.get("from", "00:00"), wanted.get("to", "24:00")
+    if start < end:
+        return WEEK[day] in days and start <= clock < end
+    return (WEEK[day] in days and clock >= start) or (WEEK[day - 1] in days and clock < end)
+
+
+def fits(wanted: Any, value: Any) -> bool:
+    if wanted == {"exists": False}:
+        return value is None
+    if value is None:
+        return False
+    if not isinstance(wanted, dict):
+        values = wanted if isinstance(wanted, list) else [wanted]
+        return any(one == value and isinstance(one, bool) == isinstance(value, bool) for one in values)
+    bounds = {name: bound for name, bound in wanted.items() if name != "exists"}
+    if not bounds:
+        return True
+    if isinstance(value, bool | str):
+        return False
+    return all(
+        {"gt": value > bound, "gte": value >= bound, "lt": value < bound, "lte": value <= bound}[name]
+        for name, bound in bounds.items()
+    )
 
 
 def outcome(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from licensing.policies.decision import CompiledPolicy, decide, trace
 from licensing.policies.facts import Facts
+from licensing.policies.matching.attributes import load_attributes
 from licensing.policies.rules import parse_rules
 from tests.decisions import naive
 from tests.examples import examples
@@ -23,6 +24,22 @@ CATEGORIES, PERMISSIONS, TYPES = ("finance", "art"), ("read", "print", "full_acc
 ADDRESSES = ("203.0.113.9", "198.51.100.1", "2001:db8::7")
 RANGES = ("203.0.113.0/24", "0.0.0.0/0", "198.51.100.1", "2001:db8::/32")
 MOMENTS = ("2026-06-01T00:00:00+00:00", "2026-06-01T12:00:00+00:00", "2026-07-01T00:00:00+00:00")
+ATTRIBUTES = ({"country": "DE", "seats": 25}, {"seats": 10.0, "trial": False}, {"trial": True, "seats": "10"})
+ATTRIBUTE_CONDITIONS = (
+    {"country": ["DE", "AT"]},
+    {"seats": {"gte": 10}},
+    {"seats": {"gt": 10, "lte": 25}},
+    {"seats": [10, True]},
+    {"trial": False},
+    {"trial": 0},
+    {"country": {"exists": False}, "trial": {"exists": True}},
+)
+SCHEDULES: tuple[dict[str, Any], ...] = (
+    {"days": ["mon", "tue"], "from": "02:00", "to": "14:00", "timeZone": "Europe/Berlin"},
+    {"from": "14:00", "to": "02:00", "timeZone": "Europe/Berlin"},
+    {"days": ["sun"], "from": "20:00", "to": "03:00", "timeZone": "Europe/Berlin"},
+    {"days": "wed", "timeZone": "UTC"},
+)
 
 
 def some(values: tuple[str, ...]) -> st.SearchStrategy[Any]:
@@ -42,6 +59,8 @@ CONDITIONS = st.just({"default": True}) | st.fixed_dictionaries(
         "ip": some(RANGES),
         "before": st.sampled_from(MOMENTS),
         "after": st.sampled_from(MOMENTS),
+        "attributes": st.sampled_from(ATTRIBUTE_CONDITIONS),
+        "schedule": st.sampled_from(SCHEDULES),
     },
 ).filter(bool)
 
@@ -76,6 +95,7 @@ KNOWN = st.fixed_dictionaries(
         "category": st.none() | st.sampled_from(CATEGORIES),
         "permission": st.none() | st.sampled_from(PERMISSIONS),
         "ip": st.none() | st.sampled_from(ADDRESSES),
+        "attributes": st.none() | st.sampled_from(ATTRIBUTES),
     }
 )
 
@@ -92,6 +112,7 @@ def facts_of(known: dict[str, Any]) -> Facts:
         content_type=known["contentType"],
         tags=frozenset(known["tags"]),
         category=known["category"],
+        attributes=None if known["attributes"] is None else load_attributes(known["attributes"]),
         archived=known["archived"],
     )
 

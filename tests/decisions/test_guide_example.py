@@ -10,6 +10,8 @@ import pytest
 
 from licensing.policies.decision import CompiledPolicy, decide
 from licensing.policies.facts import Facts
+from licensing.policies.matching.attributes import load_attributes
+from licensing.policies.offers import offers
 from licensing.policies.rules import parse_rules
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "policies.md").read_text()
@@ -37,3 +39,32 @@ def example() -> CompiledPolicy:
 def test_the_example_is_decided_as_told(now: datetime, facts: dict[str, Any], decided: tuple[bool, str | None, int]):
     decision = decide(example(), Facts(now=now, requester_id="org_any", **facts))
     assert (decision.allowed, decision.reason, decision.rule.index if decision.rule else None) == decided
+
+
+def shown(heading: str) -> list[Any]:
+    """The JSON that a section of the guide shows."""
+    section = re.search(rf"### {heading}\n(.*?)\n##", GUIDE, re.DOTALL)
+    assert section
+    return [json.loads(block) for block in re.findall(r"```json\n(.*?)```", section.group(1), re.DOTALL)]
+
+
+@pytest.mark.parametrize("heading", ["Attributes", "Schedules"])
+def test_the_conditions_that_are_shown_are_valid(heading: str):
+    conditions = shown(heading)[0]
+    [rule] = parse_rules([{"action": "deny", "conditions": conditions}])
+    assert [one.name for one in rule.conditions] == list(conditions)
+
+
+def test_staff_reads_for_free_in_working_hours_and_others_pay():
+    policy = CompiledPolicy.of("pol_guide", 1, "deny", parse_rules(shown("Schedules")[1]))
+    working, weekend = datetime(2026, 6, 1, 8, tzinfo=UTC), datetime(2026, 6, 6, 8, tzinfo=UTC)
+    staff, others = (
+        load_attributes({"country": "DE", "staff": True}),
+        load_attributes({"country": "FR", "staff": True}),
+    )
+    asked = [
+        Facts(now=now, requester_id="org", permission="read", attributes=one)
+        for now, one in ((working, staff), (weekend, staff), (working, others), (working, None))
+    ]
+    assert [decide(policy, facts).allowed for facts in asked] == [True, False, False, False]
+    assert [len(list(offers(policy, facts))) for facts in asked[1:]] == [1, 1, 1]

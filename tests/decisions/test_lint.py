@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from licensing.policies.decision import CompiledPolicy, decide
 from licensing.policies.facts import ContentType, Facts
 from licensing.policies.lint import CODES, LEVELS, lint
+from licensing.policies.matching.attributes import load_attributes
 from licensing.policies.rules import parse_rules
 from tests.examples import examples
 from tests.factories import ALLOW_LICENSED, DENY_ALL
@@ -35,6 +36,7 @@ def test_the_usual_policy_has_nothing_to_say_about():
     assert findings(ALLOW_LICENSED, DENY_ALL) == []
 
 
+WORK = {"days": ["mon", "tue", "wed", "thu", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
 NEVER_REACHED = [
     ("after a catch-all", deny(default=True), allow()),
     ("a longer list first", deny(licenseType=["a", "b"], **LICENSED), deny(licenseType="a", **LICENSED)),
@@ -45,6 +47,8 @@ NEVER_REACHED = [
     ("an earlier begin first", deny(after="2026-06-01"), deny(after="2027-01-01")),
     ("what has begun always holds", deny(after="2026-01-01"), deny(tags="x")),
     ("every type of content first", deny(contentType=list(ContentType)), deny(tags="x")),
+    ("wider bounds first", deny(attributes={"seats": {"gte": 10}}), deny(attributes={"seats": 12, "country": "DE"})),
+    ("longer hours first", deny(schedule=WORK), deny(schedule={**WORK, "days": "mon", "to": "12:00"})),
 ]
 
 
@@ -61,6 +65,10 @@ REACHED = [
     ("a later end", deny(before="2026-06-01"), deny(before="2027-01-01")),
     ("a begin to come", deny(after="2026-06-01"), deny(tags="x")),
     ("no licence", allow(hasValidLicense=True), allow(hasValidLicense=False)),
+    ("other attributes", deny(attributes={"seats": {"gte": 10}}), deny(attributes={"seats": {"gt": 9}})),
+    ("an attribute more", deny(attributes={"a": 1, "b": 1}), deny(attributes={"a": 1})),
+    ("other hours", deny(schedule=WORK), deny(schedule={**WORK, "from": "08:00"})),
+    ("another zone", deny(schedule=WORK), deny(schedule={**WORK, "timeZone": "Europe/Paris"})),
 ]
 
 
@@ -116,6 +124,29 @@ def test_the_policy_as_a_whole():
     assert findings(default="allow") == [("default_allows", "defaultAction")]
 
 
+def test_bounds_between_which_no_number_lies():
+    contradiction = deny(attributes={"seats": {"gt": 5, "lt": 5}})
+    assert findings(contradiction, allow()) == [("contradictory_conditions", "rules[0].conditions.attributes")]
+    assert findings(deny(attributes={"seats": {"gte": 5, "lte": 5}}), allow()) == []
+
+
+def test_days_and_hours_that_do_not_come_before_the_rule_ends():
+    weekend = {"after": "2026-03-07", "before": "2026-03-09"}  # a Saturday and a Sunday
+    assert findings(deny(schedule={**WORK, "timeZone": "UTC"}, **weekend), allow()) == [
+        ("contradictory_conditions", "rules[0].conditions.schedule")
+    ]
+    assert findings(deny(schedule={**WORK, "days": "sun"}, **weekend), allow()) == []
+    # NOW is a Sunday: by Monday noon the hours have come.
+    assert findings(deny(schedule=WORK, before="2026-03-02T12:00:00Z"), allow()) == []
+    assert findings(deny(schedule=WORK, before="2026-03-02T08:00:00Z"), allow()) == [
+        ("contradictory_conditions", "rules[0].conditions.schedule")
+    ]
+
+
+def test_attributes_name_whom_a_rule_is_about():
+    assert findings(allow(attributes={"staff": True})) == [("allow_by_name_alone", "rules[0].conditions")]
+
+
 def test_every_finding_has_a_level_and_a_sentence():
     found = lint(parse_rules([allow(default=True), allow(licenseType="a")]), "allow", NOW)
     assert {one.level for one in found} <= set(LEVELS) == set(CODES.values())
@@ -135,6 +166,7 @@ NETWORKS = [
     "::/0",
     "2001:db8::/32",
 ]
+HOURS = ({}, {"from": "09:00", "to": "18:00"}, {"from": "18:00", "to": "09:00"})
 
 
 def some(names):
@@ -154,6 +186,15 @@ CONDITIONS = st.just({"default": True}) | st.fixed_dictionaries(
         "ip": some(NETWORKS),
         "before": st.sampled_from(MOMENTS),
         "after": st.sampled_from(MOMENTS),
+        "attributes": st.dictionaries(
+            st.sampled_from("ab"),
+            st.sampled_from([1, [1, 2], {"gte": 1}, {"gt": 1, "lt": 1}, {"gte": 1, "lte": 2}, {"exists": False}]),
+            min_size=1,
+        ),
+        "schedule": st.fixed_dictionaries(
+            {"timeZone": st.sampled_from(["UTC", "Asia/Tokyo"])},
+            optional={"days": some(["sun", "mon", "tue"])},
+        ).flatmap(lambda one: st.sampled_from([{**one, **hours} for hours in HOURS if hours or "days" in one])),
     },
 ).filter(bool).map(lambda conditions: dict(list(conditions.items())[:3]))
 DENY = st.fixed_dictionaries(
@@ -177,6 +218,8 @@ FACTS = st.builds(
     content_type=st.sampled_from(ContentType),
     tags=st.frozensets(st.sampled_from("pq")),
     category=st.none() | st.sampled_from("mn"),
+    attributes=st.none()
+    | st.dictionaries(st.sampled_from("ab"), st.sampled_from([0, 1, 1.5, 2, 3])).map(load_attributes),
 )
 NEVER = {"unreachable_rule", "duplicate_rule", "contradictory_conditions", "ended"}
 

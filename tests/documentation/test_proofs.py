@@ -8,6 +8,7 @@ from tests.documentation.blocks import blocks
 HERE = "tests/documentation"
 COMMANDS = f"{HERE}/test_commands.py::test_a_printed_command_succeeds"
 # By document and the beginning of the block's first line: a test that runs it, or a reason in words.
+GUIDE_EXAMPLE = "tests/decisions/test_guide_example.py::test_the_conditions_that_are_shown_are_valid"
 PROOFS = {
     **dict.fromkeys(
         [
@@ -113,6 +114,11 @@ PROOFS = {
         "docs/reference/policies.md",
         '{"defaultAction"',
     ): "tests/decisions/test_guide_example.py::test_the_example_is_decided_as_told",
+    ("docs/reference/policies.md", '{"attributes"'): GUIDE_EXAMPLE,
+    ("docs/reference/policies.md", '{"schedule"'): GUIDE_EXAMPLE,
+    ("docs/reference/policies.md", "["): (
+        "tests/decisions/test_guide_example.py::test_staff_reads_for_free_in_working_hours_and_others_pay"
+    ),
     ("docs/reference/policies.md", '{"name"'): (
         "tests/endpoints/test_policy_tests.py::test_the_test_in_the_guide_holds_for_the_policy_in_the_guide"
     ),

@@ -32,6 +32,8 @@ CONDITIONS = st.one_of(
             "ip": st.just("203.0.113.0/24"),
             "requesterId": st.just("anonymous"),
             "after": st.just("2026-01-01"),
+            "attributes": st.just({"country": {"exists": False}}),
+            "schedule": st.just({"from": "00:00", "to": "23:59", "timeZone": "UTC"}),
         },
     ).filter(bool),
 )

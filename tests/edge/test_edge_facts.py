@@ -106,3 +106,14 @@ def test_a_free_method_spends_nothing_of_a_quota(ask_with_token, account, page):
     assert [ask_with_token("/premium/a", x_forwarded_method=method).status for method in methods] == [
         200, 200, 200, 402, 200,
     ]  # fmt: skip
+
+
+def test_a_visitor_is_decided_by_the_metadata_of_its_requester(ask, ask_with_token, api, site, seen):
+    site({"action": "allow", "conditions": {"attributes": {"country": "DE"}}, "permissions": ["read"]})
+    api.patch("/v1/requesters/org_acme", {"metadata": {"country": "DE"}})
+    known = ask_with_token("/premium/a")
+    assert (known.headers["X-Access-Decision"], ask("/premium/a").headers["X-Access-Decision"]) == ("allow", "deny")
+    assert recorded_and_replayed(known.headers["X-Access-Id"]) == (seen.answers[0].facts,) * 2
+    assert seen.answers[0].facts.attributes == {"country": "DE"}
+    api.patch("/v1/requesters/org_acme", {"metadata": {"country": "FR"}})
+    assert ask_with_token("/premium/a").headers["X-Access-Decision"] == "deny"

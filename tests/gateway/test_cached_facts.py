@@ -22,6 +22,7 @@ from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license, update_license
 from licensing.policies import services as policy_services
 from tests import factories, largest
+from tests.ways import GatewayClient, make_application
 
 
 @pytest.fixture
@@ -198,3 +199,20 @@ def test_a_charge_that_no_total_can_hold_is_the_failure_of_its_own_account_alone
     refused = [outcome.stale for outcome in outcomes[:-1]]
     assert refused == [connection.vendor == "sqlite"] * 10
     assert LedgerEntry.objects.count() == sum(not outcome.stale for outcome in outcomes)
+
+
+def test_changed_metadata_decides_the_next_check_in_another_process(account, application):
+    rule = {"action": "allow", "conditions": {"attributes": {"country": "DE"}}, "permissions": ["read"]}
+    item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    body = {"contentId": item.pk, "requester": "org_acme"}
+    first, second = (GatewayClient(factories.key_text(account), one) for one in (application, make_application()))
+    first.post("/v1/requesters", {"id": "org_acme", "metadata": {"country": "FR"}})
+
+    def answers():
+        return [client.post("/v1/access/check", body)["allowed"] for client in (first, second)]
+
+    assert answers() == [False, False]
+    first.patch("/v1/requesters/org_acme", {"metadata": {"country": "DE"}})
+    assert answers() == [True, True]
+    second.patch("/v1/requesters/org_acme", {"metadata": {"country": None}})
+    assert answers() == [False, False]

@@ -1,4 +1,4 @@
-// Shapes: 5688aa87d9fe9b40
+// Shapes: 897327a90eaa8db2
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -213,6 +213,35 @@ export interface components {
             /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
             expiresAt?: string | null;
         };
+        AttributeComparison: {
+            /** @description The attribute is a number and at least this. */
+            gte?: number;
+            /** @description The attribute is a number and more than this. */
+            gt?: number;
+            /** @description The attribute is a number and at most this. */
+            lte?: number;
+            /** @description The attribute is a number and less than this. */
+            lt?: number;
+            /** @description Whether the attribute is known; false stands alone. */
+            exists?: boolean;
+        };
+        /**
+         * @description Each named attribute of the requester is that value, one of those, or within those bounds.
+         * @example {
+         *       "country": [
+         *         "DE",
+         *         "AT"
+         *       ],
+         *       "seats": {
+         *         "gte": 10
+         *       },
+         *       "trial": false
+         *     }
+         */
+        AttributeConditions: {
+            [key: string]: string | number | boolean | components["schemas"]["AttributeValues"] | components["schemas"]["AttributeComparison"];
+        };
+        AttributeValues: (string | number | boolean)[];
         /** @description A change. Names and titles are those at the time. */
         AuditEntry: {
             /** @description The resource's id. */
@@ -573,6 +602,8 @@ export interface components {
             before?: string;
             /** @description It is that moment or later. */
             after?: string;
+            attributes?: components["schemas"]["AttributeConditions"];
+            schedule?: components["schemas"]["Schedule"];
         };
         /** @description A publisher's content item, as the API shows and accepts it. */
         Content: {
@@ -2620,6 +2651,10 @@ export interface components {
             id: string;
             /** @description A name for people. */
             name?: string | null;
+            /** @description What you know of the requester, for conditions on `attributes`; without it its `metadata`. */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            } | null;
             /** @description What the caller vouches for. */
             licenseType?: string | null;
             /** @description Likewise. */
@@ -2636,6 +2671,10 @@ export interface components {
             hasValidLicense?: boolean | null;
             /** @description What the service holds for the requester and the item. */
             licenses?: components["schemas"]["HeldLicenseOfTest"][];
+            /** @description What you know of the requester, for conditions on `attributes`; without it its `metadata`. */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            } | null;
         };
         /** @description Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check. */
         RequesterOfTestRequest: {
@@ -2647,6 +2686,10 @@ export interface components {
             hasValidLicense?: boolean | null;
             /** @description What the service holds for the requester and the item. */
             licenses?: components["schemas"]["HeldLicenseOfTestRequest"][];
+            /** @description What you know of the requester, for conditions on `attributes`; without it its `metadata`. */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            } | null;
         };
         /** @description Whoever decisions are about: a customer, an organisation, a reader or a crawler, by your own id. */
         RequesterProfile: {
@@ -2721,6 +2764,10 @@ export interface components {
             id: string;
             /** @description A name for people. */
             name: string | null;
+            /** @description What you know of the requester, for conditions on `attributes`; without it its `metadata`. */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            };
         };
         /** @description Every decision that was answered to the requester. */
         RequesterStats: {
@@ -2846,6 +2893,37 @@ export interface components {
             reset: number;
             /** @description Seconds, if the limit is used up. */
             retryAfter: number | null;
+        };
+        /**
+         * @description It is one of those days and hours in that time zone.
+         * @example {
+         *       "days": [
+         *         "mon",
+         *         "tue",
+         *         "wed",
+         *         "thu",
+         *         "fri"
+         *       ],
+         *       "from": "09:00",
+         *       "to": "18:00",
+         *       "timeZone": "Europe/Berlin"
+         *     }
+         */
+        Schedule: {
+            /** @description Every day, unless given. Hours across midnight belong to the day on which they begin. */
+            days?: components["schemas"]["Weekday"] | components["schemas"]["Weekdays"];
+            /**
+             * @description With `to`; without both it is the whole day.
+             * @example 09:00
+             */
+            from?: string;
+            /**
+             * @description Not part of the hours. Earlier than `from`: on the next day.
+             * @example 09:00
+             */
+            to?: string;
+            /** @description Of the IANA time zone database, as `Europe/Berlin`. */
+            timeZone: string;
         };
         /** @description A URL that receives the account's events. */
         Secret: {
@@ -3508,6 +3586,9 @@ export interface components {
         };
         /** @enum {string} */
         WebhookStatus: "enabled" | "disabled";
+        /** @enum {string} */
+        Weekday: "mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun";
+        Weekdays: components["schemas"]["Weekday"][];
         /** @description A window of the plan: the UTC minute or day. */
         Window: {
             /** @description Requests that it has. */

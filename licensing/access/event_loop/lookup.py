@@ -21,30 +21,34 @@ from kit.telemetry.tracing import traced
 from kit.values import ids
 from licensing.access.event_loop.blocking_calls import Since
 from licensing.access.lookup import Found, Selector, Wanted, compiled_policies
-from licensing.access.subjects import Item, RequesterSnapshot, description
+from licensing.access.subjects import Item, RequesterSnapshot, description, stored_facts
 from licensing.content.models import Status
 from licensing.licenses.compiled import compiled_licenses
+from licensing.policies.facts import STORED
 from licensing.requesters.numbers import POSTGRESQL as TAKE_NUMBERS
 
 # One statement sees one moment, so that the epoch is that of all it finds. It is planned once, perhaps on little data,
 # and has to be right for a million rows too. So it leaves the planner one index each: LIMIT 1 keeps the other
 # conditions, and with them other indexes, out of the look-up of an item by its id; and BETWEEN, which for a single
 # value means =, is answered by the index of requesters' ids within their account, but not by that for searches.
-FIND = """
+STORED_COLUMNS = [fact.stored for fact in STORED]
+FIND = f"""
 SELECT wanted.place, (SELECT epoch FROM accounts_account WHERE id = wanted.account),
   content.type, content.tags, content.category, content.status, content.policy_id,
   (SELECT version FROM licensing_policy WHERE id = content.policy_id),
-  requester.id, requester.name, requester.licenses_revision, requester.wallets, requester.merged_into_id
+  requester.id, requester.name, requester.licenses_revision, requester.wallets, requester.merged_into_id,
+  {", ".join(f"requester.{name}" for name in STORED_COLUMNS)}
 FROM unnest(%s::uuid[], %s::uuid[], %s::text[]) WITH ORDINALITY AS wanted (account, content, requester, place)
 LEFT JOIN LATERAL (
   SELECT account_id, deleted_at, type, tags, category, status, policy_id
   FROM licensing_content WHERE id = wanted.content LIMIT 1
 ) content ON content.account_id = wanted.account AND content.deleted_at IS NULL
 LEFT JOIN LATERAL (
-  SELECT id, name, licenses_revision, wallets, merged_into_id FROM licensing_requester
+  SELECT id, name, licenses_revision, wallets, merged_into_id, {", ".join(STORED_COLUMNS)} FROM licensing_requester
   WHERE account_id = wanted.account AND requester_id BETWEEN wanted.requester AND wanted.requester LIMIT 1
 ) requester ON true
-"""
+"""  # noqa: S608 - made of constants
+WIDTH = 12  # of its rows before STORED_COLUMNS, without the place
 # Otherwise it would be planned again each time: the planner thinks little of arrays that it does not know.
 PLANNED_ONCE = """
 SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)
@@ -111,7 +115,8 @@ def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) ->
         described = description(content_type.decode(), tuple(orjson.loads(tags)), category, status == ARCHIVED)
         items[selector] = Item(selector[1], keys[name][1], policy, policy_key, *described)
     for requester_id in wanted.requesters:
-        epoch, *_, pk, known_name, revision, named_wallets, merged_into = rows[wanted.account_id, requester_id]
+        row = rows[wanted.account_id, requester_id]
+        epoch, *_, pk, known_name, revision, named_wallets, merged_into = row[:WIDTH]
         if merged_into is not None:
             return None  # a thread finds whom the id stands for
         own_name = None if known_name is None else known_name.decode()
@@ -120,9 +125,11 @@ def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) ->
             licenses = compiled_licenses.cached.get(UUID(revision.decode()))
             if licenses is None:
                 return None
-        wallets = () if named_wallets is None else tuple(map(tuple, orjson.loads(named_wallets)))
+        wallets, *stored = (None if text is None else orjson.loads(text) for text in (named_wallets, *row[WIDTH:]))
         number = None if pk is None else int(pk)
-        requesters[requester_id] = RequesterSnapshot(number, own_name, licenses, wallets=wallets)
+        requesters[requester_id] = RequesterSnapshot(
+            number, own_name, licenses, wallets=tuple(map(tuple, wallets or ())), stored=stored_facts(stored)
+        )
     if epoch is None:
         return None  # without an account there is nothing to be exact of
     return Found(int(epoch), items, requesters)

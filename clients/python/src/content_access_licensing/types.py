@@ -1,4 +1,4 @@
-# Shapes: 5688aa87d9fe9b40
+# Shapes: 897327a90eaa8db2
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -61,6 +61,17 @@ ApiKeyPermission: TypeAlias = Literal[
     "audit:read",
     "*",
 ]
+
+
+class AttributeComparison(TypedDict):
+    gte: NotRequired[float]
+    gt: NotRequired[float]
+    lte: NotRequired[float]
+    lt: NotRequired[float]
+    exists: NotRequired[bool]
+
+
+AttributeValues: TypeAlias = list[str | float | bool]
 
 
 class AuditEntry(TypedDict):
@@ -951,6 +962,7 @@ RefillPeriod: TypeAlias = Literal["day", "week", "month", "year"]
 class Requester(TypedDict):
     id: str
     name: NotRequired[str | None]
+    attributes: NotRequired[dict[str, str | float | bool]]
     licenseType: NotRequired[str | None]
     hasValidLicense: NotRequired[bool | None]
 
@@ -967,6 +979,7 @@ class RequesterOfTest(TypedDict):
     licenseType: NotRequired[str | None]
     hasValidLicense: NotRequired[bool | None]
     licenses: NotRequired[list[HeldLicenseOfTest]]
+    attributes: NotRequired[dict[str, str | float | bool]]
 
 
 class RequesterOfTestRequest(TypedDict):
@@ -978,6 +991,7 @@ class RequesterOfTestRequest(TypedDict):
     licenseType: NotRequired[str | None]
     hasValidLicense: NotRequired[bool | None]
     licenses: NotRequired[list[HeldLicenseOfTestRequest]]
+    attributes: NotRequired[dict[str, str | float | bool]]
 
 
 class RequesterProfileRequest(TypedDict):
@@ -999,6 +1013,7 @@ class RequesterShown(TypedDict):
 
     id: str
     name: str | None
+    attributes: NotRequired[dict[str, str | float | bool]]
 
 
 class RequesterStats(TypedDict):
@@ -1446,6 +1461,12 @@ class WebhookAttempt(TypedDict):
 WebhookStatus: TypeAlias = Literal["enabled", "disabled"]
 
 
+Weekday: TypeAlias = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+
+
+Weekdays: TypeAlias = list[Weekday]
+
+
 class Window(TypedDict):
     """
     A window of the plan: the UTC minute or day.
@@ -1571,6 +1592,9 @@ class ApiKeyRequest(TypedDict):
     expiresAt: NotRequired[str | None]
 
 
+AttributeConditions: TypeAlias = dict[str, str | float | bool | AttributeValues | AttributeComparison]
+
+
 class BulkRowRequest(TypedDict):
     """
     A row of a bulk request: a new item, or changes to the item with this `id` or `externalId`.
@@ -1594,24 +1618,6 @@ class ChangedDecision(TypedDict):
     created: str
     before: Verdict
     after: SimulatedVerdict
-
-
-class Conditions(TypedDict):
-    """
-    All must hold; of several values any. What is not known matches nothing.
-    """
-
-    licenseType: NotRequired[str | LicenseTypes]
-    hasValidLicense: NotRequired[bool]
-    default: NotRequired[Literal[True]]
-    requesterId: NotRequired[str | RequesterIds]
-    contentType: NotRequired[ContentType | ContentTypes]
-    tags: NotRequired[str | Tags]
-    category: NotRequired[str | Categories]
-    permission: NotRequired[str | Permissions]
-    ip: NotRequired[str | AddressRanges]
-    before: NotRequired[str]
-    after: NotRequired[str]
 
 
 class ContentOfTest(TypedDict):
@@ -1694,13 +1700,6 @@ class CreatedApiKey(TypedDict):
     lastUsedAt: str | None
     revokedAt: str | None
     key: str
-
-
-class DenyRule(TypedDict):
-    action: Literal["deny"]
-    priority: NotRequired[int]
-    conditions: Conditions
-    message: NotRequired[str]
 
 
 class ErrorDetail(TypedDict):
@@ -2138,6 +2137,17 @@ class RevenueReport(TypedDict):
     byContent: list[EarningContent]
 
 
+Schedule = TypedDict(
+    "Schedule",
+    {
+        "days": NotRequired[Weekday | Weekdays],
+        "from": NotRequired[str],
+        "to": NotRequired[str],
+        "timeZone": str,
+    },
+)
+
+
 class Secret(TypedDict):
     """
     A URL that receives the account's events.
@@ -2310,16 +2320,6 @@ class WebhookEndpointRequest(TypedDict):
     headers: NotRequired[dict[str, str]]
 
 
-class AllowRule(TypedDict):
-    action: Literal["allow"]
-    priority: NotRequired[int]
-    conditions: Conditions
-    message: NotRequired[str]
-    permissions: NotRequired[list[Permission]]
-    rateLimit: NotRequired[RateLimit]
-    pricePerAccess: NotRequired[PricePerAccess]
-
-
 class ApiKeyBulkOutcome(TypedDict):
     """
     The result of a row.
@@ -2410,6 +2410,26 @@ class BulkRequest(TypedDict):
     items: list[BulkRowRequest]
 
 
+class Conditions(TypedDict):
+    """
+    All must hold; of several values any. What is not known matches nothing.
+    """
+
+    licenseType: NotRequired[str | LicenseTypes]
+    hasValidLicense: NotRequired[bool]
+    default: NotRequired[Literal[True]]
+    requesterId: NotRequired[str | RequesterIds]
+    contentType: NotRequired[ContentType | ContentTypes]
+    tags: NotRequired[str | Tags]
+    category: NotRequired[str | Categories]
+    permission: NotRequired[str | Permissions]
+    ip: NotRequired[str | AddressRanges]
+    before: NotRequired[str]
+    after: NotRequired[str]
+    attributes: NotRequired[AttributeConditions]
+    schedule: NotRequired[Schedule]
+
+
 class Decision(TypedDict):
     """
     What was decided, and why.
@@ -2450,6 +2470,13 @@ class DecisionBatch(TypedDict):
     data: list[BatchedDecision]
     hasMore: bool
     totalCount: int
+
+
+class DenyRule(TypedDict):
+    action: Literal["deny"]
+    priority: NotRequired[int]
+    conditions: Conditions
+    message: NotRequired[str]
 
 
 class Error(TypedDict):
@@ -2541,6 +2568,16 @@ class PatchedWalletChangeRequest(TypedDict):
     floor: NotRequired[Decimal | str]
     thresholds: NotRequired[list[ThresholdRequest]]
     refill: NotRequired[RefillRequest | None]
+
+
+class AllowRule(TypedDict):
+    action: Literal["allow"]
+    priority: NotRequired[int]
+    conditions: Conditions
+    message: NotRequired[str]
+    permissions: NotRequired[list[Permission]]
+    rateLimit: NotRequired[RateLimit]
+    pricePerAccess: NotRequired[PricePerAccess]
 
 
 Rule: TypeAlias = AllowRule | DenyRule

@@ -1,0 +1,259 @@
+"""The condition on a requester's attributes: its JSON, what it holds of, and how people read and type it. No ORM."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from operator import ge, gt, le, lt
+
+from kit.rest.components import COMPONENT
+from kit.values.faults import Faults
+from kit.values.metadata import KEY_PATTERN
+from licensing.policies.condition_values import MAX_VALUES, Fields, Schema, either, expect, one_or_more, parse_flag
+from licensing.policies.matching.attributes import (
+    KEYS,
+    SCALAR,
+    SCALARS,
+    Json,
+    Value,
+    every,
+    parse_keys,
+    parse_number,
+    parse_value,
+    scalar_of,
+    text_of_scalar,
+)
+
+ORDER: dict[str, tuple[Callable[[Decimal, Decimal], bool], str, str]] = {
+    "gte": (ge, ">=", "at least"),
+    "gt": (gt, ">", "more than"),
+    "lte": (le, "<=", "at most"),
+    "lt": (lt, "<", "less than"),
+}
+OPERATORS = (*ORDER, "exists")
+WANTED_RULE = 'Must be an object such as {"country": ["DE", "AT"], "seats": {"gte": 10}, "trial": false}.'
+COMPARISON_RULE = f"Known comparisons: {', '.join(OPERATORS)}."
+
+Wanted = frozenset[tuple[bool, Value]]
+
+
+def kept_apart(value: Value) -> tuple[bool, Value]:
+    """The value as a member of a set: to Python True and 1 are the same."""
+    return isinstance(value, bool), value
+
+
+class Comparison:
+    """What is wanted of one attribute: to be one of some values, or to be known and lie between bounds."""
+
+    __slots__ = ("among", "bounds", "exists")
+
+    def __init__(self, wanted: object, path: str) -> None:
+        """Raises Fault."""
+        self.among: Wanted | None = None
+        self.bounds: dict[str, Decimal] = {}
+        self.exists = True
+        if not isinstance(wanted, Mapping):
+            self.among = frozenset(map(kept_apart, one_or_more(wanted, path, parse_value)))
+            return
+        expect(bool(wanted), path, f"Must name a comparison. {COMPARISON_RULE}")
+        for name in wanted:
+            expect(name in OPERATORS, f"{path}.{name}", f"There is no such comparison. {COMPARISON_RULE}")
+        fields = Fields(wanted, path, OPERATORS, (), COMPARISON_RULE)
+        for name in ORDER:
+            if (bound := fields.read(name, parse_number, None)) is not None:
+                self.bounds[name] = bound
+        self.exists = fields.read("exists", parse_flag, True)
+        fields.faults.expect(self.exists or not self.bounds, f"{path}.exists", "Must stand alone if it is false.")
+        fields.faults.raise_first()
+
+    def holds(self, value: Value | None) -> bool:
+        """None: the attribute is not known."""
+        if value is None:
+            return not self.exists
+        if self.among is not None:
+            return kept_apart(value) in self.among
+        if not self.bounds:
+            return self.exists
+        return isinstance(value, Decimal) and all(ORDER[name][0](value, bound) for name, bound in self.bounds.items())
+
+    @property
+    def never_holds(self) -> bool:
+        """Whether no number lies between the bounds."""
+        least, most = self.least, self.most
+        return least is not None and most is not None and (least[0], not least[1]) >= (most[0], most[1])
+
+    @property
+    def least(self) -> tuple[Decimal, bool] | None:
+        """The higher of the lower bounds, and whether it is allowed itself."""
+        given = [(self.bounds[name], name == "gte") for name in ("gte", "gt") if name in self.bounds]
+        return max(given, key=lambda bound: (bound[0], not bound[1]), default=None)
+
+    @property
+    def most(self) -> tuple[Decimal, bool] | None:
+        """The lower of the upper bounds, and whether it is allowed itself."""
+        given = [(self.bounds[name], name == "lte") for name in ("lte", "lt") if name in self.bounds]
+        return min(given, default=None)
+
+    def covers(self, other: "Comparison") -> bool:
+        """Whether this holds of whatever value the other holds of."""
+        if not (self.exists and other.exists):
+            return self.exists is other.exists
+        if other.among is not None:
+            return all(self.holds(value) for _, value in other.among)
+        if self.among is not None:
+            return False
+        if not self.bounds:
+            return True
+        return bool(other.bounds) and (
+            reaches(self.least, other.least, lambda own, its: (own[0], not own[1]) <= (its[0], not its[1]))
+            and reaches(self.most, other.most, lambda own, its: own >= its)
+        )
+
+
+Bound = tuple[Decimal, bool]
+
+
+def reaches(own: Bound | None, its: Bound | None, is_as_far: Callable[[Bound, Bound], bool]) -> bool:
+    return own is None or (its is not None and is_as_far(own, its))
+
+
+def parse_comparisons(value: object, path: str) -> dict[str, Comparison]:
+    """Raises Fault for everything that is wrong."""
+    wanted = parse_keys(value, path, WANTED_RULE)
+    expect(bool(wanted), path, "Must name an attribute.")
+    faults, comparisons = Faults(), {}
+    for name, one in wanted.items():
+        with faults:
+            comparisons[name] = Comparison(one, f"{path}.{name}")
+    faults.raise_first()
+    return comparisons
+
+
+def covers_attributes(outer: object, inner: object) -> bool:
+    """Whether the one condition holds wherever the other does."""
+    own, its = parse_comparisons(outer, ""), parse_comparisons(inner, "")
+    return all(name in its and one.covers(its[name]) for name, one in own.items())
+
+
+def never_attributes(wanted: object) -> str:
+    """Why no attributes fit; empty if some do."""
+    names = [name for name, one in parse_comparisons(wanted, "").items() if one.never_holds]
+    return f"No number lies between the bounds of {', '.join(names)}." if names else ""
+
+
+WANTED_SCHEMA: Schema = {
+    COMPONENT: "AttributeConditions",
+    "type": "object",
+    "minProperties": 1,
+    **KEYS,
+    "additionalProperties": {
+        "anyOf": [
+            *SCALARS,
+            {
+                COMPONENT: "AttributeValues",
+                "type": "array",
+                "items": {"anyOf": SCALARS},
+                "minItems": 1,
+                "maxItems": MAX_VALUES,
+            },
+            {
+                COMPONENT: "AttributeComparison",
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": False,
+                "properties": {
+                    **{
+                        name: {"type": "number", "description": f"The attribute is a number and {words} this."}
+                        for name, (_, _, words) in ORDER.items()
+                    },
+                    "exists": {
+                        "type": "boolean",
+                        "description": "Whether the attribute is known; false stands alone.",
+                    },
+                },
+            },
+        ]
+    },
+    "example": {"country": ["DE", "AT"], "seats": {"gte": 10}, "trial": False},
+}
+
+# --- In words --------------------------------------------------------------------------------------------------------
+
+
+def clause_of_attributes(wanted: object) -> str:
+    """As "the requester's country is DE or AT and seats is at least 10"."""
+    clauses = [clause for name, one in as_json(wanted).items() for clause in clauses_of(name, one)]
+    return f"the requester's {' and '.join(clauses)}"
+
+
+def clauses_of(name: str, wanted: object) -> Iterable[str]:
+    if not isinstance(wanted, dict):
+        yield f"{name} is {either([text_of_scalar(one) for one in listed(wanted)])}"
+        return
+    for operator, value in wanted.items():
+        if operator == "exists":
+            yield f"{name} is {'known' if value else 'not known'}"
+        else:
+            yield f"{name} is {ORDER[operator][2]} {text_of_scalar(value)}"
+
+
+def listed(wanted: object) -> list[object]:
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
+def as_json(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+# --- As lines of a form ----------------------------------------------------------------------------------------------
+
+SCALAR_IN_LIST = re.compile(rf"\s*({SCALAR})\s*(?:,|$)")
+LINE = re.compile(rf"({KEY_PATTERN})\s*(>=|<=|=|>|<)\s*(.+)").fullmatch
+LINE_ON_EXISTENCE = re.compile(rf"({KEY_PATTERN})\s+(exists|missing)").fullmatch
+FORM_RULE = "Write a line for each attribute: country = DE, AT or seats >= 10 or plan exists or plan missing."
+BY_SIGN = {sign: name for name, (_, sign, _) in ORDER.items()}
+
+
+def lines_of_condition(wanted: object) -> str:
+    """The condition as a form shows it, with a line for each comparison."""
+    return "\n".join(line for name, one in as_json(wanted).items() for line in lines_of(name, one))
+
+
+def lines_of(name: str, wanted: object) -> Iterable[str]:
+    if not isinstance(wanted, dict):
+        yield f"{name} = {', '.join(map(text_of_scalar, listed(wanted)))}"
+        return
+    for operator, value in wanted.items():
+        if operator == "exists":
+            yield f"{name} {'exists' if value else 'missing'}"
+        else:
+            yield f"{name} {ORDER[operator][1]} {text_of_scalar(value)}"
+
+
+def read_condition(text: str) -> object:
+    """The condition that lines of a form say; the text itself if a line is malformed, for validation to refuse."""
+    wanted: Json = {}
+    for line in filter(None, map(str.strip, re.split(r"[\r\n]", text))):
+        try:
+            name, said = read_line(line)
+        except ValueError:
+            return text
+        before = wanted.get(name)
+        if isinstance(said, dict) and isinstance(before, dict) and not said.keys() & before.keys():
+            wanted[name] = {**before, **said}
+        elif name in wanted:
+            return text
+        else:
+            wanted[name] = said
+    return wanted
+
+
+def read_line(line: str) -> tuple[str, object]:
+    if match := LINE_ON_EXISTENCE(line):
+        return match[1], {"exists": match[2] == "exists"}
+    if (match := LINE(line)) is None:
+        raise ValueError(line)
+    name, sign, rest = match.groups()
+    if sign != "=":
+        return name, {BY_SIGN[sign]: scalar_of(rest)}
+    values = [scalar_of(one[1]) for one in every(SCALAR_IN_LIST, rest)]
+    return name, values if len(values) > 1 else values[0]

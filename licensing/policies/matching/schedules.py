@@ -1,0 +1,262 @@
+"""The condition on the time of the week: days and hours by the local clock of a time zone. No ORM, no HTTP.
+
+Hours that cross midnight belong to the day on which they begin. The local clock decides on the days of a clock change
+too: hours that would begin in the skipped hour begin right after it, and both runs of the repeated hour count.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from difflib import get_close_matches
+from functools import cache, lru_cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from kit.rest.components import COMPONENT
+from kit.values.faults import Fault
+from licensing.policies.condition_values import Fields, Schema, one_or_more
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+MIDNIGHT, DAY = 0, 24 * 60  # minutes
+EXAMPLE = {"days": ["mon", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
+WANTED_RULE = "Must be an object with a timeZone, and days, or from and to, or both."
+CLOCK_PATTERN = "([01][0-9]|2[0-3]):[0-5][0-9]"
+IS_CLOCK = re.compile(CLOCK_PATTERN).fullmatch
+OF_THE_MACHINE = {"localtime", "Factory", "posixrules"}  # files beside the zones, which name none
+CONTINENTS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
+WEEKS = 15  # days within which hours that are skipped once by a clock change come again
+ONE_DAY, INSTANT = timedelta(days=1), timedelta(microseconds=1)
+# Moments without a day before and after them have no local time everywhere.
+FIRST, LAST = datetime.min.replace(tzinfo=UTC) + 2 * ONE_DAY, datetime.max.replace(tzinfo=UTC) - 2 * ONE_DAY
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    days: frozenset[int]  # Monday is 0
+    start: int  # minutes since midnight, of which `end` is not part
+    end: int
+    zone: ZoneInfo
+
+    def holds(self, moment: datetime) -> bool:
+        if not FIRST <= moment <= LAST:
+            return False
+        local = moment.astimezone(self.zone)
+        minute, day = local.hour * 60 + local.minute, local.weekday()
+        if self.start < self.end:
+            return day in self.days and self.start <= minute < self.end
+        return (day in self.days and minute >= self.start) or ((day - 1) % 7 in self.days and minute < self.end)
+
+    def next_change(self, moment: datetime) -> datetime | None:
+        """When it next begins or ceases to hold; None for one that always holds."""
+        if self.is_whole_week or not FIRST <= moment <= LAST:
+            return None
+        day = moment.astimezone(UTC).date()
+        for number in range(min(WEEKS, (LAST.date() - day).days)):
+            for change in changes_on(self, day + number * ONE_DAY):
+                if change > moment:
+                    return change
+        return None
+
+    def next_hold(self, moment: datetime) -> datetime | None:
+        """The first moment from this one on at which it holds."""
+        return moment if self.holds(moment) else self.next_change(moment)
+
+    @property
+    def is_whole_week(self) -> bool:
+        return len(self.days) == len(DAYS) and self.end - self.start == DAY
+
+    def minutes(self) -> frozenset[int]:
+        """The minutes of the week, counted from Monday's midnight on the wall, of which it holds."""
+        length = self.end - self.start if self.start < self.end else self.end - self.start + DAY
+        return frozenset(
+            (day * DAY + minute) % (7 * DAY) for day in self.days for minute in range(self.start, self.start + length)
+        )
+
+
+@lru_cache(maxsize=4_096)
+def changes_on(schedule: Schedule, day: date) -> tuple[datetime, ...]:
+    """The moments of a day in UTC at which the schedule begins or ceases to hold, in order."""
+    begin = datetime.combine(day, time(), UTC)
+    found = set()
+    for first, last in stretches(schedule.zone, begin, begin + ONE_DAY):
+        fixed = timezone(schedule.zone.utcoffset(first.astimezone(schedule.zone)) or timedelta())
+        today = datetime.combine(first.astimezone(fixed).date(), time(), fixed)
+        marks = (today + timedelta(days=number, minutes=minute)
+                 for number in range(3) for minute in (schedule.start, schedule.end))  # fmt: skip
+        found |= {first, *(mark.astimezone(UTC) for mark in marks if first <= mark < last)}
+    return tuple(sorted(one for one in found if schedule.holds(one) is not schedule.holds(one - INSTANT)))
+
+
+def stretches(zone: ZoneInfo, begin: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
+    """The parts of a day between which the clocks of the zone are changed."""
+
+    def offset(moment: datetime) -> timedelta | None:
+        return moment.astimezone(zone).utcoffset()
+
+    if offset(begin) == offset(end - INSTANT):
+        yield begin, end
+        return
+    before, after = begin, end  # the clocks are changed after the one, and by the other
+    while after - before > timedelta(seconds=1):
+        middle = (before + (after - before) / 2).replace(microsecond=0)
+        if offset(middle) == offset(begin):
+            before = middle
+        else:
+            after = middle
+    yield begin, after
+    yield after, end
+
+
+# --- From JSON -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    return frozenset(available_timezones() - OF_THE_MACHINE)
+
+
+def parse_zone(value: object, path: str) -> ZoneInfo:
+    if not isinstance(value, str) or value not in zone_names():
+        raise Fault(path, f"Must be the name of a time zone such as Europe/Berlin.{meant(value)}")
+    return ZoneInfo(value)
+
+
+def meant(value: object) -> str:
+    if not isinstance(value, str) or len(value) > 100:
+        return ""
+    known = {name.lower(): name for name in sorted(zone_names())}
+    known |= {name.rpartition("/")[2]: full for name, full in known.items() if full.startswith(CONTINENTS)}
+    near = get_close_matches(value.lower().replace(" ", "_"), known, 1, 0.8)
+    return f" Did you mean {known[near[0]]}?" if near else ""
+
+
+def parse_clock(value: object, path: str) -> int:
+    """In minutes since midnight."""
+    if not isinstance(value, str) or not IS_CLOCK(value):
+        hint = " Midnight is 00:00." if value == "24:00" else ""
+        raise Fault(path, f"Must be a time from 00:00 to 23:59, as 09:00.{hint}")
+    hour, minute = value.split(":")
+    return int(hour) * 60 + int(minute)
+
+
+def parse_day(value: object, path: str) -> int:
+    if not isinstance(value, str) or value not in DAYS:
+        raise Fault(path, f"Must be one of: {', '.join(DAYS)}.")
+    return DAYS.index(value)
+
+
+def parse_days(value: object, path: str) -> frozenset[int]:
+    return frozenset(one_or_more(value, path, parse_day))
+
+
+def parse_schedule(value: object, path: str) -> Schedule:
+    """Raises Fault for everything that is wrong."""
+    fields = Fields(value, path, ("days", "from", "to", "timeZone"), ("timeZone",), WANTED_RULE)
+    zone = fields.read("timeZone", parse_zone, None)
+    days = fields.read("days", parse_days, frozenset(range(7)))
+    start, end = fields.read("from", parse_clock, None), fields.read("to", parse_clock, None)
+    given, faults = fields.given, fields.faults
+    for name, other in (("from", "to"), ("to", "from")):
+        faults.expect(name in given or other not in given, f"{path}.{name}", f"Give both {other} and {name}, or none.")
+    faults.expect("days" in given or {"from", "to"} & given.keys() != set(), path, WANTED_RULE)
+    faults.expect(start is None or start != end, f"{path}.to", "Must not be from: for whole days leave out both.")
+    faults.raise_first()
+    if zone is None:
+        raise TypeError
+    return Schedule(days, MIDNIGHT if start is None else start, DAY if end is None else end, zone)
+
+
+def covers_schedule(outer: object, inner: object) -> bool:
+    """Whether the one holds whenever the other does. Of two time zones nothing is said."""
+    own, its = parse_schedule(outer, ""), parse_schedule(inner, "")
+    return own.is_whole_week or (own.zone == its.zone and own.minutes() >= its.minutes())
+
+
+CLOCK_SCHEMA: Schema = {"type": "string", "pattern": f"^{CLOCK_PATTERN}$", "example": "09:00"}
+DAY_SCHEMA: Schema = {COMPONENT: "Weekday", "type": "string", "enum": list(DAYS)}
+WANTED_SCHEMA: Schema = {
+    COMPONENT: "Schedule",
+    "type": "object",
+    "required": ["timeZone"],
+    "minProperties": 2,
+    "additionalProperties": False,
+    "properties": {
+        "days": {
+            "description": "Every day, unless given. Hours across midnight belong to the day on which they begin.",
+            "oneOf": [
+                DAY_SCHEMA,
+                {COMPONENT: "Weekdays", "type": "array", "items": DAY_SCHEMA, "minItems": 1, "maxItems": 500},
+            ],
+        },
+        "from": {**CLOCK_SCHEMA, "description": "With `to`; without both it is the whole day."},
+        "to": {**CLOCK_SCHEMA, "description": "Not part of the hours. Earlier than `from`: on the next day."},
+        "timeZone": {"type": "string", "description": "Of the IANA time zone database, as `Europe/Berlin`."},
+    },
+    "dependentRequired": {"from": ["to"], "to": ["from"]},
+    "example": {**EXAMPLE, "days": list(DAYS[:5])},
+}
+
+
+# --- In words, and as the text of a form -----------------------------------------------------------------------------
+
+RUN = 3  # days in a row from which on only the first and the last are named
+FORM_RULE = "Write days, hours and a time zone: mon-fri 09:00-18:00 Europe/Berlin."
+
+
+def clause_of_schedule(wanted: object) -> str:
+    """As "it is mon-fri 09:00-18:00 in Europe/Berlin"."""
+    return f"it is {' in '.join(parts_of(wanted))}"
+
+
+def text_of_schedule(wanted: object) -> str:
+    return " ".join(parts_of(wanted))
+
+
+def parts_of(wanted: object) -> tuple[str, str]:
+    """Days and hours, and the time zone, of a valid schedule."""
+    known: Mapping[str, object] = wanted if isinstance(wanted, Mapping) else {}
+    hours = f"{known['from']}-{known['to']}" if "from" in known else ""
+    days = text_of_days(parse_days(known["days"], "")) if "days" in known else ""
+    return " ".join(filter(None, (days, hours))), str(known["timeZone"])
+
+
+def text_of_days(days: frozenset[int]) -> str:
+    runs: list[list[int]] = []
+    for day in sorted(days):
+        if runs and runs[-1][-1] == day - 1:
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    return ", ".join(
+        f"{DAYS[run[0]]}-{DAYS[run[-1]]}" if len(run) >= RUN else ", ".join(DAYS[day] for day in run) for run in runs
+    )
+
+
+TEXT = re.compile(r"(?:([a-z][a-z, \-–]*?)\s+)??(?:([\d:]+)\s*[-–]\s*([\d:]+)\s+)?(\S+)", re.IGNORECASE).fullmatch
+DAYS_IN_TEXT = re.compile(r"([a-z]+)(?:\s*[-–]\s*([a-z]+))?").fullmatch
+
+
+def read_schedule(text: str) -> object:
+    """The schedule that the text of a form says; the text itself if it says none, for validation to refuse."""
+    match = TEXT(text.strip())
+    if match is None:
+        return text.strip()
+    days, start, end, zone = match.groups()
+    wanted: dict[str, object] = {}
+    if days is not None:
+        try:
+            wanted["days"] = [name for part in days.lower().split(",") for name in read_days(part.strip())]
+        except ValueError:
+            return text.strip()
+    if start is not None:
+        wanted |= {"from": start, "to": end}
+    return {**wanted, "timeZone": zone}
+
+
+def read_days(text: str) -> list[str]:
+    """The days of "mon" or "mon-fri". Raises ValueError."""
+    match = DAYS_IN_TEXT(text)
+    if match is None:
+        raise ValueError(text)
+    first, last = DAYS.index(match[1]), DAYS.index(match[2] or match[1])
+    return [DAYS[number % 7] for number in range(first, last + (1 if first <= last else 8))]

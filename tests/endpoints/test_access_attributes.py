@@ -1,0 +1,175 @@
+"""Conditions on what callers say of a requester, or what is stored with it (docs/reference/policies.md)."""
+
+import pytest
+
+from tests import factories
+from tests.ways import both_ways
+
+STAFF = {
+    "action": "allow",
+    "conditions": {"attributes": {"country": ["DE", "AT"], "seats": {"gte": 10}, "trial": False}},
+    "permissions": ["read"],
+}
+KNOWN = {"country": "DE", "seats": 25, "trial": False}
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account, STAFF)
+
+
+@pytest.fixture
+def item(account, policy):
+    return factories.content(account, policy_id=policy.pk)
+
+
+@pytest.fixture
+def check(api, item):
+    def send(attributes=None, requester="org_acme", **fields):
+        asked = {"id": requester} | ({} if attributes is None else {"attributes": attributes})
+        return api.post("/v1/access/check", {"contentId": item.pk, "requester": asked, **fields})
+
+    return send
+
+
+@both_ways
+def test_a_rule_looks_at_what_the_caller_says(check):
+    assert check(KNOWN)["allowed"]
+    assert check({**KNOWN, "seats": 10.0})["allowed"]
+    assert not check({**KNOWN, "country": "FR"})["allowed"]
+    assert not check({**KNOWN, "seats": "25"})["allowed"]
+    assert not check()["allowed"]
+
+
+@both_ways
+def test_the_requesters_metadata_counts_where_the_caller_says_nothing(api, account, check):
+    api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
+    assert check()["allowed"]
+    assert check({})["allowed"]
+    assert not check({"country": "DE"})["allowed"]
+    assert not check(requester="org_other")["allowed"]
+
+
+@both_ways
+def test_a_change_of_the_metadata_decides_the_next_check(api, check):
+    api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
+    assert check()["allowed"]
+    api.patch("/v1/requesters/org_acme", {"metadata": {"country": "FR"}})
+    assert not check()["allowed"]
+    api.patch("/v1/requesters/org_acme", {"metadata": {"country": "AT", "trial": None}})
+    assert not check()["allowed"]
+    api.patch("/v1/requesters/org_acme", {"metadata": {"trial": False}})
+    assert check()["allowed"]
+
+
+@both_ways
+def test_metadata_of_a_requester_that_was_asked_for_before_it_was_known_counts(api, check):
+    assert not check(dryRun=True)["allowed"]
+    api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
+    assert check(dryRun=True)["allowed"]
+
+
+@both_ways
+def test_the_checks_of_a_batch_look_at_their_own_attributes(api, item):
+    checks = [
+        {"contentId": item.pk},
+        {"contentId": item.pk, "requester": {"id": "org_acme", "attributes": {**KNOWN, "trial": True}}},
+        {"contentId": item.pk},
+    ]
+    requester = {"id": "org_acme", "attributes": KNOWN}
+    reply = api.post("/v1/access/check/batch", {"requester": requester, "checks": checks})
+    assert [one["allowed"] for one in reply["data"]] == [True, False, True]
+
+
+@both_ways
+def test_so_do_those_of_a_batch_by_metadata(api, item):
+    api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
+    checks = [{"contentId": item.pk}, {"contentId": item.pk, "requester": "org_other"}, {"contentId": item.pk}]
+    reply = api.post("/v1/access/check/batch", {"requester": "org_acme", "checks": checks})
+    assert [one["allowed"] for one in reply["data"]] == [True, False, True]
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("attributes", "param"),
+    [
+        ("DE", "requester.attributes"),
+        (["DE"], "requester.attributes"),
+        ({"country": None}, "requester.attributes.country"),
+        ({"country": ["DE"]}, "requester.attributes.country"),
+        ({"country": {"in": "DE"}}, "requester.attributes.country"),
+        ({"a b": 1}, "requester.attributes.a b"),
+        ({"": 1}, "requester.attributes."),
+        ({"text": "x" * 501}, "requester.attributes.text"),
+        ({f"key{number}": number for number in range(51)}, "requester.attributes"),
+    ],
+    ids=lambda one: str(one)[:30],
+)
+def test_attributes_that_are_none_are_refused_by_their_field(check, attributes, param):
+    reply = check(attributes)
+    assert (reply.status, reply.error["param"]) == (422, param)
+
+
+@both_ways
+def test_every_wrong_attribute_of_a_batch_is_told_by_its_place(api, item):
+    wrong = {"contentId": item.pk, "requester": {"id": "org", "attributes": {"a": None, "b": []}}}
+    reply = api.post("/v1/access/check/batch", {"checks": [{"contentId": item.pk, "requester": "org"}, wrong]})
+    assert reply.status == 422
+    assert {one["param"] for one in reply.error["errors"]} == {
+        "checks[1].requester.attributes.a",
+        "checks[1].requester.attributes.b",
+    }
+
+
+@both_ways
+def test_a_recorded_decision_keeps_what_it_was_made_on(api, check):
+    api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
+    said, stored = check({"country": "FR"})["id"], check()["id"]
+    api.patch("/v1/requesters/org_acme", {"metadata": None})
+    shown = [api.get(f"/v1/access/decisions/{one}")["requester"] for one in (said, stored)]
+    assert [one["attributes"] for one in shown] == [{"country": "FR"}, KNOWN]
+
+
+@both_ways
+def test_a_simulation_decides_on_the_recorded_attributes(api, policy, check):
+    api.post("/v1/requesters", {"id": "org_acme", "metadata": KNOWN})
+    check()
+    check({**KNOWN, "seats": 12.5})
+    check({**KNOWN, "seats": 3})
+    check(requester="org_other")
+    api.patch("/v1/requesters/org_acme", {"metadata": None})
+    same = api.post(f"/v1/policies/{policy.pk}/simulate", {})
+    assert (same["total"], same["unchanged"]) == (4, 4)
+    stricter = {**STAFF, "conditions": {"attributes": {"seats": {"gt": 12.5}}}}
+    reply = api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [stricter]})
+    assert (reply["allowedToDenied"], reply["deniedToAllowed"]) == (1, 0)
+    laxer = {**STAFF, "conditions": {"attributes": {"seats": {"gte": 3}}}}
+    reply = api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [laxer]})
+    assert (reply["allowedToDenied"], reply["deniedToAllowed"]) == (0, 1)
+
+
+def test_a_trace_says_which_attributes_were_seen(check):
+    [step] = check({"country": "FR", "plan": "pro"}, explain=True)["trace"]
+    assert step["failed"] == {
+        "condition": "attributes",
+        "wanted": STAFF["conditions"]["attributes"],
+        "saw": {"country": "FR"},
+    }
+    [step] = check(explain=True)["trace"]
+    assert step["failed"]["saw"] is None
+
+
+def test_a_test_of_a_policy_says_attributes(api):
+    test = {"requester": {"id": "org", "attributes": KNOWN}, "permission": "read", "expect": {"allowed": True}}
+    body = {"name": "Staff", "rules": [STAFF]}
+    assert api.post("/v1/policies", {**body, "tests": [test]}).status == 201
+    fewer = {**test, "requester": {"id": "org", "attributes": {**KNOWN, "seats": 9}}}
+    assert api.post("/v1/policies", {**body, "tests": [test, fewer]}).error["param"] == "tests[1]"
+    wrong = {**test, "requester": {"id": "org", "attributes": {"seats": [9]}}}
+    assert api.post("/v1/policies", {**body, "tests": [wrong]}).error["param"] == "tests[0].requester.attributes.seats"
+
+
+def test_a_rule_that_is_wrong_names_its_field(api):
+    rule = {**STAFF, "conditions": {"attributes": {"seats": {"gte": "ten"}}}}
+    reply = api.post("/v1/policies", {"name": "Staff", "rules": [rule]})
+    assert (reply.status, reply.error["param"]) == (422, "rules[0].conditions.attributes.seats.gte")

@@ -1,0 +1,88 @@
+"""Conditions on days and hours: what is decided, and how long an answer may be kept."""
+
+import pytest
+
+from tests import factories
+from tests.ways import both_ways
+
+WORK = {"days": ["mon", "tue", "wed", "thu", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
+IN_WORKING_HOURS = {"action": "allow", "conditions": {"schedule": WORK}, "permissions": ["read"]}
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account, IN_WORKING_HOURS)
+
+
+@pytest.fixture
+def check(api, account, policy):
+    body = {"contentId": factories.content(account, policy_id=policy.pk).pk, "requester": "org_acme"}
+    return lambda **fields: api.post("/v1/access/check", {**body, **fields})
+
+
+@both_ways
+def test_the_time_of_the_week_decides_and_no_answer_is_kept_past_its_change(check, clock):
+    seen = []
+    for moment in (
+        "2026-06-01T06:59:30Z",
+        "2026-06-01T07:00:00Z",
+        "2026-06-01T15:59:50Z",
+        "2026-06-01T16:00:00Z",
+        "2026-06-06T07:00:00Z",
+    ):
+        clock.set(moment)
+        reply = check()
+        seen.append((reply["allowed"], reply["cacheFor"]))
+    assert seen == [(False, 30), (True, 60), (True, 10), (False, 60), (False, 60)]
+
+
+@both_ways
+def test_no_answer_is_kept_past_a_clock_change_that_ends_the_hours(api, account, clock):
+    conditions = {"schedule": {"from": "02:30", "to": "04:00", "timeZone": "Europe/Berlin"}}
+    policy = factories.policy(account, {**IN_WORKING_HOURS, "conditions": conditions})
+    body = {"contentId": factories.content(account, policy_id=policy.pk).pk, "requester": "org_acme"}
+    clock.set("2026-10-25T00:59:45Z")
+    first = api.post("/v1/access/check", body)
+    clock.set("2026-10-25T01:00:00Z")
+    again = api.post("/v1/access/check", body)
+    assert [(one["allowed"], one["cacheFor"]) for one in (first, again)] == [(True, 15), (False, 60)]
+
+
+@both_ways
+def test_a_signed_decision_ends_with_the_hours(check, clock):
+    clock.set("2026-06-01T15:59:50Z")
+    assert check(sign=True)["cacheFor"] == 10
+
+
+def test_a_simulation_decides_by_the_time_of_the_recorded_decision(api, policy, check, clock):
+    for moment in ("2026-06-01T08:00:00Z", "2026-06-01T17:00:00Z", "2026-06-07T08:00:00Z"):
+        clock.set(moment)
+        check()
+    same = api.post(f"/v1/policies/{policy.pk}/simulate", {})
+    assert (same["total"], same["unchanged"]) == (3, 3)
+    sundays = {**IN_WORKING_HOURS, "conditions": {"schedule": {"days": "sun", "timeZone": "UTC"}}}
+    reply = api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [sundays]})
+    assert (reply["allowedToDenied"], reply["deniedToAllowed"]) == (1, 1)
+
+
+def test_a_test_of_a_policy_says_when(api):
+    def test(at, allowed):
+        return {"requester": {"id": "org"}, "permission": "read", "at": at, "expect": {"allowed": allowed}}
+
+    body = {"name": "Working hours", "rules": [IN_WORKING_HOURS]}
+    tests = [test("2026-06-01T08:00:00Z", True), test("2026-06-06T08:00:00Z", False), test("9999-12-31", False)]
+    assert api.post("/v1/policies", {**body, "tests": tests}).status == 201
+    assert api.post("/v1/policies", {**body, "tests": [test("2026-06-01", True)]}).error["param"] == "tests[0]"
+
+
+def test_a_trace_says_the_time(check, clock):
+    clock.set("2026-06-06T08:00:00Z")
+    [step] = check(explain=True)["trace"]
+    assert step["failed"] == {"condition": "schedule", "wanted": WORK, "saw": "2026-06-06T08:00:00.000000Z"}
+
+
+def test_a_rule_that_is_wrong_names_its_field(api):
+    rule = {**IN_WORKING_HOURS, "conditions": {"schedule": {**WORK, "timeZone": "Berlin"}}}
+    reply = api.post("/v1/policies", {"name": "Working hours", "rules": [rule]})
+    assert (reply.status, reply.error["param"]) == (422, "rules[0].conditions.schedule.timeZone")
+    assert reply.error["message"].endswith("Did you mean Europe/Berlin?")
