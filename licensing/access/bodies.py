@@ -215,34 +215,14 @@ def compiled(draft: DraftBody, path: str, tell: Tell) -> CompiledPolicy:
 def complete(
     own: CheckFields, defaults: CheckFields | None, path: str, default_draft: CompiledPolicy | None, tell: Tell
 ) -> Check:
-    """The check, completed by the defaults; tells what does not fit together. Of no use if anything was told."""
-    namer: CheckFields = own
-    named = selectors(own)
-    if defaults is not None and not named:
-        namer, named = defaults, selectors(defaults)
-    if len(named) != 1:
-        field, part = (named[1][0], namer) if named else ("contentId", own)
-        tell(path, field, "Give exactly one of contentId, externalId, source.", part)
-    selector = named[0] if named else ("contentId", "")
-    if own.source is not None and not is_http_url(own.source):
-        tell(path, "source", URL_RULE, own)
-
-    requester, context, permission = own.requester, own.context, own.permission
-    dry_run, explain, sign = own.dry_run, own.explain, own.sign
-    if defaults is not None:
-        requester = defaults.requester if requester is None else requester
-        context = defaults.context if context is None else context
-        permission = defaults.permission if permission is None else permission
-        dry_run = defaults.dry_run if dry_run is None else dry_run
-        explain = defaults.explain if explain is None else explain
-        sign = defaults.sign if sign is None else sign
+    """Build the check, completed by the defaults, and report what does not fit together. If anything was reported the
+    check is of no use."""
+    selector = selector_of(own, defaults, path, tell)
     draft = default_draft if own.policy is None else compiled(own.policy, path, tell)
-    if draft is not None and not dry_run:
-        where = ("", defaults) if own.policy is None else (path, own)
-        tell(where[0], "policy", "Only a dry run can be decided by a draft: set dryRun to true.", where[1])
-    if sign and (dry_run is True or draft is not None):
-        where = ("", defaults) if own.sign is None else (path, own)
-        tell(where[0], "sign", "Only a decision that is recorded is signed, and a dry run is not.", where[1])
+    asked = own if defaults is None else with_defaults(own, defaults)
+    if draft is not None or asked.sign:
+        refuse_modes(own, defaults, asked, draft, path, tell)
+    requester = asked.requester
     if requester is None:
         tell(path, "requester", "This field is required.", own)
         requester = ""
@@ -252,14 +232,56 @@ def complete(
         selector=selector,
         requester_id=requester.id,
         requester_name=requester.name,
-        permission=permission,
-        given=sent_facts((("requester", requester), ("context", context)), path, tell),
-        dry_run=bool(dry_run),
-        explain=bool(explain),
-        sign=bool(sign),
+        permission=asked.permission,
+        given=sent_facts((("requester", requester), ("context", asked.context)), path, tell),
+        dry_run=bool(asked.dry_run),
+        explain=bool(asked.explain),
+        sign=bool(asked.sign),
         policy=draft,
-        correlation_id=getattr(own, "correlation_id", None),
+        correlation_id=own.correlation_id if isinstance(own, BatchItem) else None,
     )
+
+
+def selector_of(own: CheckFields, defaults: CheckFields | None, path: str, tell: Tell) -> tuple[str, str]:
+    """Return how the check names its item, or else how the defaults do."""
+    namer, named = own, selectors(own)
+    if defaults is not None and not named:
+        namer, named = defaults, selectors(defaults)
+    if len(named) != 1:
+        field, part = (named[1][0], namer) if named else ("contentId", own)
+        tell(path, field, "Give exactly one of contentId, externalId, source.", part)
+    if own.source is not None and not is_http_url(own.source):
+        tell(path, "source", URL_RULE, own)
+    return named[0] if named else ("contentId", "")
+
+
+def with_defaults(own: CheckFields, defaults: CheckFields) -> CheckFields:
+    """Return the fields of a check of a batch, with the batch's where it has none of its own."""
+    return CheckFields(
+        requester=defaults.requester if own.requester is None else own.requester,
+        context=defaults.context if own.context is None else own.context,
+        permission=defaults.permission if own.permission is None else own.permission,
+        dry_run=defaults.dry_run if own.dry_run is None else own.dry_run,
+        explain=defaults.explain if own.explain is None else own.explain,
+        sign=defaults.sign if own.sign is None else own.sign,
+    )
+
+
+def refuse_modes(
+    own: CheckFields,
+    defaults: CheckFields | None,
+    asked: CheckFields,
+    draft: CompiledPolicy | None,
+    path: str,
+    tell: Tell,
+) -> None:
+    """Report a draft outside a dry run, and a signature in one, where the field was given."""
+    if draft is not None and not asked.dry_run:
+        given_at, part = ("", defaults) if own.policy is None else (path, own)
+        tell(given_at, "policy", "Only a dry run can be decided by a draft: set dryRun to true.", part)
+    if asked.sign and (asked.dry_run is True or draft is not None):
+        given_at, part = ("", defaults) if own.sign is None else (path, own)
+        tell(given_at, "sign", "Only a decision that is recorded is signed, and a dry run is not.", part)
 
 
 def selectors(body: CheckFields) -> list[tuple[str, str]]:

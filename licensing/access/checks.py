@@ -17,7 +17,7 @@ from kit.values import ids
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.charging.paying import record_spending
-from licensing.access.decisions import DecisionBatch
+from licensing.access.decisions import decide_checks
 from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
 from licensing.access.newcomers import numbered, unnumbered, unwritten
 from licensing.requesters.numbers import reserve
@@ -68,7 +68,7 @@ def attempt(
     if named := unwritten(checks, found):
         found = numbered(found, named, reserve(unnumbered(named)))
     key_id = None if caller is None else caller.grant.key_id
-    batch = DecisionBatch(checks, found, ids.hex_of("acc", account_id), now, key_id)
+    batch = decide_checks(checks, found, ids.hex_of("acc", account_id), now, key_id)
     outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)
     if any(outcome.stale for outcome in outcomes):
         raise Stale

@@ -21,6 +21,7 @@ from licensing.access.charging.charges import charge_of
 from licensing.access.charging.credits import rehearse_spending, spends_of
 from licensing.access.facts import facts_of, recorded_facts
 from licensing.access.lookup import Found
+from licensing.access.newcomers import with_current_ids
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits
@@ -118,46 +119,44 @@ def by_current_ids(
     return [with_current_ids(check, current) for check in checks], {**merged, **requesters}
 
 
-def with_current_ids(check: Check, current: Mapping[str, str]) -> Check:
-    """The check with current ids. A name that was given with a former id is not the current requester's."""
-    other = None if check.edge is None else current.get(check.edge.and_requester_id or "")
-    if check.edge is not None and other is not None:
-        check = replace(check, edge=replace(check.edge, and_requester_id=other))
-    if check.requester_id not in current:
-        return check
-    return replace(check, requester_id=current[check.requester_id], requester_name=None)
+def decide_checks(
+    checks: Sequence[Check], found: Found, account: str, now: datetime, key_id: str | None = None
+) -> "DecisionBatch":
+    """Decide the checks of one request on facts of one epoch of their account.
+
+    `account` is a UUID in hex, `key_id` the caller's API key; operators have none.
+    """
+    batch = DecisionBatch(found, account, now, key_id)
+    checks, batch.requesters = by_current_ids(checks, found.requesters)
+    # Partitions are by id, so an event that is written later still belongs to its own month.
+    nanoseconds = int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000
+    texts, keys = ids.successive("dec", len(checks), nanoseconds)
+    batch.answers = [batch.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
+    if batch.unwritten:
+        batch.add_naming()
+    return batch
 
 
 class DecisionBatch:
-    """The decisions on the checks of one request, by facts of an epoch of their account.
+    """The decisions on the checks of one request: their answers, and the entries to be recorded.
 
     `answers` are in the order of the checks, with NotFound in the place of one whose item does not exist, and
-    InvalidToken where the licence token does not count any more; `entries` are to be recorded. A dry run has none.
+    InvalidToken where the licence token does not count any more. A dry run has no entry.
     """
 
-    def __init__(
-        self, checks: Sequence[Check], found: Found, account: str, now: datetime, key_id: str | None = None
-    ) -> None:
-        """`account` is a UUID in hex, `key_id` the caller's API key; operators have none."""
-        self.key_id = key_id
-        self.also = [] if key_id is None else [key_id]  # what the decisions depend on, beside what their records name
-        self.account, self.epoch, self.now = account, found.epoch, now
+    def __init__(self, found: Found, account: str, now: datetime, key_id: str | None) -> None:
+        self.account, self.epoch, self.now, self.key_id = account, found.epoch, now, key_id
         self.items, self.requesters = found.items, found.requesters
-        checks, self.requesters = by_current_ids(checks, self.requesters)
+        self.answers: list[Answer | ApiError] = []
         self.entries: list[Entry] = []
         self.shared: list[Shared] = []  # one for each entry
-        self.spends: dict[int, tuple[Spend, ...]] = {}  # what entries take from wallets, by their places
         self.alike: dict[Likeness, Shared] = {}  # of the checks that name no more than their item
+        self.spends: dict[int, tuple[Spend, ...]] = {}  # what entries take from wallets, by their places
         self.unwritten: dict[str, RequesterSnapshot] = {}  # the requesters that the record writes
-        # Events are partitioned by id, so one that is told of later still goes to its own month.
-        nanoseconds = int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000
-        texts, keys = ids.successive("dec", len(checks), nanoseconds)
-        self.answers = [self.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
-        if self.unwritten:
-            self.add_naming()
+        self.also = [] if key_id is None else [key_id]  # what the decisions depend on, beside what their records name
 
     def answer(self, check: Check, place: int, decision_id: str, key: str) -> Answer | ApiError:
-        """The answer to the check at that place, which is to be recorded by this id, unless it is a dry run."""
+        """Answer the check at that place, and enter its decision under this id unless it is a dry run."""
         item = self.items.get(check.selector)
         if item is None:
             return not_found(check)
@@ -172,35 +171,43 @@ class DecisionBatch:
             item = strictest_page(check, item, self.requesters, self.now)
         if item.urls:
             self.also += item.urls
-        shared = self.decide(check, item, requester)
+        shared = self.share_decision(check, item, requester)
         shared.places.append(place)
         shared.entry.ids.append(key)
         shared.entry.contents.append(item.key)
         return replace(shared.answer, id=decision_id, content_id=item.id, shared=shared)
 
-    def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
-        """The decision for a check and an item like these, made once."""
+    def share_decision(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
+        """Return the decision for a check and an item like these; alike ones are decided once."""
         # A licence may be for a single item, and each decision that a wallet pays is one by itself.
         if not check.names_item_alone or requester.licenses is not None or requester.wallets:
-            return self.decided(check, item, requester)
+            return self.decide(check, item, requester)
         kind = likeness_of(item)
         shared = self.alike.get(kind)
         # What is counted is counted in the order of the checks.
         if shared is None or (shared.counts and shared is not self.shared[-1]):
-            shared = self.alike[kind] = self.decided(check, item, requester)
+            shared = self.alike[kind] = self.decide(check, item, requester)
         return shared
 
-    def decided(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
+    def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
+        """Decide, and enter the decision with what it claims, costs and takes from wallets."""
         other = None if check.edge is None else self.other_requester(check.edge)
         if not requester.is_written:
             self.unwritten[check.requester_id] = requester
         answer = decide_check(check, item, requester, self.now, other)
-        decision, rule = answer.decision, answer.decision.rule
         counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
-        claim = None
-        if answer.rate_reset is not None:
-            claim = self.claim_of(answer, item, counted)
-        case = Case(
+        if counted.wallets and (spends := spends_of(answer.decision, counted.wallets)):
+            self.spends[len(self.entries)] = spends
+        claim = None if answer.rate_reset is None else self.claim_of(answer, item, counted)
+        case = self.case_of(check, item, requester, answer)
+        self.entries.append(entry := Entry(case, [], [], claim, charge_of(answer.decision)))
+        self.shared.append(shared := Shared(answer, entry, counts=claim is not None))
+        return shared
+
+    def case_of(self, check: Check, item: Item, requester: RequesterSnapshot, answer: Answer) -> Case:
+        """Build what the record keeps of the decision."""
+        decision, rule = answer.decision, answer.decision.rule
+        return Case(
             account=self.account,
             epoch=self.epoch,
             requester=requester.pk or 0,
@@ -216,14 +223,9 @@ class DecisionBatch:
             observed=decision.observed,
             also=self.also,
         )
-        if counted.wallets and (spends := spends_of(decision, counted.wallets)):
-            self.spends[len(self.entries)] = spends
-        self.entries.append(entry := Entry(case, [], [], claim, charge_of(decision)))
-        self.shared.append(shared := Shared(answer, entry, counts=claim is not None))
-        return shared
 
     def other_requester(self, edge: EdgeTerms) -> RequesterSnapshot | None:
-        """The one who has to be allowed too, on whom the decision then depends."""
+        """Return the requester who has to be allowed too, on whom the decision then depends."""
         if edge.and_requester_id is None:
             return None
         other = self.requesters[edge.and_requester_id]
@@ -233,7 +235,7 @@ class DecisionBatch:
         return other
 
     def claim_of(self, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
-        """What a decision by a rule with a limit claims of that, for the requester who is counted."""
+        """Return the use of the rule's limit that the decision claims for the counted requester, if it has one."""
         rule = answer.decision.rule
         if answer.rate_reset is None or rule is None or rule.rate_limit is None:
             return None
@@ -242,7 +244,7 @@ class DecisionBatch:
         return Claim(self.account, counted.pk or 0, policy, fingerprint, begin, rule.rate_limit.requests)
 
     def add_naming(self) -> None:
-        """Lets the record write the requesters that it is the first to name so."""
+        """Have the record write the requesters that are new or renamed."""
         named = [Named(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
         naming = Naming(self.account, render_timestamp(self.now) or "", named)
         self.entries = [replace(entry, naming=naming) for entry in self.entries]

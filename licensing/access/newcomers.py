@@ -1,7 +1,9 @@
-"""Requesters that a check is the first to name so: new ones, and those with another name. Its record writes them."""
+"""Requesters that are new, renamed or merged into others. The record of their check writes the first two."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+
+from msgspec import structs
 
 from licensing.access.bodies import Check
 from licensing.access.lookup import Found, Selector
@@ -45,3 +47,13 @@ def numbered(found: Found, requesters: Unwritten, numbers: Iterable[int]) -> Fou
         for requester_id, requester in requesters.items()
     }
     return Found(found.epoch, found.items, found.requesters | named)
+
+
+def with_current_ids(check: Check, current: Mapping[str, str]) -> Check:
+    """The check with current ids. A name that was given with a former id is not the current requester's."""
+    other = None if check.edge is None else current.get(check.edge.and_requester_id or "")
+    if check.edge is not None and other is not None:
+        check = structs.replace(check, edge=structs.replace(check.edge, and_requester_id=other))
+    if check.requester_id not in current:
+        return check
+    return structs.replace(check, requester_id=current[check.requester_id], requester_name=None)

@@ -9,7 +9,7 @@ from accounts.models import Account
 from analytics.recording import recorder
 from kit.values import ids
 from licensing.access.bodies import Check
-from licensing.access.decisions import DecisionBatch
+from licensing.access.decisions import decide_checks
 from licensing.access.lookup import Found, current_epoch, find_items, keep_requesters
 from licensing.demo.story import CUSTOMERS, Customer
 from licensing.policies.facts import Given
@@ -41,7 +41,7 @@ def record_visits(
             entry
             for moment, checks in visits(random, names, midnight, number / days)
             if begin <= moment < end
-            for entry in DecisionBatch(checks, found, key, moment).entries
+            for entry in decide_checks(checks, found, key, moment).entries
         ]
         while entries:
             # Decisions that belong to a rate limit's next window are recorded in the next round, because windows only

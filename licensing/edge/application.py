@@ -29,6 +29,7 @@ from kit.http.rendering import render_json
 from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
+from licensing.access.decisions import decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
@@ -176,7 +177,7 @@ class ForwardApplication(CheckApplication):
 
         A page that is open to everybody, or only observed, stays open. `check` asks for it without what is refused.
         """
-        preview = await self.gateway.preview(edge.grant.account_id, check, now)
+        preview = await self.preview(edge.grant.account_id, check, now)
         if preview is None or preview.decision.allowed:
             answer = await self.decide_page(edge, check, now)
             if not isinstance(answer, Answer) or answer.decision.allowed:
@@ -185,6 +186,16 @@ class ForwardApplication(CheckApplication):
         if isinstance(refusal, PaymentRefused | InvalidSignature):
             return refused_request(refusal, original)
         return refused_token(refusal, original)
+
+    async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:
+        """Decide on facts that need not be the newest, without limits, wallets or a record. None without an item."""
+        found = await self.gateway.look_up(account_id, [replace(check, dry_run=True)])
+        item = found.items.get(check.selector)
+        if item is None:
+            return None
+        people = [found.requesters[requester_id] for requester_id, _ in check.requesters]
+        page = strictest_page(check, item, found.requesters, now)
+        return decide_check(check, page, people[0], now, people[1] if people[1:] else None)
 
     async def decide_page(self, edge: Edge, check: Check, now: datetime) -> Answer | ApiError:
         """Decide the check. Returns NotFound for a page of a host without a site that is not refused."""

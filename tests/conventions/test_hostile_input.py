@@ -9,7 +9,7 @@ from analytics.recording import recorder
 from kit.http.parsing import object_of_pairs
 from kit.values import ids
 from licensing.access.bodies import Check
-from licensing.access.decisions import DecisionBatch
+from licensing.access.decisions import decide_checks
 from licensing.access.lookup import Found, current_epoch, find_items, keep_requesters
 from tests import factories
 
@@ -83,7 +83,7 @@ def test_claims_of_two_windows_in_one_commit_are_counted_in_their_own(account):
 
     def entry(second: int):
         now = datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)
-        return DecisionBatch([Check(selector, "r")], found, key, now).entries[0]
+        return decide_checks([Check(selector, "r")], found, key, now).entries[0]
 
     first, second = entry(1), entry(2)
     outcomes = recorder.record([first, second])

@@ -9,7 +9,7 @@ from analytics.models import RuleUsage
 from analytics.recording.entries import Entry
 from kit.values import ids
 from licensing.access.bodies import Check
-from licensing.access.decisions import DecisionBatch
+from licensing.access.decisions import decide_checks
 from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
 from licensing.access.newcomers import numbered, unnumbered, unwritten
 from licensing.content.models import Content
@@ -31,7 +31,7 @@ def entries_of(account: Account, *checks: Check) -> list[Entry]:
     found = Found(current_epoch(account.pk), items, requesters)
     named = unwritten(checks, found)
     found = numbered(found, named, reserve(unnumbered(named)))
-    return DecisionBatch(checks, found, ids.hex_of("acc", account.pk), timezone.now()).entries
+    return decide_checks(checks, found, ids.hex_of("acc", account.pk), timezone.now()).entries
 
 
 def check(item: Content, requester: str = "org_new", name: str | None = None) -> Check:

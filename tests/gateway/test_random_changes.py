@@ -20,7 +20,7 @@ from kit.http.errors import ApiError, InvalidApiKey, NotFound
 from kit.values import ids
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
-from licensing.access.decisions import DecisionBatch
+from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.snapshot import Epochs
 from licensing.access.lookup import Found, find_items, find_requesters
 from licensing.content import services as content_services
@@ -104,7 +104,7 @@ class World:
             return error
         items = find_items(self.account.pk, {check.selector})
         found = Found(0, items, find_requesters(self.account.pk, {check.requester_id}))
-        return DecisionBatch([check], found, ids.hex_of("acc", self.account.pk), ask.now).answers[0]
+        return decide_checks([check], found, ids.hex_of("acc", self.account.pk), ask.now).answers[0]
 
     # --- Changes -----------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,6 @@ from itertools import chain
 from time import perf_counter
 
 from django.db import connection
-from msgspec import structs
 
 from accounts.keys.authentication import Caller, Grant
 from accounts.plans.epochs import Changes
@@ -26,7 +25,7 @@ from kit.http.errors import ApiError
 from kit.storage.microbatch import InThread, MicroBatch, Turns
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
-from licensing.access.decisions import DecisionBatch, decide_check, strictest_page
+from licensing.access.decisions import DecisionBatch, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
     Named,
@@ -113,70 +112,76 @@ class Gateway:
         keep: Keep | None = None,
         render: Callable[[DecisionBatch], None] | None = None,
     ) -> list[Answer | ApiError]:
-        """The answer to each check, NotFound in the place of one whose item does not exist; all are on disk.
+        """Decide and record the checks of an admitted request.
 
-        `keep` makes of the answers the reply that is kept with their record. Raises what that raises; Taken; and
-        LeftToDjango where the reply is not known before the commit, or where there is no record. `render` may be
-        called while they are recorded, with answers that are not known to stand yet.
+        Returns the answers in the order of the checks, NotFound in the place of one whose item does not exist.
+        `keep` makes of them the reply that is stored with their record; then it raises what `keep` raises, Taken, and
+        LeftToDjango where the reply is not known before the commit or there is no record. `render` may be called
+        while they are recorded, with answers that may still change.
 
-        The request has been admitted. What admits it and what decides it are of one epoch, which the record confirms:
-        a key that has ended, or may no longer do this, gets no decision, however long its body took to arrive.
+        The record confirms that the key and the facts are of one epoch: a key that was revoked, or lost its
+        permission, gets no decision, however long the body took to arrive.
         """
         sender.grant.check(now)  # it may have expired since its head came
         account_id = sender.grant.account_id
-        if not [check for check in checks if check.dry_run]:
-            in_record = True  # new requesters are written there
-            for _ in range(MAX_ATTEMPTS):
-                found = await self.look_up(account_id, checks, in_record)
-                if not self.snapshot.vouches(sender.grant, found.epoch):
-                    await admit(sender)
-                    if not self.snapshot.vouches(sender.grant, found.epoch):
-                        continue
-                batch = self.decide(sender.grant, checks, found, now)
-                if not batch.entries or batch.spends or (keep is not None and batch.claims):
-                    break
-                if keep is not None:
-                    batch.keep(keep(batch))
-                self.callers.note_use(sender.grant, now)
-                outcomes = await self.records.result_of(batch.entries, render and partial(render, batch))
-                stale = [outcome for outcome in outcomes if outcome.stale]
-                if outcomes[0].behind:
-                    self.snapshot.note(account_id, found.epoch + 1)
-                if not stale:
-                    self.remember(account_id, found.epoch, batch.unwritten)
-                    return batch.settle(outcomes)
-                if any(outcome.taken for outcome in stale):
-                    raise Taken
-                if not all(outcome.retry for outcome in stale):
-                    self.snapshot.note(account_id, found.epoch + 1)
-                in_record = not (batch.unwritten and stale[0].retry)
+        attempts = 0 if [check for check in checks if check.dry_run] else MAX_ATTEMPTS
+        in_record = True  # new requesters are written by the record, unless it could not
+        for _ in range(attempts):
+            found = await self.look_up(account_id, checks, in_record)
+            if not self.snapshot.vouches(sender.grant, found.epoch) and not await self.readmit(sender, found.epoch):
+                continue
+            batch = self.decide(sender.grant, checks, found, now)
+            if needs_thread(batch, keep):
+                break
+            if keep is not None:
+                batch.keep(keep(batch))
+            self.callers.note_use(sender.grant, now)
+            outcomes = await self.records.result_of(batch.entries, render and partial(render, batch))
+            stale = self.stale_outcomes(account_id, found.epoch, outcomes)
+            if not stale:
+                self.remember(account_id, found.epoch, batch.unwritten)
+                return batch.settle(outcomes)
+            in_record = not (batch.unwritten and stale[0].retry)
         if keep is not None:
             raise LeftToDjango
-        # Dry runs and unknown items leave no record that would confirm the key. And an account that changes faster
-        # than its checks are decided makes them wait for each other.
+        return await self.check_in_thread(sender, checks, now)
+
+    async def readmit(self, sender: Sender, epoch: int) -> bool:
+        """Admit the request again by its key's current grant. Returns whether that holds at the epoch."""
+        await admit(sender)
+        return self.snapshot.vouches(sender.grant, epoch)
+
+    def decide(self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime) -> DecisionBatch:
+        return decide_checks(checks, found, grant.account_key, now, grant.key_id)
+
+    def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Return the outcomes of entries that were not stored; note what they say of the epoch. Raises Taken."""
+        stale = [outcome for outcome in outcomes if outcome.stale]
+        if outcomes[0].behind:
+            self.snapshot.note(account_id, epoch + 1)
+        if not stale:
+            return stale
+        if any(outcome.taken for outcome in stale):
+            raise Taken
+        if not all(outcome.retry for outcome in stale):
+            self.snapshot.note(account_id, epoch + 1)
+        return stale
+
+    async def check_in_thread(self, sender: Sender, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError]:
+        """Decide in the account's turn on facts read afresh: what `needs_thread`, dry runs, and the checks of an
+        account that changes faster than they are decided. Raises what keeps them from being decided.
+
+        Dry runs and unknown items leave no record that would confirm the key, so it is read again.
+        """
         await sender.confirm()
         await admit(sender)
-        async with self.turns.of(account_id):
+        async with self.turns.of(sender.grant.account_id):
             self.callers.note_use(sender.grant, now)
             caller = Caller(sender.grant, sender.address, sender.permission)
             answers = await self.slow_path.submit((caller, checks, now))
         if isinstance(answers, ApiError):
             raise answers
         return answers
-
-    def decide(self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime) -> DecisionBatch:
-        return DecisionBatch(checks, found, grant.account_key, now, grant.key_id)
-
-    async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:
-        """Decide from facts that need not be the newest, without limits, wallets or a record. None if the item does
-        not exist."""
-        found = await self.look_up(account_id, [structs.replace(check, dry_run=True)])
-        item = found.items.get(check.selector)
-        if item is None:
-            return None
-        people = [found.requesters[requester_id] for requester_id, _ in check.requesters]
-        page = strictest_page(check, item, found.requesters, now)
-        return decide_check(check, page, people[0], now, people[1] if people[1:] else None)
 
     async def gather(self) -> None:
         """Lets the checks that are being counted or looked up join the commit, which costs as much as several checks.
@@ -285,3 +290,8 @@ class Gateway:
         """Sets the gauges of what waits and what is cached."""
         metrics.waiting.values[0] = len(self.records.waiting)
         metrics.entries.values[0] = len(self.snapshot.entries) + len(self.snapshot.grants)
+
+
+def needs_thread(batch: DecisionBatch, keep: Keep | None) -> bool:
+    """Whether no record would confirm the key, wallets pay, or the kept reply depends on what the record counts."""
+    return not batch.entries or bool(batch.spends) or (keep is not None and batch.claims)
