@@ -1,0 +1,189 @@
+"""Copy a SQLite installation into an empty PostgreSQL database, table by table.
+
+`default` is the target, so that whatever depends on the database (partitions, rollups) works on it. Each batch commits
+with the number of rows copied so far: a copy that was killed goes on behind the last batch.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from itertools import islice
+from typing import NamedTuple
+
+from django.apps import apps
+from django.core.management.color import no_style
+from django.db import connection, connections, transaction
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Field, ForeignKey, Model
+
+from analytics.events.partitions import existing, make_partition, month_after, month_of, name_of
+from analytics.models import AccessEvent
+
+SOURCE = "source"
+PROGRESS = "copy_progress"  # a table of the target while a copy is under way
+SEEDED = {"contenttypes.ContentType", "auth.Permission", "auth.Group", "auth.Group_permissions"}  # by `migrate`
+BATCH = 1_000
+INTEGERS = {"IntegerField", "BigIntegerField", "PositiveIntegerField", "PositiveBigIntegerField", "SmallIntegerField"}
+HALF = 1_000_000  # SQLite sums up what is above and below it apart: a sum of 64-bit integers may overflow
+
+Show = Callable[[str], None]
+
+
+class CopyError(Exception):
+    """Why the copy stopped, in a sentence."""
+
+
+class Totals(NamedTuple):
+    """The number of rows of a table, and the sums of its integer columns."""
+
+    rows: int
+    sums: tuple[int, ...]
+
+
+def copy(show: Show) -> dict[str, int]:
+    """Copy every table and verify it. Returns the number of rows by table.
+
+    Raises CopyError if the target is of another version, or has data that no interrupted copy left.
+    """
+    check_versions()
+    models = in_order()
+    if PROGRESS not in connection.introspection.table_names():
+        begin(models)
+    make_partitions()
+    done = progress()
+    for model in models:
+        copy_table(model, done.get(model._meta.db_table, 0), show)
+    verify(models)
+    reset_sequences(models)
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE {PROGRESS}")
+    return {model._meta.db_table: totals(model, SOURCE).rows for model in models}
+
+
+def check_versions() -> None:
+    theirs, ours = (set(MigrationRecorder(connections[alias]).applied_migrations()) for alias in (SOURCE, "default"))
+    if theirs != ours:
+        missing = ", ".join(f"{app}.{name}" for app, name in sorted(theirs ^ ours)[:5])
+        raise CopyError(f"The databases are of different versions ({missing}). Run migrate on both first.")
+
+
+def in_order() -> list[type[Model]]:
+    """All tables, each after those that it refers to."""
+    left = [one for one in apps.get_models(include_auto_created=True) if one._meta.managed and not one._meta.proxy]
+    found: list[type[Model]] = []
+    while left:
+        ready = [one for one in left if not references(one) & set(left) - {one}]
+        found += ready
+        left = [one for one in left if one not in ready]
+        if not ready:
+            raise CopyError(f"Tables refer to each other in a circle: {left}.")
+    return found
+
+
+def references(model: type[Model]) -> set[type[Model]]:
+    """The tables that foreign keys in the database refer to."""
+    keys = [one for one in model._meta.concrete_fields if isinstance(one, ForeignKey) and one.db_constraint]  # type: ignore[attr-defined]
+    return {field.related_model for field in keys}
+
+
+def begin(models: list[type[Model]]) -> None:
+    """Mark the target as a copy under way, and empty what `migrate` fills: content types, permissions and roles.
+
+    Raises CopyError if any other table has rows.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        if filled := sorted(one._meta.db_table for one in models if one._meta.label not in SEEDED and has_rows(one)):
+            raise CopyError(f"The target is not empty: {', '.join(filled)}. Copy into a new database.")
+        for model in reversed(models):
+            cursor.execute(f"DELETE FROM {quoted(model._meta.db_table)}")  # noqa: S608 - a table of ours
+        cursor.execute(f"CREATE TABLE {PROGRESS} (name text PRIMARY KEY, copied bigint NOT NULL)")
+
+
+def has_rows(model: type[Model]) -> bool:
+    return model._base_manager.exists()
+
+
+def progress() -> dict[str, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT name, copied FROM {PROGRESS}")  # noqa: S608 - a table of ours
+        return dict(cursor.fetchall())
+
+
+def make_partitions() -> None:
+    """Create the monthly partitions of all decisions, so that old months can be dropped one by one."""
+    decisions = AccessEvent._base_manager.using(SOURCE).order_by("pk")
+    first, last = decisions.first(), decisions.last()
+    if first is None or last is None:
+        return
+    month = month_of(first.created)
+    while month <= month_of(last.created):
+        if name_of(month) not in existing():
+            make_partition(month)
+        month = month_after(month)
+
+
+def copy_table(model: type[Model], done: int, show: Show) -> None:
+    """Copy the rows behind the first `done`, in batches that commit with their number."""
+    name = model._meta.db_table
+    rows = model._base_manager.using(SOURCE).order_by("pk")[done:].iterator(chunk_size=BATCH)
+    fields = [field for field in model._meta.local_concrete_fields if not field.generated]
+    # A row may refer to a later one of its own table: the database checks that when the transaction commits.
+    whole = transaction.atomic() if model in references(model) else nullcontext()
+    with whole:
+        for batch in batches(rows):
+            done += len(batch)
+            with transaction.atomic(), connection.cursor() as cursor:
+                model._base_manager._insert(batch, fields=fields, using="default", raw=True)  # type: ignore[attr-defined]
+                cursor.execute(
+                    f"INSERT INTO {PROGRESS} VALUES (%s, %s) "  # noqa: S608 - a table of ours
+                    "ON CONFLICT (name) DO UPDATE SET copied = excluded.copied",
+                    [name, done],
+                )
+            show(f"{name}: {done:,}")
+
+
+def batches(rows: Iterator[Model]) -> Iterator[list[Model]]:
+    while batch := list(islice(rows, BATCH)):
+        yield batch
+
+
+def verify(models: list[type[Model]]) -> None:
+    """Compare counts and sums of every table. Raises CopyError if one differs."""
+    different = [one._meta.db_table for one in models if totals(one, SOURCE) != totals(one, "default")]
+    if different:
+        raise CopyError(
+            f"These tables differ: {', '.join(different)}. Was the service running? "
+            "Stop it, empty the target, copy again."
+        )
+
+
+def totals(model: type[Model], alias: str) -> Totals:
+    columns = [quoted(str(one.column)) for one in model._meta.local_concrete_fields if is_integer(one)]
+    table, database = quoted(model._meta.db_table), connections[alias]
+    with database.cursor() as cursor:
+        if database.vendor == "postgresql":  # sums have as many digits as they need
+            sums = [f"sum({one})" for one in columns]
+            cursor.execute(f"SELECT {', '.join(['count(*)', *sums])} FROM {table}")  # noqa: S608 - names of ours
+            rows, *found = cursor.fetchone()
+            return Totals(rows, tuple(int(one or 0) for one in found))
+        sums = [f"sum({one} / {HALF}), sum({one} % {HALF})" for one in columns]
+        cursor.execute(f"SELECT {', '.join(['count(*)', *sums])} FROM {table}")  # noqa: S608 - names of ours
+        rows, *found = (one or 0 for one in cursor.fetchone())
+        return Totals(rows, tuple(high * HALF + low for high, low in pairs(found)))
+
+
+def pairs(numbers: list[int]) -> Iterator[tuple[int, int]]:
+    return zip(numbers[::2], numbers[1::2], strict=True)
+
+
+def is_integer(field: "Field[object, object]") -> bool:
+    return field.get_internal_type() in INTEGERS
+
+
+def quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def reset_sequences(models: list[type[Model]]) -> None:
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), models):
+            cursor.execute(statement)
