@@ -17,7 +17,7 @@ from tests.served import Service
 # Named with less than they need, or run elsewhere for a reason.
 ELSEWHERE = {
     "copy_to": "a name without its arguments",
-    "copy_to $TARGET": "needs another database: tests/commands/test_copy_to.py",
+    'copy_to "$TARGET"': "needs another database: tests/commands/test_copy_to.py",
     "create_api_key": "a name without its arguments",
     "reset_second_factor": "a name without its arguments",
     "remove_demo": "a name without its arguments",
