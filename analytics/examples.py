@@ -1,5 +1,6 @@
 """OpenAPI examples of the ledger, reports and statements."""
 
+from analytics.payments import examples as payments
 from analytics.wallets import examples as wallets
 from kit.rest.openapi_examples import Operation, page_of
 
@@ -84,7 +85,11 @@ STATEMENT: dict[str, object] = {
     "usage": 12.35,
     "adjustments": -12.5,
     "total": 99.85,
-    "closing": 440.05,
+    "charges": 112.35,
+    "refunds": 12.5,
+    "payments": 340.2,
+    "closing": 99.85,
+    "credits": {"opening": 20, "granted": 50, "spent": 12.35, "expired": 5, "refunded": 2.5, "closing": 55.15},
     "decisions": 247,
     "lines": 9,
     "closedAt": "2026-02-01T01:03:20.000000Z",
@@ -108,6 +113,7 @@ LINE: dict[str, object] = {
 
 OPERATIONS = {
     **wallets.OPERATIONS,
+    **payments.OPERATIONS,
     "GET /v1/analytics/revenue": Operation("getRevenueReport", REVENUE),
     "GET /v1/revenue": Operation("listLedgerEntries", page_of(ADJUSTMENT, CHARGE, **MORE)),
     "POST /v1/revenue": Operation("createLedgerEntry", ADJUSTMENT, NEW_ADJUSTMENT),

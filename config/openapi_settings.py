@@ -23,6 +23,7 @@ SPECTACULAR: dict[str, object] = {
         {"name": "access", "description": "Checks, and the decisions that they left."},
         {"name": "revenue", "description": "The ledger: what was earned and given back."},
         {"name": "wallets", "description": "Credit and quotas that were granted in advance."},
+        {"name": "payments", "description": "What requesters paid."},
         {"name": "statements", "description": "The ledger by requester, month and currency."},
         {"name": "analytics", "description": "What was asked for and answered, in figures."},
         {"name": "accounts", "description": "Whom a key speaks for, and what is left of the plan."},

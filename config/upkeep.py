@@ -16,6 +16,7 @@ from accounts.plans import epochs
 from analytics.events.partitions import ensure_partitions
 from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due
+from analytics.wallets.upkeep import settle_due
 from kit.http.errors import ServiceUnavailable
 from licensing.customers import erasure
 from licensing.visits import counting
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 DAY = 86_400
 CLOSING_SECONDS = 600  # between checks for months to close
+SETTLING_SECONDS = 60  # delay of entries and events of unused wallets
 TELLING_SECONDS = 1  # delay of an event about a limit
 FORGETTING_SECONDS = 60
 ERASING_SECONDS = 60
@@ -75,6 +77,7 @@ JOBS = [
         "Visits at the edge could not be counted; trying again",
         expected=(OperationalError,),  # the report includes uncounted visits
     ),
+    Job(settle_due, SETTLING_SECONDS, "Ends and refills of wallets could not be stored; trying again"),
     Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),
     Job(
         erasure.finish_all,

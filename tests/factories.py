@@ -10,6 +10,8 @@ from accounts.models import Account, ApiKey
 from accounts.plans import services as plan_services
 from accounts.webhooks import services as webhook_services
 from accounts.webhooks.models import WebhookEndpoint
+from analytics.models import Payment
+from analytics.payments.services import record_payment
 from analytics.wallets import services as wallet_services
 from licensing.clients import services as client_services
 from licensing.clients.models import LicenseClient
@@ -98,6 +100,13 @@ def wallet(owner: Account, unit: str = "USD", amount: object = 10, **fields: Any
     made = wallet_services.create_wallet(owner.pk, {"unit": unit, **fields})
     grant, _ = wallet_services.add_grant(made, {"amount": Decimal(str(amount)), "kind": "paid"})
     return {"wallet": made.pk, "grant": grant.pk}
+
+
+def payment(owner: Account, amount: object = 10, **fields: Any) -> Payment:
+    """A payment in USD, of a new requester unless `requester_id` names one."""
+    if "requester_id" not in fields:
+        fields["requester_id"] = requester(owner).requester_id
+    return record_payment(owner.pk, {"amount": Decimal(str(amount)), "currency": "USD", **fields})[0]
 
 
 def endpoint(owner: Account, **fields: Any) -> tuple[WebhookEndpoint, str]:

@@ -102,6 +102,28 @@ TYPES = [
     ),
     EventType("license.expiring", "license", "A licence will end: told 7 days and 1 day before."),
     EventType("license.expired", "license", "A licence has ended.", now={"status": "expired"}),
+    EventType(
+        "wallet.low",
+        "wallet",
+        "A wallet's balance fell to one of its thresholds, or below it: once for each time it does.",
+        previous={"balance": 2010},
+        now={"balance": 1990},
+    ),
+    EventType(
+        "wallet.exhausted",
+        "wallet",
+        "Nothing is left of a wallet, or not enough for a check, which was denied: once until credit is added.",
+        previous={"balance": 1},
+        now={"balance": 0},
+    ),
+    EventType(
+        "wallet.topped_up",
+        "wallet",
+        "Credit was added to a wallet: by a grant that starts, a refill or a refund.",
+        previous={"balance": 120},
+        now={"balance": 10120},
+    ),
+    EventType("grant.expiring", "grant", "A grant with credit left will end: sent 7 days and 1 day before."),
     EventType("revenue.adjusted", "ledger_entry", "An adjustment was added to the ledger.", "ledger_entry.created"),
     EventType("import.finished", "content_import", "A file of content was imported."),
     EventType(

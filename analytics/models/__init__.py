@@ -21,6 +21,7 @@ from analytics.models.statements import (
     statement_id,
 )
 from analytics.models.usage import ContentMonth, ContentYear, HourlyUsage, RequesterMonth, RequesterYear
+from analytics.payments.models import Payment
 from analytics.wallets.models import Grant, Wallet, WalletEntry
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Grant",
     "HourlyUsage",
     "LedgerEntry",
+    "Payment",
     "RecentRevenue",
     "RecentUsage",
     "RequesterMonth",

@@ -21,13 +21,13 @@ from kit.values.ids import DerivedIdField, IdField, decode, encode
 def statement_id(account_id: str, requester: int | None, month: date, currency: str) -> str:
     """Return a statement's id, given the requester's number. The views compute it too (analytics.statements.database).
 
-    The id consists of 2 bytes for the month's number, 3 for the currency, 3 zeros, and 8 for the requester's number
-    or, for entries without a requester, the end of the account's id, whose first bit is always set. It does not change
-    when the month closes, and ids sort by month.
+    The id consists of 2 bytes for the month's number, 6 for the unit, padded with zeros, and 8 for the requester's
+    number or, for entries without a requester, the end of the account's id, whose first bit is always set. It does not
+    change when the month closes, and ids sort by month.
     """
     account = decode("acc", account_id) or b""
     holder = account[8:] if requester is None else requester.to_bytes(8)
-    return encode("stm", (month.year * 12 + month.month - 1).to_bytes(2) + currency.encode() + bytes(3) + holder)
+    return encode("stm", (month.year * 12 + month.month - 1).to_bytes(2) + currency.encode().ljust(6, b"\0") + holder)
 
 
 def is_of_this_month(statement: str) -> bool:
@@ -57,14 +57,17 @@ class OfMonth(models.Model):
         "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
     )
     month = models.DateField()  # its first day
-    currency = models.CharField(max_length=3)
+    currency = models.CharField(max_length=6)  # or ACCESS
 
     class Meta:
         abstract = True
 
 
 class StatementFigures(OfMonth):
-    """The totals of a statement's lines. `opening` is the total of all earlier months."""
+    """The totals of a statement's lines and payments, and of the requester's wallets in its unit (`credit_…`).
+
+    `opening` is the total of all earlier months.
+    """
 
     id = DerivedIdField("stm", primary_key=True)
     opening = TotalField()
@@ -72,7 +75,16 @@ class StatementFigures(OfMonth):
     usage = TotalField()
     adjustments = TotalField()
     total = TotalField()
+    refunds = TotalField(db_default=0)  # the adjustments below 0, above 0
+    payments = TotalField(db_default=0)
     closing = TotalField()
+    credit_opening = TotalField(db_default=0)
+    credit_granted = TotalField(db_default=0)
+    credit_spent = TotalField(db_default=0)
+    credit_expired = TotalField(db_default=0)
+    credit_refunded = TotalField(db_default=0)
+    credit_closing = TotalField(db_default=0)
+    has_wallet = models.BooleanField(db_default=False)
     decisions = models.BigIntegerField()  # charged decisions
     lines = models.BigIntegerField()
     closed_at: Any

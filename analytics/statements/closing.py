@@ -11,9 +11,10 @@ from django.db.models import Min
 from django.utils import timezone
 
 from accounts.models import Account
-from analytics.models import ClosedLine, LedgerEntry, StatementBook
+from analytics.models import ClosedLine, LedgerEntry, Payment, StatementBook, WalletEntry
 from analytics.rollups.upserts import adapted, prepared
 from analytics.statements.database import LINE_COLUMNS, STATEMENT_COLUMNS
+from analytics.wallets.upkeep import settle_due
 from kit.storage.sqlite_turns import turn_to_write
 
 CLOSES_AFTER = timedelta(hours=1)
@@ -37,6 +38,7 @@ def month_after(month: datetime) -> datetime:
 def close_due(now: datetime | None = None) -> int:
     """Close every month that is over, of all accounts, each in a transaction of its own; returns how many."""
     end = month_of((now or timezone.now()) - CLOSES_AFTER)
+    settle_due(end)  # what ended or was refilled before belongs to the months that are over
     closed = 0
     for account_id in Account.objects.exclude(statementbook__closed_until__gte=end).values_list("pk", flat=True):
         while close_next(account_id, end):
@@ -67,7 +69,9 @@ def lock_book(account_id: str, end: datetime) -> StatementBook | None:
     """The account's book, locked; made where there is none yet. None for an account that has no month to close."""
     books = StatementBook.objects.select_for_update().filter(account_id=account_id)
     if (book := books.first()) is None:
-        first = LedgerEntry.objects.filter(account_id=account_id).aggregate(first=Min("created"))["first"]
+        booked = (LedgerEntry, Payment, WalletEntry)
+        moments = [model._default_manager.filter(account_id=account_id).aggregate(Min("created")) for model in booked]
+        first = min((one["created__min"] for one in moments if one["created__min"] is not None), default=None)
         if first is None or first >= end:
             return None
         StatementBook.objects.bulk_create(

@@ -11,8 +11,16 @@ from django.db import connections
 LINE_COLUMNS = """id, account_id, requester_id, month, currency, type, license_id, license_type, content_id, amount,
   entries, description, occurred_at, created, latest"""
 STATEMENT_COLUMNS = """id, account_id, requester_id, month, currency, opening, licenses, usage, adjustments, total,
-  closing, decisions, lines"""
-TABLES = {"accounts_account", "analytics_ledgerentry", "analytics_statementbook", "analytics_closedstatement"}
+  refunds, payments, closing, credit_opening, credit_granted, credit_spent, credit_expired, credit_refunded,
+  credit_closing, has_wallet, decisions, lines"""
+TABLES = {
+    "accounts_account",
+    "analytics_ledgerentry",
+    "analytics_payment",
+    "analytics_walletentry",
+    "analytics_statementbook",
+    "analytics_closedstatement",
+}
 NAMES = ("analytics_statement", "analytics_openstatement", "analytics_statementline", "analytics_openline")
 
 # What differs: a ledger entry's least id, its month, the beginning of time, and a statement's id from its parts.
@@ -24,7 +32,7 @@ PARTS = {
         "count": "::bigint",
         "null_moment": "NULL::timestamptz",
         "statement_id": """(lpad(to_hex((extract(year FROM month) * 12 + extract(month FROM month) - 1)::int), 4, '0')
-    || encode(convert_to(currency, 'UTF8'), 'hex') || '000000'
+    || rpad(encode(convert_to(currency, 'UTF8'), 'hex'), 12, '0')
     || coalesce(lpad(to_hex(requester_id), 16, '0'), right(replace(account_id::text, '-', ''), 16)))::uuid""",
     },
     "sqlite": {
@@ -33,9 +41,9 @@ PARTS = {
         "never": "''",
         "count": "",
         "null_moment": "NULL",
-        "statement_id": """lower(printf('%04x', substr(month, 1, 4) * 12 + substr(month, 6, 2) - 1) || hex(currency)
-    || '000000' || CASE WHEN requester_id IS NULL THEN hex(substr(account_id, 9)) ELSE printf('%016x', requester_id)
-    END)""",
+        "statement_id": """lower(printf('%04x', substr(month, 1, 4) * 12 + substr(month, 6, 2) - 1)
+    || substr(hex(currency) || '000000', 1, 12)
+    || CASE WHEN requester_id IS NULL THEN hex(substr(account_id, 9)) ELSE printf('%016x', requester_id) END)""",
     },
 }
 # Bounds of `created` by account, for the index ledger_newest_first.
@@ -51,10 +59,49 @@ JOIN analytics_ledgerentry entry
   ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
 GROUP BY account.id, entry.requester_id, {month}, entry.currency, entry.type, entry.license_id, entry.license_type,
   entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""
-OPEN_STATEMENTS = """
+# What a month has by the ledger, by payments, and by wallets: each with the columns of all.
+SOURCES = """
+    SELECT account_id, requester_id, month, currency,
+      coalesce(sum(amount) FILTER (WHERE type = 'license'), 0) AS licenses,
+      coalesce(sum(amount) FILTER (WHERE type = 'usage'), 0) AS usage,
+      coalesce(sum(amount) FILTER (WHERE type = 'adjustment'), 0) AS adjustments,
+      sum(amount) AS total,
+      coalesce(-sum(amount) FILTER (WHERE type = 'adjustment' AND amount < 0), 0) AS refunds,
+      coalesce(sum(entries) FILTER (WHERE type = 'usage'), 0) AS decisions,
+      count(*) AS lines,
+      0 AS payments, 0 AS granted, 0 AS spent, 0 AS expired, 0 AS refunded, 0 AS wallets
+    FROM analytics_openline GROUP BY account_id, requester_id, month, currency
+    UNION ALL
+    SELECT account.id, entry.requester_id, {month}, entry.currency,
+      0, 0, 0, 0, 0, 0, 0, sum(entry.amount), 0, 0, 0, 0, 0
+    FROM accounts_account account
+    LEFT JOIN analytics_statementbook book ON book.account_id = account.id
+    JOIN analytics_payment entry
+      ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
+    GROUP BY account.id, entry.requester_id, {month}, entry.currency
+    UNION ALL
+    SELECT account.id, wallet.requester_id, {month}, wallet.unit,
+      0, 0, 0, 0, 0, 0, 0, 0,
+      coalesce(sum(entry.amount) FILTER (WHERE entry.type IN ('grant', 'carry')), 0),
+      coalesce(-sum(entry.amount) FILTER (WHERE entry.type = 'spend'), 0),
+      coalesce(-sum(entry.amount) FILTER (WHERE entry.type IN ('expire', 'void')), 0),
+      coalesce(sum(entry.amount) FILTER (WHERE entry.type = 'refund'), 0),
+      1
+    FROM accounts_account account
+    LEFT JOIN analytics_statementbook book ON book.account_id = account.id
+    JOIN analytics_wallet wallet ON wallet.account_id = account.id
+    JOIN analytics_walletentry entry
+      ON entry.wallet_id = wallet.id AND entry.created >= coalesce(book.closed_until, {never})
+    GROUP BY account.id, wallet.requester_id, {month}, wallet.unit"""
+SAME = "PARTITION BY account_id, requester_id, currency ORDER BY month"
+OPEN_STATEMENTS = f"""
 CREATE VIEW analytics_openstatement AS
-SELECT {statement_id} AS id, account_id, requester_id, month, currency, before + earlier AS opening, licenses, usage,
-  adjustments, total, before + earlier + total AS closing, decisions, lines
+SELECT {{statement_id}} AS id, account_id, requester_id, month, currency, before + earlier AS opening, licenses, usage,
+  adjustments, total, refunds, payments, before + earlier + total - payments AS closing,
+  credit_before + credit_earlier AS credit_opening, granted AS credit_granted, spent AS credit_spent,
+  expired AS credit_expired, refunded AS credit_refunded,
+  credit_before + credit_earlier + granted - spent - expired + refunded AS credit_closing,
+  wallets + credit_before + credit_earlier <> 0 AS has_wallet, decisions, lines
 FROM (
   SELECT figures.*,
     coalesce((
@@ -62,18 +109,24 @@ FROM (
       WHERE former.account_id = figures.account_id AND former.currency = figures.currency
         AND coalesce(former.requester_id, 0) = coalesce(figures.requester_id, 0)
       ORDER BY former.month DESC LIMIT 1), 0) AS before,
-    sum(total) OVER (PARTITION BY account_id, requester_id, currency ORDER BY month) - total AS earlier
+    coalesce((
+      SELECT credit_closing FROM analytics_closedstatement former
+      WHERE former.account_id = figures.account_id AND former.currency = figures.currency
+        AND coalesce(former.requester_id, 0) = coalesce(figures.requester_id, 0)
+      ORDER BY former.month DESC LIMIT 1), 0) AS credit_before,
+    sum(total - payments) OVER ({SAME}) - total + payments AS earlier,
+    sum(granted - spent - expired + refunded) OVER ({SAME})
+      - granted + spent + expired - refunded AS credit_earlier
   FROM (
-    SELECT account_id, requester_id, month, currency,
-      coalesce(sum(amount) FILTER (WHERE type = 'license'), 0) AS licenses,
-      coalesce(sum(amount) FILTER (WHERE type = 'usage'), 0) AS usage,
-      coalesce(sum(amount) FILTER (WHERE type = 'adjustment'), 0) AS adjustments,
-      sum(amount) AS total,
-      coalesce(sum(entries) FILTER (WHERE type = 'usage'), 0){count} AS decisions,
-      count(*) AS lines
-    FROM analytics_openline GROUP BY account_id, requester_id, month, currency
+    SELECT account_id, requester_id, month, currency, sum(licenses) AS licenses, sum(usage) AS usage,
+      sum(adjustments) AS adjustments, sum(total) AS total, sum(refunds) AS refunds, sum(payments) AS payments,
+      sum(granted) AS granted, sum(spent) AS spent, sum(expired) AS expired, sum(refunded) AS refunded,
+      sum(wallets) AS wallets, sum(decisions){{count}} AS decisions, sum(lines){{count}} AS lines
+    FROM ({SOURCES}
+    ) sources
+    GROUP BY account_id, requester_id, month, currency
   ) figures
-) balanced"""
+) balanced"""  # noqa: S608 - made of constants
 LINES = f"""
 CREATE VIEW analytics_statementline AS
 SELECT {LINE_COLUMNS} FROM analytics_closedline

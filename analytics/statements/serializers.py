@@ -9,24 +9,39 @@ from kit.values.amounts import render_amount
 from kit.values.timestamps import render_timestamp
 
 
+class StatementCreditsSerializer(StrictSerializer):
+    """What happened in the requester's wallets of this currency."""
+
+    opening = Amount()
+    granted = Amount(help_text="Grants and refills, with what they carried over.")
+    spent = Amount()
+    expired = Amount(help_text="What ended or was voided.")
+    refunded = Amount(help_text="Refunds that returned to the wallets.")
+    closing = Amount(help_text="`opening` + `granted` - `spent` - `expired` + `refunded`.")
+
+
 class StatementSerializer(StrictSerializer):
-    """What the ledger says of a requester, a month and a currency. All amounts are in the currency."""
+    """What a requester was charged, paid and spent in a month and a currency. All amounts are in the currency."""
 
     id = Id("stm")
     object = Choice(choices=["statement"])
     requesterId = Text(allow_null=True, help_text="Null for entries that name no requester.")
     requesterName = Text(allow_null=True)
     month = Text(help_text="The UTC month in which the entries were booked, as in `2026-01`.")
-    currency = Text(help_text="ISO 4217.")
+    currency = Text(help_text="ISO 4217, or `access` for quotas.")
     status = Choice(choices=["open", "closed"], help_text="A closed statement never changes.")
     opening = Amount(help_text="What all earlier months add up to.")
     licenses = Amount(help_text="Prices of licences.")
     usage = Amount(help_text="Charged checks.")
     adjustments = Amount(help_text="Refunds, and sales made elsewhere.")
     total = Amount(help_text="Of the month: `licenses`, `usage` and `adjustments`.")
-    closing = Amount(help_text="`opening` and `total`.")
+    charges = Amount(help_text="What was charged: `total` + `refunds`.")
+    refunds = Amount(help_text="What was given back: the adjustments below 0.")
+    payments = Amount(help_text="What the requester paid.")
+    closing = Amount(help_text="What the requester owes: `opening` + `charges` - `refunds` - `payments`.")
+    credits = StatementCreditsSerializer(allow_null=True, help_text="Null without a wallet in the currency.")
     decisions = Integer(min_value=0, help_text="How many checks were charged.")
-    lines = Integer(min_value=1, help_text="How many lines the statement has.")
+    lines = Integer(min_value=0, help_text="How many lines of the ledger the statement has.")
     closedAt = Timestamp(allow_null=True, help_text="When the month was closed; null while it is open.")
 
     def to_representation(self, statement: Statement) -> dict[str, Any]:
@@ -44,11 +59,24 @@ class StatementSerializer(StrictSerializer):
             "usage": render_amount(statement.usage),
             "adjustments": render_amount(statement.adjustments),
             "total": render_amount(statement.total),
+            "charges": render_amount(statement.total + statement.refunds),
+            "refunds": render_amount(statement.refunds),
+            "payments": render_amount(statement.payments),
             "closing": render_amount(statement.closing),
+            "credits": credits_of(statement),
             "decisions": statement.decisions,
             "lines": statement.lines,
             "closedAt": render_timestamp(statement.closed_at),
         }
+
+
+CREDITS = ("opening", "granted", "spent", "expired", "refunded", "closing")
+
+
+def credits_of(statement: Statement) -> dict[str, Any] | None:
+    if not statement.has_wallet:
+        return None
+    return {name: render_amount(getattr(statement, f"credit_{name}")) for name in CREDITS}
 
 
 class StatementLineSerializer(StrictSerializer):

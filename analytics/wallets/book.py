@@ -5,12 +5,14 @@ grants that count stays the same, so spends need not be allocated to grants one 
 was spent since, and grants are used in one order.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any, NamedTuple
 
 from analytics.wallets.models import Every, Grant, GrantKind, Wallet, WalletEntry, WalletEntryType
 
+LOW, EXHAUSTED, TOPPED_UP = "wallet.low", "wallet.exhausted", "wallet.topped_up"
 LAST = datetime.max.replace(tzinfo=UTC)
 DAYS = {Every.DAY: 1, Every.WEEK: 7}
 MONTHS = {Every.MONTH: 1, Every.YEAR: 12}
@@ -49,14 +51,29 @@ def order_of_spending(grant: Grant) -> tuple[int, datetime, datetime, str]:
     return grant.priority, grant.expires_at or LAST, grant.effective_at, grant.pk
 
 
+def level_of(threshold: Mapping[str, Any], reference: Decimal) -> Decimal:
+    """The balance that a threshold stands for."""
+    if "percent" in threshold:
+        return reference * int(threshold["percent"]) / 100
+    return Decimal(str(threshold["value"]))
+
+
+class News(NamedTuple):
+    """An event of a wallet that is to be written: its type, and the balance before."""
+
+    type: str
+    balance: Decimal
+
+
 class Book:
-    """A wallet with its open grants. `entries` and `touched` are what is to be stored beside the wallet."""
+    """A wallet with its open grants. `entries`, `touched` and `news` are what is to be stored beside the wallet."""
 
     def __init__(self, wallet: Wallet, grants: Iterable[Grant]) -> None:
         self.wallet = wallet
         self.grants = [grant for grant in grants if grant.ended_at is None]
         self.entries: list[WalletEntry] = []
         self.touched: dict[str, Grant] = {}
+        self.news: list[News] = []
 
     @property
     def counting(self) -> list[Grant]:
@@ -98,14 +115,51 @@ class Book:
         self.start(grant, entry)
 
     def start(self, grant: Grant, entry: str = WalletEntryType.GRANT) -> None:
+        self.allocate()  # it pays nothing that was spent before
+        before = self.wallet.balance
         grant.started, grant.remaining = True, grant.amount
         self.wallet.balance += grant.amount
-        self.wallet.reference = self.wallet.balance
+        self.top_up(before)
         self.touch(grant)
         self.note(entry, grant.amount, grant, grant.effective_at)
 
+    def top_up(self, before: Decimal) -> None:
+        """Announce credit that was added, from which thresholds in per cent count."""
+        wallet = self.wallet
+        wallet.reference = wallet.balance
+        if wallet.available:
+            wallet.exhausted_at = None
+        self.news.append(News(TOPPED_UP, before))
+
+    def spend(self, amount: Decimal, now: datetime) -> None:
+        before = self.wallet.balance
+        self.wallet.balance -= amount
+        self.watch(before, now)
+
+    def watch(self, before: Decimal, now: datetime) -> None:
+        """Announce the thresholds that the balance has fallen to, or below, and that nothing is left."""
+        wallet = self.wallet
+        for threshold in wallet.thresholds:
+            level = level_of(threshold, wallet.reference)
+            if before > level >= wallet.balance:
+                self.news.append(News(LOW, before))
+        if wallet.balance <= wallet.floor < before:
+            self.exhaust(before, now)
+
+    def exhaust(self, before: Decimal, now: datetime) -> None:
+        """Announce that nothing is left, or not enough for a check; once until credit is added."""
+        if self.wallet.exhausted_at is None:
+            self.wallet.exhausted_at = now
+            self.news.append(News(EXHAUSTED, before))
+
     def end(self, grant: Grant, moment: datetime, entry: str) -> Decimal:
         """What the grant has left leaves the balance. Returns how much that was."""
+        before = self.wallet.balance
+        left = self.take_out(grant, moment, entry)
+        self.watch(before, moment)
+        return left
+
+    def take_out(self, grant: Grant, moment: datetime, entry: str) -> Decimal:
         self.allocate()
         left = grant.remaining
         self.wallet.balance -= left
@@ -117,8 +171,10 @@ class Book:
 
     def refill(self, moment: datetime) -> None:
         wallet = self.wallet
+        self.allocate()
+        before = wallet.balance
         former = [grant for grant in self.counting if grant.kind == GrantKind.REFILL]
-        left = sum((self.end(grant, moment, WalletEntryType.EXPIRE) for grant in former), ZERO)
+        left = sum((self.take_out(grant, moment, WalletEntryType.EXPIRE) for grant in former), ZERO)
         carried = min(wallet.rollover_max, max(left, wallet.rollover_min)) if wallet.refills else ZERO
         wallet.refills += 1
         wallet.next_refill_at = period_after(wallet.refill_anchor or moment, wallet.refill_every or "", moment)
@@ -136,10 +192,17 @@ class Book:
         self.grants.append(grant)
         self.touch(grant)
         wallet.balance += grant.amount
-        wallet.reference = wallet.balance
+        self.top_up(before)
         if carried:
             self.note(WalletEntryType.CARRY, carried, grant, moment)
         self.note(WalletEntryType.GRANT, amount, grant, moment)
+
+    def extend_refill(self) -> None:
+        """Let the current refill last until the next one. Call it when the terms of refills have changed."""
+        for grant in self.counting:
+            if self.is_refilled(grant) and grant.expires_at != self.wallet.next_refill_at:
+                grant.expires_at = self.wallet.next_refill_at
+                self.touch(grant)
 
     def void(self, grant: Grant, now: datetime) -> None:
         grant.voided_at = now

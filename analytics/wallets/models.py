@@ -69,11 +69,15 @@ class Wallet(models.Model):
     refills = models.PositiveIntegerField(default=0)  # that were made
     next_refill_at = models.DateTimeField(null=True)
     next_change_at = models.DateTimeField(null=True)
+    exhausted_at = models.DateTimeField(null=True)  # since nothing is left, or a check was not covered
     created = models.DateTimeField(default=timezone.now)
     updated = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        indexes = [models.Index(fields=["account", "created", "id"], name="wallets_newest_first")]
+        indexes = [
+            models.Index(fields=["account", "created", "id"], name="wallets_newest_first"),
+            models.Index(fields=["next_change_at"], name="wallets_due", condition=Q(next_change_at__isnull=False)),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["requester", "unit"], name="one_wallet_of_requester", condition=Q(license__isnull=True)

@@ -14,14 +14,17 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.auditing import audit
+from accounts.events import recording
+from accounts.events.objects import objects
 from accounts.plans import epochs
 from analytics.wallets.book import Book, period_after
 from analytics.wallets.models import DEFAULT_PRIORITY, Grant, Wallet, WalletEntry
 from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import referred
+from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
-from kit.values.amounts import LARGEST, plain
+from kit.values.amounts import LARGEST, plain, render_amount
 
 WHOLE = Decimal(1)
 
@@ -116,7 +119,9 @@ def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
     book = locked(wallet)
     before = book.wallet.audited()
     book.roll_to(now)
+    book.allocate()  # in the order of spending by the old terms
     set_terms(book.wallet, fields, now)
+    book.extend_refill()
     if audit.changes(before, book.wallet.audited()):
         book.wallet.updated = now
         audit.record("wallet.updated", book.wallet, before)
@@ -239,6 +244,14 @@ def void_grant(wallet: Wallet, grant_id: str) -> Grant | None:
     return grant
 
 
+def settle(wallet: Wallet) -> None:
+    """Store the ends and refills that are due, so that the wallet's entries list them."""
+    now = timezone.now()
+    if wallet.next_change_at is not None and wallet.next_change_at <= now:
+        with turn_to_write(), transaction.atomic():
+            keep(locked(wallet), now)
+
+
 # --- Rows ------------------------------------------------------------------------------------------------------------
 
 
@@ -265,7 +278,17 @@ def keep(book: Book, now: datetime) -> None:
     )
     WalletEntry.objects.bulk_create(book.entries, batch_size=500)
     book.wallet.save()
-    book.entries, book.touched = [], {}
+    announce(book)
+    book.entries, book.touched, book.news = [], {}, []
+
+
+def announce(book: Book) -> None:
+    """Write the events of a locked wallet, in the transaction that changes its balance."""
+    if book.news:
+        shown = objects["wallet"].show(book.wallet)
+        made = [(one.type, {"balance": render_amount(one.balance)}) for one in book.news]
+        account, id_ = book.wallet.account_id, book.wallet.pk
+        recording.write([recording.make(account, type_, id_, shown, previous) for type_, previous in made])
 
 
 def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:

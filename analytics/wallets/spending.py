@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from analytics.wallets.book import Book
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
-from analytics.wallets.services import keep, open_grants
+from analytics.wallets.services import announce, keep, open_grants
 from kit.values import ids
 from kit.values.amounts import from_millionths, plain, to_millionths
 from kit.values.timestamps import render_timestamp
@@ -56,7 +56,7 @@ class Purses:
     def pay(self, spends: Sequence[Spend], decision_id: str) -> None:
         for spend in spends:
             book, amount = self.books[spend.wallet], from_millionths(spend.amount)
-            book.wallet.balance -= amount
+            book.spend(amount, self.now)
             book.entries.append(
                 WalletEntry(
                     account_id=book.wallet.account_id,
@@ -72,9 +72,16 @@ class Purses:
         for book in self.books.values():
             if book.touched:
                 keep(book, self.now)
-            elif book.entries:
+            elif book.entries or book.news:
                 WalletEntry.objects.bulk_create(book.entries)
-                book.wallet.save(update_fields=["balance"])
+                book.wallet.save(update_fields=["balance", "exhausted_at"])
+                announce(book)
+
+    def exhaust(self, spend: Spend) -> None:
+        """Note that a check is denied because of this wallet."""
+        book = self.books.get(spend.wallet)
+        if book is not None:
+            book.exhaust(book.wallet.balance, self.now)
 
     # --- What a decision shows ---------------------------------------------------------------------------------------
 

@@ -126,7 +126,8 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @extend_schema(summary="List a wallet's entries", responses=WalletEntrySerializer(many=True))
     @action(detail=True, serializer_class=WalletEntrySerializer, filterset_class=None)
     def entries(self, request: Request, id: str) -> HttpResponseBase:
-        """Every change of the balance, newest first."""
+        """Every change of the balance up to now, newest first."""
+        services.settle(self.wallet)
         return self.page(WalletEntry.objects.filter(wallet=self.wallet))
 
     @extend_schema(

@@ -118,9 +118,14 @@ class Decision(Struct, frozen=True, gc=False):
     def price(self) -> tuple[int, str] | None:
         """What this access costs by its licence: millionths, and of which currency. None if it costs nothing."""
         held = self.license
-        if held is None or not held.access_amount or held.access_currency is None or self.refuses or self.waived:
+        if held is None or not held.access_amount or held.access_currency is None or not self.is_charged:
             return None
         return held.access_amount, held.access_currency
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether licences and wallets are charged. Denied, waived and observed decisions are free."""
+        return self.allowed and self.observed is None and not self.waived
 
 
 def precedence(rule: Rule) -> tuple[bool, int, bool, int]:
@@ -177,7 +182,7 @@ def falls_short(decision: Decision, shortfall: Shortfall) -> bool:
 def counts_as_access(decision: Decision) -> bool:
     """Whether a quota of accesses is charged: for each that a licence of the service allows."""
     held = decision.license
-    return held is not None and held.id is not None and not decision.refuses and not decision.waived
+    return held is not None and held.id is not None and decision.is_charged
 
 
 def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:

@@ -155,6 +155,11 @@ ENDPOINTS = [
     Endpoint("POST", "/v1/wallets/{wallet}/grants/{grant}/void", "licenses:write"),
     Endpoint("GET", "/v1/wallets/{wallet}/entries", "licenses:read"),
     Endpoint("GET", "/v1/wallets/{wallet}/access", "licenses:read"),
+    Endpoint("GET", "/v1/payments", "revenue:read"),
+    Endpoint(
+        "POST", "/v1/payments", "revenue:write", {"requesterId": "{requester}", "amount": 5, "currency": "EUR"}, 201
+    ),
+    Endpoint("GET", "/v1/payments/{payment}", "revenue:read"),
     Endpoint("GET", "/v1/statements", "revenue:read"),
     Endpoint("GET", "/v1/statements/{statement}", "revenue:read"),
     Endpoint("GET", "/v1/statements/{statement}/lines", "revenue:read"),
@@ -203,6 +208,7 @@ LISTS = [
     "/v1/wallets",
     "/v1/wallets/{wallet}/grants",
     "/v1/wallets/{wallet}/entries",
+    "/v1/payments",
     "/v1/statements",
     "/v1/statements/{statement}/lines",
     "/v1/audit",
@@ -235,6 +241,7 @@ def make_resources(account: Account) -> dict[str, str]:
         "decision": decision["id"],
         "entry": booked.pk,
         "statement": statement_id(account.pk, None, booked.created.date(), booked.currency),
+        "payment": factories.payment(account).pk,
         "audit": entry.pk,
         **factories.wallet(account),
         **factories.webhook(account),

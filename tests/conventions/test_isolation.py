@@ -17,6 +17,7 @@ KINDS = {
     "client": "cli",
     "requester": "customer",
     "wallet": "wal",
+    "payment": "pay",
     "grant": "grt",
 }
 

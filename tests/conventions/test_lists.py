@@ -10,7 +10,7 @@ from django.db.models import DateTimeField
 from accounts.events.models import Event
 from accounts.models import ApiKey, AuditEntry
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
-from analytics.models import AccessEvent, Grant, LedgerEntry, Wallet, WalletEntry
+from analytics.models import AccessEvent, Grant, LedgerEntry, Payment, Wallet, WalletEntry
 from kit.values.currencies import CURRENCIES
 from licensing.clients.models import LicenseClient
 from licensing.content.models import Content
@@ -49,6 +49,8 @@ def grow(api, ids, path, count):
         elif path.startswith(("/v1/revenue", "/v1/statements")):
             currency = CURRENCIES[n] if path == "/v1/statements" else "USD"
             api.post("/v1/revenue", {"amount": n + 1, "currency": currency, "description": f"Sale {n}"})
+        elif path == "/v1/payments":
+            api.post(path, {"requesterId": ids["requester"], "amount": n + 1, "currency": "USD"})
         elif path == "/v1/wallets":
             api.post("/v1/requesters", {"id": f"wallet_{n}"})
             api.post(path, {"requesterId": f"wallet_{n}", "unit": "USD"})
@@ -85,6 +87,7 @@ def make_simultaneous(path):
         "/v1/access/decisions": AccessEvent,
         "/v1/api-keys": ApiKey,
         "/v1/revenue": LedgerEntry,
+        "/v1/payments": Payment,
         "/v1/wallets": Wallet,
         "/v1/wallets/{wallet}/grants": Grant,
         "/v1/wallets/{wallet}/entries": WalletEntry,
@@ -141,10 +144,10 @@ def test_rows_of_one_microsecond_are_met_once_each(api, ids, endpoint):
 def test_what_is_added_on_the_way_shifts_nothing(api, ids, endpoint):
     path = endpoint.filled(ids)[0]
     grow(api, ids, endpoint.path, 5)
-    before = [identity(row) for row in api.get(path)["data"]]
+    before = [identity(row) for row in api.get(path, limit=100)["data"]]
     first = api.get(path, limit=2)
     grow(api, ids, endpoint.path, 3)
-    rest = api.get(path, cursor=first["nextCursor"])
+    rest = api.get(path, limit=100, cursor=first["nextCursor"])
     assert [identity(row) for row in first["data"] + rest["data"]] == before
 
 

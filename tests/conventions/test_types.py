@@ -165,6 +165,14 @@ GRANT: dict[str, tuple[Any, ...]] = {
     "expiresAt": NOT_A_TEXT,
     "externalId": NOT_A_TEXT,
 }
+PAYMENT: dict[str, tuple[Any, ...]] = {
+    "requesterId": (*NOT_A_TEXT, None),
+    "amount": AMOUNT,
+    "currency": (*NOT_A_TEXT, None),
+    "receivedAt": NOT_A_TEXT,
+    "externalId": NOT_A_TEXT,
+    "note": NOT_A_TEXT,
+}
 BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/content": CONTENT,
     "PATCH /v1/content/{content}": CONTENT,
@@ -198,6 +206,7 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "PATCH /v1/api-keys/{key}": KEY,
     "PATCH /v1/accounts/me": {"unknownHost": NOT_A_TEXT},
     "POST /v1/revenue": ADJUSTMENT,
+    "POST /v1/payments": PAYMENT,
     "POST /v1/wallets": WALLET,
     "PATCH /v1/wallets/{wallet}": WALLET_TERMS,
     "POST /v1/wallets/{wallet}/grants": GRANT,

@@ -137,12 +137,14 @@ def test_a_retry_spends_once(api, item, fund):
     assert (balance(wallet), spends()) == (Decimal("0.95"), 1)
 
 
-def test_an_observed_decision_spends_nothing(api, account, fund):
-    wallet = fund("0.01")
+@pytest.mark.parametrize("amount", ["0.01", "10"])
+def test_an_observed_decision_charges_neither_wallet_nor_ledger(api, account, fund, amount):
+    wallet = fund(amount)
     policy = factories.policy(account, mode="observe")
     item = factories.content(account, policy_id=policy.pk)
-    assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["allowed"] is True
-    assert (balance(wallet), spends()) == (Decimal("0.01"), 0)
+    made = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    assert (made["allowed"], made["charge"], "credits" in made.body) == (True, None, False)
+    assert (balance(wallet), spends(), LedgerEntry.objects.count()) == (Decimal(amount), 0, 0)
 
 
 def test_a_batch_is_decided_check_by_check_in_its_order(api, item, fund):
@@ -215,6 +217,14 @@ def test_a_refill_is_spent_from_its_moment_on(clock, api, account, held, check):
     seen += [check()["allowed"], check()["reason"]]
     assert seen == [True, "2026-03-05T05:06:07.250000Z", True, "quota_exceeded"]
     assert balance(wallet) == 0
+
+
+def test_a_new_grant_pays_nothing_that_was_spent_before_it(api, check, fund):
+    wallet = fund(1)
+    check()
+    api.post(f"/v1/wallets/{wallet}/grants", {"amount": 1, "priority": 0})
+    left = [one["remaining"] for one in api.get(f"/v1/wallets/{wallet}/grants")["data"]]
+    assert left == [1, 0.95]
 
 
 def test_grants_are_spent_by_priority_then_by_their_end(clock, api, check, fund):  # noqa: F811

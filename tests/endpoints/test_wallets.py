@@ -148,8 +148,7 @@ def test_a_grant_counts_from_its_start_to_its_end(api, wallet, grant, balance, c
         clock.now += day
         seen.append(balance())
     assert seen == [0, 5, 0]
-    grant("1")  # stores what was due
-    assert entries(api, wallet) == [("grant", 5), ("expire", -5), ("grant", 1)]
+    assert entries(api, wallet) == [("grant", 5), ("expire", -5)]
 
 
 def test_a_refill_comes_once_a_period_and_rolls_over(api, held, clock):  # noqa: F811
@@ -163,10 +162,23 @@ def test_a_refill_comes_once_a_period_and_rolls_over(api, held, clock):  # noqa:
         shown = api.get(f"/v1/wallets/{made['id']}")
         seen.append((shown["balance"], shown["nextRefillAt"][:10]))
     assert seen == [(10, "2026-02-28"), (14, "2026-03-31"), (14, "2026-03-31"), (14, "2026-05-31")]
-    api.post(f"/v1/wallets/{made['id']}/grants", {"amount": 1})  # stores what was due
     period = [("expire", -10), ("carry", 4), ("grant", 10)]
     later = [("expire", -14), ("carry", 4), ("grant", 10)]
-    assert entries(api, made) == [("grant", 10), *period, *later, *later, ("grant", 1)]
+    assert entries(api, made) == [("grant", 10), *period, *later, *later]
+
+
+def test_a_refill_whose_period_was_changed_ends_with_the_new_period(api, held, clock):  # noqa: F811
+    day = {"amount": 10, "every": "day"}
+    made = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": day})
+    address = f"/v1/wallets/{made['id']}"
+    api.patch(address, {"refill": {"amount": 10, "every": "week"}})
+    clock.advance(days=2)
+    ended = api.patch(address, {"refill": None})
+    assert ended["balance"] == 10
+    [grant] = api.get(f"{address}/grants")["data"]
+    assert (grant["status"], grant["expiresAt"]) == ("active", "2026-03-11T05:06:07.250000Z")
+    clock.advance(days=5)
+    assert entries(api, made) == [("grant", 10), ("expire", -10)]
 
 
 def test_access_answers_what_could_be_paid(api, wallet, grant):

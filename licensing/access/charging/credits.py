@@ -22,7 +22,7 @@ def spends_of(decision: Decision, wallets: Wallets) -> tuple[Spend, ...]:
     decision that a licence of the service allows. What is denied, waived or only observed spends nothing.
     """
     held = decision.license
-    if not wallets or held is None or decision.refuses or decision.waived or decision.observed is not None:
+    if not wallets or held is None or not decision.is_charged:
         return ()
     key = None if held.id is None else license_key(held.id)
     spends = []

@@ -29,6 +29,7 @@ def record_spending(batch: DecisionBatch) -> list[Outcome]:
         lacking = purses.lacking(spends)
         if lacking is not None:
             answer = refused(answer, lacking, purses)
+            purses.exhaust(lacking)
             denied = replace(entry.case, allowed=False, reason=answer.decision.reason, rate_reset=None)
             entry = replace(entry, case=denied, claim=None, charge=None)
         else:

@@ -102,7 +102,7 @@ def verdict_on(
     verdict = decide(policy, facts, mode, offered)
     if asked.further and verdict.allowed and not verdict.observed:
         verdict = further_verdict(asked, facts, policy, mode, verdict, held[1])
-    return replace(verdict, charge=None) if asked.is_free or verdict.observed else verdict
+    return replace(verdict, charge=None) if asked.is_free or verdict.is_observed else verdict
 
 
 def further_verdict(

@@ -1,0 +1,1 @@
+"""Payments that requesters made, as statements count them."""

@@ -1,0 +1,29 @@
+"""What the OpenAPI document shows of payments."""
+
+from kit.rest.openapi_examples import Operation, page_of
+
+MORE: dict[str, object] = {
+    "hasMore": True,
+    "nextCursor": "AAZJrkjIQAABmxPJRTN3brkXjP3oOg0Vf0sVq8GeHc3p5wQ2mUnx",
+    "totalCount": 31,
+}
+NEW_PAYMENT: dict[str, object] = {
+    "requesterId": "org_acme",
+    "amount": 500,
+    "currency": "EUR",
+    "receivedAt": "2026-01-12T00:00:00.000000Z",
+    "externalId": "invoice-2026-001",
+    "note": "Bank transfer",
+}
+PAYMENT: dict[str, object] = {
+    "id": "pay_01kd9xb3c7hq2m5v8t0w4z6rjn",
+    "object": "payment",
+    **NEW_PAYMENT,
+    "created": "2026-01-13T08:15:00.000000Z",
+}
+
+OPERATIONS = {
+    "GET /v1/payments": Operation("listPayments", page_of(PAYMENT, **MORE)),
+    "POST /v1/payments": Operation("createPayment", PAYMENT, NEW_PAYMENT, ("resource_already_exists",)),
+    "GET /v1/payments/{id}": Operation("getPayment", PAYMENT),
+}

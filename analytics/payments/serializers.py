@@ -1,0 +1,41 @@
+"""Payments on the wire."""
+
+from analytics.payments.models import Payment
+from kit.rest.fields import Choice, Id, StrictSerializer, Text, Timestamp
+from kit.rest.money import Amount, Currency
+from kit.values.amounts import render_amount
+from kit.values.json_values import Rendered
+from kit.values.timestamps import render_timestamp
+
+
+class PaymentSerializer(StrictSerializer):
+    """Money that a requester paid."""
+
+    id = Id("pay", read_only=True)
+    object = Choice(choices=["payment"], read_only=True)
+    requesterId = Text(max_length=255, source="requester_id")
+    amount = Amount(more_than=0)
+    currency = Currency(help_text="ISO 4217.")
+    receivedAt = Timestamp(required=False, allow_null=True, source="received_at", help_text="Now, unless given.")
+    externalId = Text(
+        max_length=255,
+        required=False,
+        allow_null=True,
+        source="external_id",
+        help_text="Your own id. A payment with a known one is recorded once.",
+    )
+    note = Text(max_length=500, required=False, allow_null=True)
+    created = Timestamp(read_only=True, help_text="When it was recorded. Statements count it in this month.")
+
+    def to_representation(self, payment: Payment) -> Rendered:
+        return {
+            "id": payment.pk,
+            "object": "payment",
+            "requesterId": payment.requester.requester_id,
+            "amount": render_amount(payment.amount),
+            "currency": payment.currency,
+            "receivedAt": render_timestamp(payment.received_at),
+            "externalId": payment.external_id,
+            "note": payment.note,
+            "created": render_timestamp(payment.created),
+        }

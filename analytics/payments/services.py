@@ -1,0 +1,78 @@
+"""Recording payments, for the endpoint and the admin."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import TypedDict
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.auditing import audit
+from analytics.ledger.adjustments import CLOCK_SKEW, EARLIEST
+from analytics.payments.models import Payment
+from kit.http.errors import AlreadyExists, ValidationFailed
+from kit.rest.resources import referred
+
+
+class PaymentFields(TypedDict, total=False):
+    """Of a payment, as the serializer has checked them."""
+
+    requester_id: str
+    amount: Decimal
+    currency: str
+    received_at: datetime | None
+    external_id: str | None
+    note: str | None
+
+
+@transaction.atomic
+def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, bool]:
+    """Return the new payment and True; the known one and False if its `external_id` was recorded before.
+
+    Raises ValidationFailed, and AlreadyExists for the `external_id` of a payment of another requester or amount.
+    """
+    rows = referred(Payment, "requester")._default_manager.select_for_update(no_key=True)
+    requester = rows.filter(account_id=account_id, requester_id=fields["requester_id"]).first()
+    if requester is None:
+        raise ValidationFailed(f"There is no requester {fields['requester_id'][:100]!r}.", param="requesterId")
+    now = timezone.now()
+    payment = Payment(
+        account_id=account_id,
+        requester=requester,
+        amount=fields["amount"],
+        currency=fields["currency"],
+        received_at=checked(fields.get("received_at"), now),
+        external_id=fields.get("external_id"),
+        note=fields.get("note"),
+        created=now,
+    )
+    try:
+        with transaction.atomic():
+            payment.save(force_insert=True)
+    except IntegrityError:
+        return known_payment(payment), False
+    audit.record("payment.created", payment, {})
+    return payment, True
+
+
+def known_payment(payment: Payment) -> Payment:
+    """Return the payment that was recorded with the same external_id. Raises AlreadyExists if it differs."""
+    rows = Payment.objects.filter(account=payment.account_id, external_id=payment.external_id)
+    known = rows.select_related("requester").get()
+    alike = ("requester_id", "amount", "currency")
+    if any(getattr(known, name) != getattr(payment, name) for name in alike):
+        whose = known.requester.requester_id
+        raise AlreadyExists(
+            f"Another payment has the externalId {payment.external_id!r}: {known} of {whose!r}.", param="externalId"
+        )
+    return known
+
+
+def checked(moment: datetime | None, now: datetime) -> datetime:
+    if moment is None:
+        return now
+    if moment > now + CLOCK_SKEW:
+        raise ValidationFailed("Must not be in the future.", param="receivedAt")
+    if moment < EARLIEST:
+        raise ValidationFailed("Must not be before 2000-01-01.", param="receivedAt")
+    return moment

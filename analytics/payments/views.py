@@ -1,0 +1,43 @@
+"""/v1/payments: what requesters paid."""
+
+from typing import cast
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from accounts.viewsets import AccountViewSet
+from analytics.payments.filters import PaymentFilters
+from analytics.payments.models import Payment
+from analytics.payments.serializers import PaymentSerializer
+from analytics.payments.services import PaymentFields, record_payment
+
+
+class PaymentViewSet(AccountViewSet[Payment]):
+    permissions_required = {"list": "revenue:read", "retrieve": "revenue:read", "create": "revenue:write"}
+    exportable = {"list": "payments"}
+    serializer_class = PaymentSerializer
+    filterset_class = PaymentFilters
+    queryset = Payment.objects.select_related("requester")
+    exact_numbers = True
+
+    @extend_schema(summary="List payments", responses=PaymentSerializer(many=True))
+    def list(self, request: Request) -> HttpResponseBase:
+        """Newest first."""
+        return self.page()
+
+    @extend_schema(summary="Record a payment", responses={201: PaymentSerializer, 200: PaymentSerializer})
+    def create(self, request: Request) -> HttpResponse:
+        """Record money that a requester paid. Its statements show it, and what it still owes.
+
+        A payment adds nothing to a wallet: grant the credit that was paid for. An `externalId` that is known records
+        nothing: the reply is 200 with the payment of then, or 409 if requester, amount or currency differ.
+        """
+        fields = cast("PaymentFields", self.validated())
+        payment, is_new = record_payment(self.account_id, fields)
+        return self.answer(payment, 201 if is_new else 200)
+
+    @extend_schema(summary="Get a payment")
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
+        return self.answer(self.get_object())

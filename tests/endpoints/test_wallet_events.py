@@ -1,0 +1,120 @@
+"""Events of wallets (docs/wallets.md, Events)."""
+
+from datetime import timedelta
+
+import orjson
+import pytest
+
+from accounts.events import deadlines
+from accounts.events.models import Event
+from analytics.wallets.upkeep import settle_due
+from tests import factories
+from tests.clock import clock  # noqa: F401 - a fixture
+from tests.ways import both_ways
+
+pytestmark = both_ways
+
+
+@pytest.fixture
+def wallet(api, account, clock):  # noqa: F811
+    factories.license(account, per_access="0.05")
+    return api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "USD"})["id"]
+
+
+@pytest.fixture
+def grant(api, wallet):
+    return lambda amount, **fields: api.post(f"/v1/wallets/{wallet}/grants", {"amount": amount, **fields})
+
+
+@pytest.fixture
+def check(api, account):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    return lambda: api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+
+
+def news():
+    """The events of wallets and grants that came since the last call: their types, balances, and those before."""
+    found = Event.objects.filter(type__regex=r"^(wallet|grant)\.").order_by("created", "pk")
+    told = []
+    for event in found:
+        data, previous = orjson.loads(event.data), orjson.loads(event.previous or "{}")
+        told.append((event.type, data.get("balance", data.get("remaining")), previous.get("balance")))
+    found.delete()
+    return told
+
+
+def test_a_balance_that_falls_past_a_threshold_is_announced_once_for_each_fall(api, wallet, grant, check):
+    api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": "0.9"}, {"percent": 91}]})
+    grant(1)
+    assert news() == [("wallet.topped_up", 1, 0)]
+    check()
+    assert news() == []
+    check()
+    assert news() == [("wallet.low", 0.9, 0.95), ("wallet.low", 0.9, 0.95)]
+    check()
+    assert news() == []
+    grant("0.1")
+    assert news() == [("wallet.topped_up", 0.95, 0.85)]
+    check()
+    assert news() == [("wallet.low", 0.9, 0.95)]  # of the new 0.95, 91 % are less
+
+
+@pytest.mark.parametrize(("amount", "left"), [("0.1", 0), ("0.12", 0.02)])
+def test_a_wallet_is_exhausted_once_until_credit_is_added(grant, check, amount, left):
+    grant(amount)
+    news()
+    assert [check()["allowed"] for _ in range(4)] == [True, True, False, False]
+    [(type_, balance, _)] = news()
+    assert (type_, balance) == ("wallet.exhausted", left)
+    grant("0.05")
+    check()
+    check()
+    assert [type_ for type_, *_ in news()] == ["wallet.topped_up", "wallet.exhausted"]
+
+
+def test_what_ends_or_is_voided_can_be_too_little(api, wallet, grant, clock):  # noqa: F811
+    api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": 2}]})
+    void = grant(3)["id"]
+    grant(4, expiresAt=(clock.now + timedelta(days=1)).isoformat())
+    news()
+    api.post(f"/v1/wallets/{wallet}/grants/{void}/void")
+    assert news() == []
+    clock.advance(days=2)
+    assert settle_due() == 1
+    assert news() == [("wallet.low", 0, 4), ("wallet.exhausted", 0, 4)]
+    assert settle_due() == 0
+
+
+def test_a_refill_is_one_event_whatever_was_left(api, account, clock):  # noqa: F811
+    factories.license(account)
+    refill = {"refill": {"amount": 10, "every": "day"}, "thresholds": [{"percent": 50}]}
+    api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", **refill})
+    assert news() == [("wallet.topped_up", 10, 0)]
+    clock.advance(days=1)
+    settle_due()
+    assert news() == [("wallet.topped_up", 10, 10)]
+
+
+def test_a_grant_that_will_end_is_announced_7_days_and_1_day_before(grant, check, clock):  # noqa: F811
+    grant(1, expiresAt=(clock.now + timedelta(days=10)).isoformat())
+    check()
+    news()
+    told = []
+    for days in (2, 2, 5, 1):
+        clock.advance(days=days)
+        deadlines.tell()
+        deadlines.tell()
+        told.append(news())
+    assert told == [[], [("grant.expiring", 0.95, None)], [("grant.expiring", 0.95, None)], []]
+
+
+def test_a_dry_run_and_a_retry_announce_nothing(api, account, grant, wallet):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    grant("0.05")
+    news()
+    body = {"contentId": item.pk, "requester": "org_acme"}
+    api.post("/v1/access/check", {**body, "dryRun": True})
+    assert news() == []
+    for _ in range(2):
+        api.post("/v1/access/check", body, headers={"Idempotency-Key": "k"})
+    assert [type_ for type_, *_ in news()] == ["wallet.exhausted"]

@@ -1,0 +1,170 @@
+"""kill -9 amid checks that spend: balances, entries and decisions agree, and nothing that was answered is lost.
+
+SPENDING_KILLS sets how often the server is killed, and PostgreSQL; 20 before a release.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.harness import Deployment, deployed, eventually
+from tests.faults.traffic import Load, request, under_load
+from tests.services import postgres, valkey
+
+pytestmark = pytest.mark.faults
+
+KILLS = int(os.environ.get("SPENDING_KILLS") or 2)
+LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+PRICE = Decimal("0.05")
+CLIENTS = 12
+SHARED, GRANTS, VOIDS = 0, 1, 2  # clients; all others check as requesters of their own
+
+
+@pytest.fixture(scope="module")
+def durable(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A server whose database syncs as in production."""
+    if not ON_POSTGRESQL:
+        yield request.getfixturevalue("deployment")
+        return
+    directory = tmp_path_factory.mktemp("spending")
+    with (
+        postgres() as database,
+        valkey() as redis,
+        deployed(directory, workers=3, postgres=database, valkey=redis) as deployment,
+    ):
+        yield deployment
+
+
+class Spenders:
+    """Requesters with a wallet each, of which one is shared by half of the clients, under load."""
+
+    def __init__(self, server: Deployment, key: str) -> None:
+        self.server, self.key = server, key
+        self.turns = count()
+        self.answered: dict[str, dict[str, Any]] = {}
+        with server.client(key) as client:
+
+            def post(path: str, **body: Any) -> str:
+                reply = client.post(path, json=body)
+                assert reply.status_code == 201, reply.text
+                id_: str = reply.json()["id"]
+                return id_
+
+            policy = post("/v1/policies", name="Licensed", rules=[LICENSED])
+            self.item = post("/v1/content", title="Item", policyId=policy)
+            self.wallets = {}
+            for number in range(4):
+                terms = {"requesterId": f"org_{number}", "licenseType": "a"}
+                post("/v1/licenses", **terms, pricePerAccess={"amount": str(PRICE), "currency": "USD"})
+                for unit, amount in (("USD", 2 + number), ("access", 500)):
+                    wallet = post("/v1/wallets", requesterId=f"org_{number}", unit=unit)
+                    post(f"/v1/wallets/{wallet}/grants", amount=amount)
+                    self.wallets[number, unit] = wallet
+
+    def compose(self, number: int) -> tuple[Any, bytes]:
+        turn, keep = next(self.turns), {"Connection": "keep-alive"}
+        money = self.wallets[turn % 4, "USD"]
+        if number == GRANTS:
+            body = {"amount": "0.31", "externalId": f"order-{turn}", "priority": turn % 3}
+            return "grant", request("POST", f"/v1/wallets/{money}/grants", self.key, body, **keep)
+        body = {"contentId": self.item, "requester": f"org_{number % 4 if number % 2 else SHARED}"}
+        return "check", request("POST", "/v1/access/check", self.key, body, **keep)
+
+    def spend_until(self, kill: Callable[[], None], attempt: int) -> None:
+        with under_load(self.server, self.compose, CLIENTS, 300, {GRANTS: 10}) as load:
+            load.wait_for(60)
+            time.sleep(0.3 + 0.017 * attempt)
+            kill()
+        self.note(load)
+
+    def note(self, load: Load) -> None:
+        for exchange in load.exchanges:
+            assert exchange.reply.status in (0, 200, 201, 503), exchange.reply
+            if exchange.tag == "check" and exchange.reply.status == 200:
+                self.answered[exchange.reply.body["id"]] = exchange.reply.body
+
+    def discrepancies(self) -> list[str]:
+        with self.server.client(self.key) as client:
+
+            def pages(path: str) -> Iterator[dict[str, Any]]:
+                query: dict[str, Any] = {"limit": 100}
+                while True:
+                    reply = eventually(lambda: (found := client.get(path, params=query)).status_code == 200 and found)
+                    page = reply.json()
+                    yield from page["data"]
+                    if not page["hasMore"]:
+                        return
+                    query["cursor"] = page["nextCursor"]
+
+            decisions = {one["id"]: one for one in pages("/v1/access/decisions")}
+            found = [f"lost: {id_}" for id_ in self.answered.keys() - decisions.keys()]
+            found += [
+                f"{id_} was answered otherwise"
+                for id_, answer in self.answered.items()
+                if id_ in decisions and answer != {name: decisions[id_].get(name) for name in answer}
+            ]
+            for (number, unit), wallet in self.wallets.items():
+                entries = list(pages(f"/v1/wallets/{wallet}/entries"))
+                spends = [one["decisionId"] for one in entries if one["type"] == "spend"]
+                paid = {
+                    id_
+                    for id_, one in decisions.items()
+                    if one["allowed"] and one["requester"]["id"] == f"org_{number}"
+                }
+                if sorted(spends) != sorted(paid):
+                    found.append(f"{len(spends)} spends in {unit} of {len(paid)} decisions")
+                balance = Decimal(str(client.get(f"/v1/wallets/{wallet}").json()["balance"]))
+                total = sum((Decimal(str(one["amount"])) for one in entries), Decimal(0))
+                left = sum(Decimal(str(one["remaining"])) for one in pages(f"/v1/wallets/{wallet}/grants"))
+                if not balance == total == left or balance < 0:
+                    found.append(f"the balance {balance}, entries {total}, grants {left}")
+            charged = {one["decisionId"] for one in pages("/v1/revenue") if one["type"] == "usage"}
+            allowed = {id_ for id_, one in decisions.items() if one["allowed"]}
+            if charged != allowed:
+                found.append(f"{len(charged ^ allowed)} charges without decision or the reverse")
+        return found
+
+
+@pytest.fixture(scope="module")
+def all_spenders(durable: Deployment) -> Spenders:
+    """The same for all kills: what survived the first has to be there after the last."""
+    durable.start()
+    [(key, _)] = durable.accounts(1)
+    return Spenders(durable, key)
+
+
+@pytest.fixture
+def spenders(all_spenders: Spenders) -> Spenders:
+    all_spenders.server.start()
+    return all_spenders
+
+
+@pytest.mark.parametrize("attempt", range(KILLS))
+def test_balances_are_entries_are_decisions_when_the_server_is_killed(spenders: Spenders, attempt: int) -> None:
+    spenders.spend_until(spenders.server.kill, attempt)
+    spenders.server.start()
+
+    assert spenders.discrepancies() == []
+    assert spenders.answered
+
+
+if ON_POSTGRESQL:
+
+    @pytest.mark.parametrize("attempt", range(KILLS))
+    def test_balances_are_entries_are_decisions_when_postgresql_is_killed(spenders: Spenders, attempt: int) -> None:
+        database = spenders.server.postgres
+        assert database
+
+        def crash() -> None:
+            database.kill()
+            database.start()
+
+        spenders.spend_until(crash, attempt)
+
+        assert spenders.discrepancies() == []

@@ -1,0 +1,133 @@
+"""A wallet in plain Python, as docs/wallets.md describes it. It imports nothing of the service."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+DAY = timedelta(days=1)
+NEVER = datetime.max.replace(tzinfo=UTC)
+ZERO = Decimal(0)
+
+
+@dataclass
+class Portion:
+    """A grant. `left` is what remains of it; a refill has no id, because the service gives it one."""
+
+    id: str | None
+    amount: Decimal
+    begins: datetime
+    ends: datetime | None = None
+    priority: int = 128
+    left: Decimal = ZERO
+    started: bool = False
+    over: bool = False
+    entry: str = "grant"
+
+    @property
+    def order(self) -> tuple[int, datetime, datetime]:
+        return self.priority, self.ends or NEVER, self.begins
+
+
+@dataclass
+class Refill:
+    amount: Decimal
+    least: Decimal
+    most: Decimal
+
+
+@dataclass
+class Model:
+    """`entries` are types and amounts in the order in which they took effect; `overdraft` is what no grant covers."""
+
+    unit: str
+    floor: Decimal = ZERO
+    portions: list[Portion] = field(default_factory=list)
+    overdraft: Decimal = ZERO
+    refill: Refill | None = None
+    anchor: datetime | None = None
+    next_refill: datetime | None = None
+    refilled: bool = False
+    entries: list[tuple[str, Decimal]] = field(default_factory=list)
+
+    @property
+    def counting(self) -> list[Portion]:
+        return sorted((one for one in self.portions if one.started and not one.over), key=lambda one: one.order)
+
+    @property
+    def balance(self) -> Decimal:
+        return sum((one.left for one in self.counting), ZERO) - self.overdraft
+
+    @property
+    def available(self) -> Decimal:
+        return max(self.balance - self.floor, ZERO)
+
+    def set_refill(self, refill: Refill | None, now: datetime) -> None:
+        """Refill each day; the first time at once."""
+        self.refill = refill
+        if refill is None:
+            self.anchor = self.next_refill = None
+        elif self.anchor is None:
+            self.anchor = now
+            self.next_refill = now + DAY if self.refilled else now
+            for one in self.counting:
+                one.ends = self.next_refill if one.id is None else one.ends
+        self.roll_to(now)
+
+    def due(self) -> list[tuple[datetime, int, Portion | None]]:
+        found: list[tuple[datetime, int, Portion | None]] = []
+        if self.next_refill is not None:
+            found.append((self.next_refill, 1, None))
+        for one in self.portions:
+            if one.over:
+                continue
+            if not one.started:
+                found.append((one.begins, 2, one))
+            elif one.ends is not None and (one.id is not None or self.next_refill is None):
+                found.append((one.ends, 0, one))
+        return sorted(found, key=lambda one: one[:2])
+
+    def roll_to(self, now: datetime) -> None:
+        while (due := self.due()) and due[0][0] <= now:
+            moment, _, portion = due[0]
+            if portion is None:
+                self.make_refill(moment)
+            elif portion.started:
+                self.end(portion, "expire")
+            else:
+                self.start(portion)
+
+    def start(self, portion: Portion) -> None:
+        covered = min(portion.amount, self.overdraft)
+        self.overdraft -= covered
+        portion.started, portion.left = True, portion.amount - covered
+        self.entries.append((portion.entry, portion.amount))
+
+    def end(self, portion: Portion, entry: str) -> Decimal:
+        left, portion.left, portion.over = portion.left, ZERO, True
+        if left:
+            self.entries.append((entry, -left))
+        return left
+
+    def make_refill(self, moment: datetime) -> None:
+        assert self.refill
+        former = [one for one in self.counting if one.id is None]
+        left = sum((self.end(one, "expire") for one in former), ZERO)
+        carried = min(self.refill.most, max(left, self.refill.least)) if self.refilled else ZERO
+        self.refilled, self.next_refill = True, moment + DAY
+        made = Portion(None, carried + self.refill.amount, moment, self.next_refill)
+        self.portions.append(made)
+        self.start(made)
+        self.entries[-1:] = [("carry", carried)] * bool(carried) + [("grant", self.refill.amount)]
+
+    def void(self, portion: Portion) -> None:
+        if portion.started and not portion.over:
+            self.end(portion, "void")
+        portion.over = True
+
+    def spend(self, amount: Decimal) -> None:
+        self.entries.append(("spend", -amount))
+        for one in self.counting:
+            used = min(one.left, amount)
+            one.left -= used
+            amount -= used
+        self.overdraft += amount
