@@ -85,6 +85,23 @@ def test_webhooks(client: Client, api: Callable[[str], list[dict[str, Any]]]):
             assert made["secret"].startswith("whsec_")
 
 
+def test_10_000_accesses_are_sold_in_advance(client: Client, api: Callable[[str], list[dict[str, Any]]]):
+    policy = client.create_policy({"name": "Licensed", "rules": [LICENSED]})
+    client.create_content({"title": "Item", "externalId": "my-first", "policyId": policy["id"]})
+    printed = "\n".join(one.text for one in blocks() if one.path == "docs/guides/sell-in-advance.md")
+    printed = printed.replace(" | grep -o '\"credits\":{[^}]*}'", "")
+
+    licence, payment, grant, decision, access, webhook, entries, statements = api(printed)
+
+    assert (licence["requesterId"], payment["amount"], grant["remaining"]) == ("org_reader", 500, 10_000)
+    assert decision["credits"] == {"walletId": grant["walletId"], "unit": "access", "remaining": 9_999}
+    assert access == {"hasAccess": True, "balance": 9_999, "available": 9_999}
+    assert webhook["events"] == ["wallet.*", "grant.expiring"]
+    assert [one["type"] for one in entries["data"]] == ["spend", "grant"]
+    by_unit = {one["currency"]: one for one in statements["data"]}
+    assert (by_unit["USD"]["closing"], by_unit["access"]["credits"]["closing"]) == (-500, 9_999)
+
+
 @pytest.fixture
 def sign(client: Client) -> Callable[[str], tuple[str, str]]:
     """The id of an item that everybody has for any permission, and a decision on that, signed."""

@@ -132,6 +132,7 @@ PROOFS = {
     ): f"{HERE}/test_examples.py::test_a_resource_that_is_shown_has_the_fields_that_it_has",
     ("docs/guides/signed-decisions.md", "import jwt"): f"{HERE}/test_examples.py::test_a_signed_decision_is_verified",
     ("docs/guides/signed-decisions.md", ".venv/bin/python manage.py rotate_signing_key"): COMMANDS,
+    ("docs/guides/sell-in-advance.md", "api"): f"{HERE}/test_examples.py::test_10_000_accesses_are_sold_in_advance",
     ("docs/guides/webhooks.md", "api webhooks"): f"{HERE}/test_examples.py::test_webhooks",
     ("docs/guides/webhooks.md", "from standardwebhooks"): (
         "tests/webhooks/test_guide.py::test_a_receiver_takes_what_is_sent_and_nothing_else"

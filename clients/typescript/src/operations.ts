@@ -221,6 +221,21 @@ export abstract class Operations {
     return this.send({ method: "POST", path: `/v1/licenses/bulk`, body, keyed: true, answer: "LicenseBulkOutcomes", ...options });
   }
 
+  /** List payments. */
+  listPayments(query?: Query): AsyncGenerator<Schemas["Payment"]> {
+    return this.pages({ method: "GET", path: `/v1/payments`, query, answer: "Payment" });
+  }
+
+  /** Record a payment. */
+  createPayment(body: Schemas["PaymentRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Payment"]> {
+    return this.send({ method: "POST", path: `/v1/payments`, body, keyed: true, answer: "Payment", ...options });
+  }
+
+  /** Get a payment. */
+  getPayment(id: string, query?: Query): Promise<Schemas["Payment"]> {
+    return this.send({ method: "GET", path: `/v1/payments/${encodeURIComponent(id)}`, query, answer: "Payment" });
+  }
+
   /** List policies. */
   listPolicies(query?: Query): AsyncGenerator<Schemas["Policy"]> {
     return this.pages({ method: "GET", path: `/v1/policies`, query });

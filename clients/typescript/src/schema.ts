@@ -1,4 +1,4 @@
-// Shapes: 897327a90eaa8db2
+// Shapes: 49f1b8485c548f8e
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1116,9 +1116,9 @@ export interface components {
             };
         };
         /** @enum {string} */
-        EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
+        EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
         /** @enum {string} */
-        EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "webhook_endpoint.disabled";
+        EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled";
         /** @description What has to come of it. Absent is what does not matter. */
         ExpectedDecision: {
             /** @description Whether access is allowed; in figures, how many requests were. */
@@ -2012,6 +2012,23 @@ export interface components {
             /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
             totalCountIsExact?: boolean;
         };
+        PaginatedPaymentList: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["Payment"][];
+            /** @description Whether more items follow. */
+            hasMore: boolean;
+            /** @description Absent on the last page. */
+            nextCursor?: string;
+            /** @description How many items match in all. Absent with `count=none`. */
+            totalCount?: number;
+            /** @description `false` if `totalCount` is an estimate; absent if it is exact. */
+            totalCountIsExact?: boolean;
+        };
         PaginatedPolicyList: {
             /**
              * @description The kind of the object.
@@ -2385,6 +2402,52 @@ export interface components {
              * @description The amount, in the report's currency.
              */
             revenue: string;
+        };
+        /** @description Money that a requester paid. */
+        Payment: {
+            /** @description The resource's id. */
+            readonly id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            readonly object: "payment";
+            /** @description The requester's id, as the publisher calls them. */
+            requesterId: string;
+            /**
+             * Format: decimal
+             * @description An exact decimal, as a number or a string.
+             */
+            amount: string;
+            /** @description ISO 4217. */
+            currency: string;
+            /**
+             * Format: date-time
+             * @description Now, unless given.
+             */
+            receivedAt: string | null;
+            /** @description Your own id. A payment with a known one is recorded once. */
+            externalId: string | null;
+            note: string | null;
+            /**
+             * Format: date-time
+             * @description When it was recorded. Statements count it in this month.
+             */
+            readonly created: string;
+        };
+        /** @description Money that a requester paid. */
+        PaymentRequest: {
+            /** @description The requester's id, as the publisher calls them. */
+            requesterId: string;
+            /** @description A number or a decimal in a string, with up to 6 places. */
+            amount: string;
+            /** @description ISO 4217. */
+            currency: components["schemas"]["Currency"];
+            /** @description Now, unless given. */
+            receivedAt?: string | null;
+            /** @description Your own id. A payment with a known one is recorded once. */
+            externalId?: string | null;
+            note?: string | null;
         };
         Permissions: string[];
         /** @description Who may use what is linked to it, and on which terms. */
@@ -3124,7 +3187,7 @@ export interface components {
             /** @description Null: its pages are unknown ones, as if no pattern matched. */
             policyId?: string | null;
         };
-        /** @description What the ledger says of a requester, a month and a currency. All amounts are in the currency. */
+        /** @description What a requester was charged, paid and spent in a month and a currency. All amounts are in the currency. */
         Statement: {
             /** @description The resource's id. */
             id: string;
@@ -3139,7 +3202,7 @@ export interface components {
             requesterName: string | null;
             /** @description The UTC month in which the entries were booked, as in `2026-01`. */
             month: string;
-            /** @description ISO 4217. */
+            /** @description ISO 4217, or `access` for quotas. */
             currency: string;
             /**
              * @description A closed statement never changes.
@@ -3173,18 +3236,62 @@ export interface components {
             total: string;
             /**
              * Format: decimal
-             * @description `opening` and `total`.
+             * @description What was charged: `total` + `refunds`.
+             */
+            charges: string;
+            /**
+             * Format: decimal
+             * @description What was given back: the adjustments below 0.
+             */
+            refunds: string;
+            /**
+             * Format: decimal
+             * @description What the requester paid.
+             */
+            payments: string;
+            /**
+             * Format: decimal
+             * @description What the requester owes: `opening` + `charges` - `refunds` - `payments`.
              */
             closing: string;
+            /** @description Null without a wallet in the currency. */
+            credits: components["schemas"]["StatementCredits"] | null;
             /** @description How many checks were charged. */
             decisions: number;
-            /** @description How many lines the statement has. */
+            /** @description How many lines of the ledger the statement has. */
             lines: number;
             /**
              * Format: date-time
              * @description When the month was closed; null while it is open.
              */
             closedAt: string | null;
+        };
+        /** @description What happened in the requester's wallets of this currency. */
+        StatementCredits: {
+            /** Format: decimal */
+            opening: string;
+            /**
+             * Format: decimal
+             * @description Grants and refills, with what they carried over.
+             */
+            granted: string;
+            /** Format: decimal */
+            spent: string;
+            /**
+             * Format: decimal
+             * @description What ended or was voided.
+             */
+            expired: string;
+            /**
+             * Format: decimal
+             * @description Refunds that returned to the wallets.
+             */
+            refunded: string;
+            /**
+             * Format: decimal
+             * @description `opening` + `granted` - `spent` - `expired` + `refunded`.
+             */
+            closing: string;
         };
         /** @description A licence's price, an adjustment, or all charges of the month by one licence for one item. */
         StatementLine: {

@@ -341,6 +341,26 @@ class Operations:
             ),
         )
 
+    def list_payments(self, query: Query | None = None) -> Stream[types.Payment]:
+        """List payments."""
+        return self.pages(call("GET", "/v1/payments", query=query, answer="Payment"))
+
+    def create_payment(self, body: types.PaymentRequest, *, idempotency_key: str | None = None) -> types.Payment:
+        """Record a payment."""
+        return cast(
+            "types.Payment",
+            self.send(
+                call("POST", "/v1/payments", body=body, answer="Payment", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
+    def get_payment(self, id: str, query: Query | None = None) -> types.Payment:
+        """Get a payment."""
+        return cast(
+            "types.Payment",
+            self.send(call("GET", f"/v1/payments/{quote(id, safe='')}", query=query, answer="Payment")),
+        )
+
     def list_policies(self, query: Query | None = None) -> Stream[types.Policy]:
         """List policies."""
         return self.pages(call("GET", "/v1/policies", query=query))
@@ -1041,6 +1061,26 @@ class AsyncOperations:
                     keyed=True,
                 )
             ),
+        )
+
+    def list_payments(self, query: Query | None = None) -> AsyncStream[types.Payment]:
+        """List payments."""
+        return self.pages(call("GET", "/v1/payments", query=query, answer="Payment"))
+
+    async def create_payment(self, body: types.PaymentRequest, *, idempotency_key: str | None = None) -> types.Payment:
+        """Record a payment."""
+        return cast(
+            "types.Payment",
+            await self.send(
+                call("POST", "/v1/payments", body=body, answer="Payment", idempotency_key=idempotency_key, keyed=True)
+            ),
+        )
+
+    async def get_payment(self, id: str, query: Query | None = None) -> types.Payment:
+        """Get a payment."""
+        return cast(
+            "types.Payment",
+            await self.send(call("GET", f"/v1/payments/{quote(id, safe='')}", query=query, answer="Payment")),
         )
 
     def list_policies(self, query: Query | None = None) -> AsyncStream[types.Policy]:

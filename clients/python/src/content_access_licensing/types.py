@@ -1,4 +1,4 @@
-# Shapes: 897327a90eaa8db2
+# Shapes: 49f1b8485c548f8e
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -432,11 +432,13 @@ EventPattern: TypeAlias = Literal[
     "access.*",
     "api_key.*",
     "content.*",
+    "grant.*",
     "import.*",
     "license.*",
     "limit.*",
     "policy.*",
     "revenue.*",
+    "wallet.*",
     "webhook_endpoint.*",
     "content.created",
     "content.archived",
@@ -456,6 +458,10 @@ EventPattern: TypeAlias = Literal[
     "license.revoked",
     "license.expiring",
     "license.expired",
+    "wallet.low",
+    "wallet.exhausted",
+    "wallet.topped_up",
+    "grant.expiring",
     "revenue.adjusted",
     "import.finished",
     "access.denied",
@@ -477,6 +483,7 @@ EventType: TypeAlias = Literal[
     "content.created",
     "content.deleted",
     "content.updated",
+    "grant.expiring",
     "import.finished",
     "license.created",
     "license.expired",
@@ -490,6 +497,9 @@ EventType: TypeAlias = Literal[
     "policy.rolled_back",
     "policy.updated",
     "revenue.adjusted",
+    "wallet.exhausted",
+    "wallet.low",
+    "wallet.topped_up",
     "webhook_endpoint.disabled",
 ]
 
@@ -907,6 +917,35 @@ class PayingRequester(TypedDict):
     revenue: Decimal
 
 
+class Payment(TypedDict):
+    """
+    Money that a requester paid.
+    """
+
+    id: str
+    object: Literal["payment"]
+    requesterId: str
+    amount: Decimal
+    currency: str
+    receivedAt: str | None
+    externalId: str | None
+    note: str | None
+    created: str
+
+
+class PaymentRequest(TypedDict):
+    """
+    Money that a requester paid.
+    """
+
+    requesterId: str
+    amount: Decimal | str
+    currency: Currency
+    receivedAt: NotRequired[str | None]
+    externalId: NotRequired[str | None]
+    note: NotRequired[str | None]
+
+
 Permissions: TypeAlias = list[Permission]
 
 
@@ -1115,27 +1154,17 @@ class SiteRuleRequest(TypedDict):
     policyId: NotRequired[str | None]
 
 
-class Statement(TypedDict):
+class StatementCredits(TypedDict):
     """
-    What the ledger says of a requester, a month and a currency. All amounts are in the currency.
+    What happened in the requester's wallets of this currency.
     """
 
-    id: str
-    object: Literal["statement"]
-    requesterId: str | None
-    requesterName: str | None
-    month: str
-    currency: str
-    status: Literal["open", "closed"]
     opening: Decimal
-    licenses: Decimal
-    usage: Decimal
-    adjustments: Decimal
-    total: Decimal
+    granted: Decimal
+    spent: Decimal
+    expired: Decimal
+    refunded: Decimal
     closing: Decimal
-    decisions: int
-    lines: int
-    closedAt: str | None
 
 
 class StatementLine(TypedDict):
@@ -1980,18 +2009,18 @@ class PaginatedLicenseList(TypedDict):
     totalCountIsExact: NotRequired[bool]
 
 
-class PaginatedStatementLineList(TypedDict):
+class PaginatedPaymentList(TypedDict):
     object: Literal["list"]
-    data: list[StatementLine]
+    data: list[Payment]
     hasMore: bool
     nextCursor: NotRequired[str]
     totalCount: NotRequired[int]
     totalCountIsExact: NotRequired[bool]
 
 
-class PaginatedStatementList(TypedDict):
+class PaginatedStatementLineList(TypedDict):
     object: Literal["list"]
-    data: list[Statement]
+    data: list[StatementLine]
     hasMore: bool
     nextCursor: NotRequired[str]
     totalCount: NotRequired[int]
@@ -2218,6 +2247,33 @@ class SiteRequest(TypedDict):
     mode: NotRequired[Mode]
     unknown: NotRequired[RuleAction]
     rules: NotRequired[list[SiteRuleRequest]]
+
+
+class Statement(TypedDict):
+    """
+    What a requester was charged, paid and spent in a month and a currency. All amounts are in the currency.
+    """
+
+    id: str
+    object: Literal["statement"]
+    requesterId: str | None
+    requesterName: str | None
+    month: str
+    currency: str
+    status: Literal["open", "closed"]
+    opening: Decimal
+    licenses: Decimal
+    usage: Decimal
+    adjustments: Decimal
+    total: Decimal
+    charges: Decimal
+    refunds: Decimal
+    payments: Decimal
+    closing: Decimal
+    credits: StatementCredits | None
+    decisions: int
+    lines: int
+    closedAt: str | None
 
 
 class UsageReport(TypedDict):
@@ -2527,6 +2583,15 @@ class PaginatedRequesterProfileList(TypedDict):
 class PaginatedSiteList(TypedDict):
     object: Literal["list"]
     data: list[Site]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
+class PaginatedStatementList(TypedDict):
+    object: Literal["list"]
+    data: list[Statement]
     hasMore: bool
     nextCursor: NotRequired[str]
     totalCount: NotRequired[int]
