@@ -29,7 +29,9 @@ class Purses:
 
     def __init__(self, wallets: Iterable[Wallet], now: datetime) -> None:
         rows, self.now = list(wallets), now
-        grants = groupby(sorted(open_grants(rows), key=lambda one: one.wallet_id), key=lambda one: one.wallet_id)
+        grants = groupby(
+            sorted(open_grants(rows) if rows else [], key=lambda one: one.wallet_id), key=lambda one: one.wallet_id
+        )
         of_wallet = {wallet: list(some) for wallet, some in grants}
         self.books = {ids.hex_of("wal", row.pk): Book(row, of_wallet.get(row.pk, [])) for row in rows}
         for book in self.books.values():
@@ -43,7 +45,8 @@ class Purses:
     @classmethod
     def look(cls, keys: Iterable[str], now: datetime) -> "Purses":
         """The same without a lock, for a rehearsal."""
-        return cls(rows_of(keys), now)
+        wanted = list(keys)
+        return cls(rows_of(wanted) if wanted else [], now)
 
     def lacking(self, spends: Sequence[Spend]) -> Spend | None:
         """The first of the spends that its wallet does not cover."""

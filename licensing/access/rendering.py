@@ -1,6 +1,6 @@
 """Rendering decisions."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -55,10 +55,7 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
         "created": answer.created,
     }
     if answer.credits:
-        shown["credits"] = {
-            name: render_amount(Decimal(str(value))) if name in CREDIT_AMOUNTS else value
-            for name, value in answer.credits.items()
-        }
+        shown["credits"] = present_credits(answer.credits)
     if decision.observed:
         shown["observed"] = {"allowed": False, "reason": decision.observed}
     if explain:
@@ -88,6 +85,13 @@ def present_trace(steps: list[dict[str, object]], room: int) -> dict[str, object
         if room < 0:
             return {"trace": steps[:place], "traceTruncated": True}
     return {"trace": steps}
+
+
+def present_credits(paid: Mapping[str, object]) -> dict[str, object]:
+    """What a decision says of its wallet; amounts are kept as texts."""
+    return {
+        name: render_amount(Decimal(str(value))) if name in CREDIT_AMOUNTS else value for name, value in paid.items()
+    }
 
 
 def present_charge(decision: Decision) -> dict[str, object] | None:

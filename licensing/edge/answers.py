@@ -13,13 +13,13 @@ from licensing.access.answers import Answer
 from licensing.access.rendering import present_rate
 from licensing.access.tokens.challenges import challenge
 from licensing.edge.original import Original
-from licensing.edge.prices import CHARGED, ERROR, PaymentRefused, spelled, told_price
+from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, spelled, told_price
 from licensing.edge.verification.signatures import InvalidSignature
-from licensing.policies.decision import Reason
+from licensing.policies.decision import UNPAID, Reason
+from licensing.policies.facts import HeldLicense
 from licensing.policies.offers import Offer, Payment, is_open_to_licensees, offers
 
 UNLICENSED = (Reason.NO_LICENSE, Reason.LICENSE_EXPIRED)
-UNPAID = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)
 MESSAGES = {
     Reason.NO_LICENSE: "A licence is needed for this.",
     Reason.LICENSE_EXPIRED: "The licence for this has ended.",
@@ -129,6 +129,8 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
     status = 402 if offered else status_of(answer)
     if offered:
         about |= told_price(offered, payment)
+    elif reason in UNPAID:
+        about |= price_of_license(decision.license)
     about["X-Access-Reason"] = reason
     rate = present_rate(answer)
     if rate is not None and rate["retryAfter"] is not None:
@@ -150,6 +152,13 @@ def status_of(answer: Answer) -> int:
     return 402 if reason in UNLICENSED and is_open_to_licensees(answer.policy, answer.facts) else 403
 
 
+def price_of_license(held: HeldLicense | None) -> dict[str, str]:
+    """Return the price header of an access by a licence whose wallet does not cover it."""
+    if held is None or not held.access_amount or held.access_currency is None:
+        return {}
+    return {PRICE: spelled(held.access_amount, held.access_currency)}
+
+
 def seconds_until_refill(answer: Answer) -> int | None:
     """Return the seconds until the wallet is refilled, for Retry-After; None if the refill is over a day away."""
     refill = (answer.credits or {}).get("nextRefillAt")
@@ -161,7 +170,7 @@ def seconds_until_refill(answer: Answer) -> int | None:
 
 def offers_of(answer: Answer) -> list[Offer]:
     """Return the offers that would open a denied page."""
-    if answer.decision.reason == Reason.RATE_LIMIT_EXCEEDED:
+    if answer.decision.reason in (Reason.RATE_LIMIT_EXCEEDED, *UNPAID):
         return []
     return list(offers(answer.policy, answer.facts))
 

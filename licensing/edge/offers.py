@@ -20,14 +20,15 @@ from kit.values.faults import Fault, Faults, read_each
 from kit.values.urls import URL_SCHEMA
 from licensing.access.answers import Answer, not_found
 from licensing.access.bodies import Check
+from licensing.access.charging.credits import rehearse_all
 from licensing.access.decisions import by_current_ids, decide_check, strictest_page
 from licensing.access.faults import URL_RULE
 from licensing.access.lookup import find_items, find_requesters
-from licensing.access.rendering import present_charge
-from licensing.access.serializers import ChargeShown
+from licensing.access.rendering import present_charge, present_credits
+from licensing.access.serializers import ChargeShown, CreditsShown
 from licensing.edge.visitors import ANONYMOUS
 from licensing.policies.condition_values import IS_PERMISSION, PERMISSION_RULE, PERMISSION_SCHEMA
-from licensing.policies.decision import Reason
+from licensing.policies.decision import UNPAID, Reason
 from licensing.policies.offers import Offer, offers
 
 MAX_ITEMS = 100
@@ -61,6 +62,7 @@ class AccessOfferSerializer(serializers.Serializer):
     policyId = Id("pol", allow_null=True)
     policyVersion = serializers.IntegerField(allow_null=True)
     offers = OfferSerializer(many=True, help_text="In the order of the rules; the edge asks for the first.")
+    credits = CreditsShown(required=False, help_text="Of the wallet that would pay, or does not cover it.")
 
 
 class BatchedOfferSerializer(AccessOfferSerializer):
@@ -163,15 +165,24 @@ def told_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list
     known = find_requesters(account_id, {check.requester_id for check in checks})
     checks, requesters = by_current_ids(checks, known)
     told: list[dict[str, Any] | ApiError] = []
-    for check in checks:
+    decided: dict[str, dict[int, Answer]] = {}  # by requester and place
+    for place, check in enumerate(checks):
+        item = items.get(check.selector)
+        if item is not None:
+            page = strictest_page(check, item, requesters, now)
+            answer = decide_check(check, page, requesters[check.requester_id], now)
+            decided.setdefault(check.requester_id, {})[place] = answer
+    for requester_id, some in decided.items():
+        rehearsed = rehearse_all(list(some.values()), requesters[requester_id].wallets, now)
+        some.update(zip(some, rehearsed, strict=True))
+    for place, check in enumerate(checks):
         item = items.get(check.selector)
         if item is None:
             error = not_found(check)
             error.param = {"page": "url"}.get(error.param or "", error.param)
             told.append(error)
             continue
-        page = strictest_page(check, item, requesters, now)
-        answer = decide_check(check, page, requesters[check.requester_id], now)
+        answer = decided[check.requester_id][place]
         name, value = check.selector
         told.append(
             {
@@ -186,6 +197,7 @@ def told_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list
                 "policyId": answer.policy.id if answer.policy else None,
                 "policyVersion": answer.policy.version if answer.policy else None,
                 "offers": [shown(one) for one in offers_of(answer)],
+                **({"credits": present_credits(answer.credits)} if answer.credits else {}),
             }
         )
     return told
@@ -193,7 +205,9 @@ def told_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list
 
 def offers_of(answer: Answer) -> list[Offer]:
     """Return the offers that would open a denied page."""
-    return [] if answer.decision.allowed else list(offers(answer.policy, answer.facts))
+    if answer.decision.allowed or answer.decision.reason in UNPAID:
+        return []
+    return list(offers(answer.policy, answer.facts))
 
 
 def shown(offer: Offer) -> dict[str, Any]:

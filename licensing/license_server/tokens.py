@@ -8,6 +8,7 @@ from msgspec.structs import asdict, replace
 from uuid_utils import uuid7
 
 from kit.http.errors import InvalidToken
+from licensing.access.charging.credits import covers_an_access
 from licensing.access.facts import known_of
 from licensing.access.models import Algorithm
 from licensing.access.tokens.license_tokens import Claims, verify_now
@@ -27,9 +28,18 @@ class Unlicensed(Exception):
     """The client's requester has no valid licence for the resource."""
 
 
+class Unpaid(Exception):
+    """The wallets of the client's requester do not cover an access by its licence."""
+
+
 def issue(client: LicenseClient, resource: Resource, issuer: str, now: datetime) -> tuple[str, int]:
-    """Return a token for the resource and its lifetime in seconds. Raises Unlicensed and ServiceUnavailable."""
+    """Return a token for the resource and its lifetime in seconds.
+
+    Raises Unlicensed, Unpaid and ServiceUnavailable.
+    """
     held = license_for(find_licenses([client.requester_id])[client.requester_id], resource, now)
+    if not covers_an_access(held, client.requester.wallets or (), now):
+        raise Unpaid
     seconds = settings.LICENSE_TOKEN_SECONDS
     if held.expires_at is not None:
         seconds = max(1, min(seconds, int((held.expires_at - now).total_seconds())))

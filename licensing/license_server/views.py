@@ -25,7 +25,7 @@ from kit.storage.sqlite_turns import turn_to_write
 from licensing.clients.models import LicenseClient
 from licensing.clients.services import authenticated, note_use
 from licensing.license_server.resources import Unpublished, find_resource
-from licensing.license_server.tokens import Unlicensed, introspected, issue
+from licensing.license_server.tokens import Unlicensed, Unpaid, introspected, issue
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 RSL = "application/rsl+xml"
@@ -139,6 +139,8 @@ def token(request: HttpRequest, given: Parameters) -> dict[str, Any]:
         made, seconds = issue(client, resource, issuer_of(request), now)
     except Unlicensed:
         raise Refused("unauthorized_client", "The client holds no valid licence for the resource.", 401) from None
+    except Unpaid:
+        raise Refused("payment_required", "The credit for this is used up. Ask the publisher.", 402) from None
     return {"access_token": made, "token_type": "License", "expires_in": seconds}
 
 

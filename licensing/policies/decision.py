@@ -43,6 +43,7 @@ class Reason(StrEnum):
 # In the module for the same reason as ENFORCE.
 NO_LICENSE, LICENSE_EXPIRED, POLICY_DENIED = Reason.NO_LICENSE, Reason.LICENSE_EXPIRED, Reason.POLICY_DENIED
 WITHOUT_LICENSE = (NO_LICENSE, LICENSE_EXPIRED)  # the reasons of those who have no licence
+UNPAID = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)  # the reasons of a wallet that does not cover an access
 # The denials that a licence, or a larger one, would have turned into accesses.
 UNMET_DEMAND = (
     Reason.NO_LICENSE,

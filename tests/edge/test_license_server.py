@@ -8,6 +8,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from analytics.models import Grant
+from analytics.wallets.services import void_grant
 from licensing.clients.services import revoke_client
 from licensing.licenses.services import revoke_license
 from tests import factories
@@ -139,6 +141,14 @@ def test_who_holds_no_valid_licence_gets_no_token(account, client, licensed):
     assert refused(ask_token(*stranger)) == (401, "unauthorized_client")
     revoke_license(licensed)
     assert refused(ask_token(*client)) == (401, "unauthorized_client")
+
+
+def test_who_has_no_credit_left_gets_no_token(account, client, licensed):
+    factories.wallet(account, "access", 1, requester_id="org_acme")
+    assert ask_token(*client).status_code == 200
+    grant = Grant.objects.get()
+    void_grant(grant.wallet, grant.pk)
+    assert refused(ask_token(*client)) == (402, "payment_required")
 
 
 def test_the_pages_of_another_account_are_no_resource(other_account, client):

@@ -1,8 +1,11 @@
 """Prices at the edge: offers of a policy, and who takes them."""
 
+from decimal import Decimal
+
 import pytest
 
 from analytics.models import LedgerEntry
+from analytics.wallets.services import create_wallet
 from licensing.edge.crawlers import Crawler, Table, current_table
 from licensing.policies.services import update_policy
 from tests import factories
@@ -126,6 +129,21 @@ def test_a_price_per_access_of_a_licence_is_told_when_it_is_charged(ask, site, a
     assert ask("/premium/a", authorization=f"Bearer {text}").headers["crawler-charged"] == "USD 0.05"
 
 
+def test_a_denial_for_lack_of_credit_names_the_price_and_when_credit_comes(ask, site, account):
+    site(LICENSED)
+    own, text = factories.api_key(account)
+    factories.license(account, own.pk, per_access="0.05")
+    factories.wallet(account, "USD", "0.07", requester_id=own.pk)
+    refill = {"amount": Decimal(1), "every": "day"}
+    create_wallet(account.pk, {"requester_id": own.pk, "unit": "access", "refill": refill})
+    first, exhausted = (ask("/premium/a", authorization=f"Bearer {text}") for _ in range(2))
+    assert (first.status, exhausted.status, exhausted.headers["X-Access-Reason"]) == (200, 402, "quota_exceeded")
+    assert 86_300 < int(exhausted.headers["Retry-After"]) <= 86_400
+    assert exhausted.headers["crawler-price"] == "USD 0.05"
+    assert "crawler-error" not in exhausted.headers
+    assert ask("/premium/a", authorization=f"Bearer {text}", crawler_max_price="USD 1").status == 402
+
+
 def test_head_is_allowed_at_the_price_and_never_charged(pay, site):
     site(PRICED, factories.DENY_ALL)
     reply = pay(crawler_max_price="USD 1", x_forwarded_method="HEAD")
@@ -185,6 +203,20 @@ def test_offers_for_an_item_heed_the_licences_of_the_requester(api, account):
     own = api.get("/v1/access/offers", contentId=item.pk, requesterId="org_acme")
     assert (own["allowed"], own["charge"], own["offers"]) == (True, {"amount": 0.05, "currency": "USD"}, [])
     assert api.get("/v1/access/offers", contentId=item.pk, requesterId="org_other")["offers"] == [OFFER]
+
+
+def test_offers_heed_the_wallets_of_the_requester(api, account):
+    item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_LICENSED, PRICED).pk)
+    factories.license(account, per_access="0.05")
+    wallet = factories.wallet(account, "USD", "0.07", requester_id="org_acme")["wallet"]
+    query = {"contentId": item.pk, "requesterId": "org_acme"}
+    before = api.get("/v1/access/offers", **query)
+    assert (before["allowed"], before["credits"]) == (True, {"walletId": wallet, "unit": "USD", "remaining": 0.02})
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    batch = api.post("/v1/access/offers/batch", {"items": [{"contentId": item.pk}] * 2, "requesterId": "org_acme"})
+    for one in (api.get("/v1/access/offers", **query).body, *batch["data"]):
+        assert (one["allowed"], one["reason"], one["offers"]) == (False, "credits_exhausted", [])
+        assert (one["credits"]["required"], one["credits"]["available"]) == (0.05, 0.02)
 
 
 def test_offers_depend_on_the_permission(api, account):

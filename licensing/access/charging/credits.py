@@ -1,6 +1,7 @@
 """Wallets and decisions: which wallet pays, and what becomes of a check that its wallet does not cover."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -9,7 +10,7 @@ from analytics.wallets.units import ACCESS
 from licensing.access.answers import Answer
 from licensing.access.charging.charges import license_key
 from licensing.policies.decision import Decision, counts_as_access, unpaid
-from licensing.policies.facts import Shortfall
+from licensing.policies.facts import HeldLicense, Shortfall
 
 ONE = 1_000_000  # an access, in millionths
 Wallets = Sequence[Sequence[str | None]]  # key, unit, key of the licence
@@ -50,10 +51,26 @@ def refused(answer: Answer, spend: Spend, purses: Purses) -> Answer:
 def rehearse_spending(answer: Answer, wallets: Wallets) -> Answer:
     """A dry run's answer with what its wallets would say; nothing is spent."""
     spends = spends_of(answer.decision, wallets)
+    return rehearse_with(answer, spends, Purses.look([one.wallet for one in spends], answer.facts.now))
+
+
+def rehearse_all(answers: Sequence[Answer], wallets: Wallets, now: datetime) -> list[Answer]:
+    """The same for accesses of one requester, each by itself. One look at the wallets."""
+    spends = [spends_of(answer.decision, wallets) for answer in answers]
+    purses = Purses.look([one.wallet for some in spends for one in some], now)
+    return [rehearse_with(answer, some, purses) for answer, some in zip(answers, spends, strict=True)]
+
+
+def rehearse_with(answer: Answer, spends: Sequence[Spend], purses: Purses) -> Answer:
     if not spends:
         return answer
-    purses = Purses.look([one.wallet for one in spends], answer.facts.now)
     lacking = purses.lacking(spends)
     if lacking is not None:
         return refused(answer, lacking, purses)
     return replace(answer, credits=purses.remaining(spends[-1]))
+
+
+def covers_an_access(held: HeldLicense, wallets: Wallets, now: datetime) -> bool:
+    """Whether the wallets of a licence's holder would pay an access by it now."""
+    spends = spends_of(Decision(True, license=held), wallets)
+    return not spends or Purses.look([one.wallet for one in spends], now).lacking(spends) is None
