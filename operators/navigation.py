@@ -53,6 +53,8 @@ SECTIONS = (
             SidebarEntry(
                 "Licence clients", "licensing_licenseclient_changelist", "badge", "licensing.view_licenseclient"
             ),
+            SidebarEntry("Wallets", "analytics_wallet_changelist", "account_balance_wallet", "analytics.view_wallet"),
+            SidebarEntry("Payments", "analytics_payment_changelist", "payments", "analytics.view_payment"),
             SidebarEntry("Ledger", "analytics_ledgerentry_changelist", "receipt_long", "analytics.view_ledgerentry"),
             SidebarEntry("Statements", "analytics_statement_changelist", "request_quote", "analytics.view_statement"),
         ),

@@ -17,6 +17,7 @@ from kit.rest.resources import referred
 class PaymentFields(TypedDict, total=False):
     """Of a payment, as the serializer has checked them."""
 
+    id: str
     requester_id: str
     amount: Decimal
     currency: str
@@ -37,6 +38,7 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
         raise ValidationFailed(f"There is no requester {fields['requester_id'][:100]!r}.", param="requesterId")
     now = timezone.now()
     payment = Payment(
+        **{name: fields[name] for name in ("id",) if name in fields},
         account_id=account_id,
         requester=requester,
         amount=fields["amount"],

@@ -44,6 +44,7 @@ class Refill(TypedDict, total=False):
 class WalletFields(TypedDict, total=False):
     """Of a wallet, as the serializer has checked them."""
 
+    id: str
     requester_id: str
     license_id: str | None
     unit: str
@@ -69,6 +70,8 @@ def create_wallet(account_id: str, fields: WalletFields) -> Wallet:
     requester, known = find_requester(account_id, fields["requester_id"])
     held = find_license(account_id, requester, fields.get("license_id"))
     wallet = Wallet(account_id=account_id, requester_id=requester, license_id=held, unit=fields["unit"], created=now)
+    if "id" in fields:
+        wallet.id = fields["id"]
     set_terms(wallet, fields, now)
     try:
         with transaction.atomic():

@@ -1,0 +1,165 @@
+"""Payments: the list, and a form that records one and tops up a wallet with it."""
+
+from decimal import Decimal
+from typing import ClassVar, TypedDict, cast
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from accounts.models import Account
+from analytics.models import Payment, Wallet
+from analytics.payments.serializers import PaymentSerializer
+from analytics.payments.services import PaymentFields, record_payment
+from analytics.wallets.services import add_grant
+from kit.http.errors import ValidationFailed
+from kit.rest.export import Row, columns_of
+from kit.values.amounts import plain
+from kit.values.currencies import in_full
+from operators.base.empty_state import EmptyState
+from operators.base.exporting import ListExport
+from operators.base.fields import Amount, Currency, as_json, validated
+from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
+from operators.base.forms.asking import AskingAdmin, Question
+from operators.base.scope import request_scope
+from operators.base.searching import find_by_id, of_requesters
+from operators.base.suggesting import Kind, SuggestingAdmin
+
+
+class PaymentForm(forms.ModelForm):
+    requester_own_id = forms.CharField(
+        max_length=255, label="Requester", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
+    )
+    amount = Amount()
+    currency = Currency()
+    tops_up = forms.BooleanField(
+        required=False,
+        label="Top up the wallet",
+        help_text="Adds the amount to the customer's wallet in this currency.",
+    )
+
+    class Meta:
+        model = Payment
+        fields = ("account", "received_at", "external_id", "note")
+        labels = {"external_id": "Your own number", "received_at": "Received (UTC)"}
+        help_texts = {
+            "received_at": "Now, unless given.",
+            "external_id": "Of the invoice or transfer. The same number is recorded once.",
+            "note": "For you alone. Do not put more about a person here than you need.",
+        }
+
+    def _post_clean(self) -> None:
+        """Skip model validation; the service validates."""
+
+
+class FormFields(TypedDict, total=False):
+    id: str
+    account: Account
+    requester_own_id: str
+    amount: Decimal
+    currency: str
+    received_at: object
+    external_id: str | None
+    note: str | None
+    tops_up: bool
+
+
+@admin.register(Payment)
+class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Payment, FormFields]):
+    empty_state = EmptyState("A payment is money that a customer paid you. Statements show what is owed.")
+    list_display = ("recorded", "requester", "sum", "received", "external_id", "account")
+    list_select_related = ("account", "requester")
+    row_name = "sum"
+    row_facts = {"requester": "", "received": ""}
+    list_filter = (
+        ("currency", ExactTextFilter),
+        ("received_at", MomentFilter),
+        ("requester", RelatedFilter),
+        ("account", RelatedFilter),
+    )
+    search_fields = ("pk",)
+    search_help_text = "A whole pay_ id, or the beginning of a requester's id or name."
+    actions_list = ("export_items",)
+    export_name = "payments"
+    export_columns = tuple(columns_of(PaymentSerializer))
+    form = PaymentForm
+    optional = frozenset({"received_at", "external_id", "note"})
+    add_fieldsets = (
+        (None, {"fields": ("account", "requester_own_id", "amount", "currency", "tops_up")}),
+        ("The transfer", {"fields": ("received_at", "external_id", "note")}),
+    )
+    fields = readonly = ("identifier", "account", "requester", "sum", "received", "external_id", "note", "recorded")
+    autocomplete_fields = ("account",)
+    suggested: ClassVar = {"requester_own_id": Kind.REQUESTER}
+    api_names = {"requesterId": "requester_own_id", "walletId": "tops_up"}
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Payment], search_term: str
+    ) -> tuple[QuerySet[Payment], bool]:
+        term = search_term.strip()
+        if not term or term.startswith("pay_"):
+            return find_by_id(queryset, "pay", term) if term else queryset, False
+        return of_requesters(queryset, request_scope(request), term), False
+
+    def exported(self, queryset: QuerySet[Payment]) -> QuerySet[Payment]:
+        return queryset.select_related(None).select_related("requester")
+
+    def export_rows(self, rows: list[Payment]) -> list[Row]:
+        serializer = PaymentSerializer()
+        return [serializer.to_representation(one) for one in rows]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Payment | None = None) -> tuple[str, ...]:
+        return self.readonly if obj else ()
+
+    def create(self, request: HttpRequest, fields: FormFields) -> Payment:
+        body = {
+            "requesterId": fields["requester_own_id"],
+            "amount": plain(fields["amount"]),
+            "currency": fields["currency"],
+            "receivedAt": as_json(fields["received_at"]) if fields.get("received_at") else None,
+            "externalId": fields.get("external_id") or None,
+            "note": fields.get("note") or None,
+        }
+        checked = validated(PaymentSerializer(), body)
+        payment, is_new = record_payment(fields["account"].pk, cast(PaymentFields, {**checked, "id": fields["id"]}))
+        if not is_new:
+            raise ValidationFailed("This number was recorded before.", param="externalId")
+        if fields.get("tops_up"):
+            grant_payment(payment)
+        return payment
+
+    def question(self, request: HttpRequest, before: Payment | None, saved: Payment) -> Question:
+        return Question(
+            title=f"Record {self.sum(saved)} from {saved.requester}?",
+            facts=[("Account", str(saved.account)), ("Received (UTC)", self.received(saved))],
+            effects=[
+                "The statement of this month shows it. Revenue stays as it is: it counts what was charged.",
+                "A payment stays as it was recorded.",
+            ],
+            button="Record it",
+        )
+
+    @display(description="Amount", ordering="amount")
+    def sum(self, payment: Payment) -> str:
+        return in_full(payment.amount, payment.currency)
+
+    @display(description="Received (UTC)", ordering="received_at")
+    def received(self, payment: Payment) -> str:
+        return f"{payment.received_at:%Y-%m-%d %H:%M}"
+
+    @display(description="Recorded (UTC)", ordering="created")
+    def recorded(self, payment: Payment) -> str:
+        return f"{payment.created:%Y-%m-%d %H:%M}"
+
+
+def grant_payment(payment: Payment) -> None:
+    """Grant what was paid to the requester's wallet in that currency. Raises ValidationFailed if it has none."""
+    wallet = Wallet.objects.filter(
+        account=payment.account_id, requester=payment.requester, license=None, unit=payment.currency
+    ).first()
+    if wallet is None:
+        raise ValidationFailed(f"{payment.requester} has no wallet in {payment.currency}.", param="walletId")
+    add_grant(wallet, {"amount": payment.amount, "kind": "paid", "external_id": payment.external_id or payment.pk})

@@ -1,0 +1,138 @@
+"""Forms of wallets: opening one, topping up, and its terms."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, TypedDict
+
+from django import forms
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from accounts.models import Account
+from analytics.wallets.models import Every, Wallet
+from analytics.wallets.units import ACCESS, UNITS
+from kit.values.amounts import plain
+from operators.base.fields import Amount, Moment
+
+KINDS = [("paid", "paid"), ("promotional", "a gift")]
+EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in Every)]
+COMMON = [(ACCESS, "accesses"), ("USD", "USD"), ("EUR", "EUR"), ("GBP", "GBP")]
+UNIT_CHOICES = [*COMMON, *((one, one) for one in UNITS if (one, one) not in COMMON and one != ACCESS)]
+
+
+def choice(label: str, choices: list[tuple[str, str]], help_text: str = "", *, required: bool = True) -> Any:
+    widget = UnfoldAdminSelectWidget()
+    return forms.ChoiceField(choices=choices, required=required, label=label, help_text=help_text, widget=widget)
+
+
+class Terms(forms.Form):
+    """What can be changed of a wallet."""
+
+    refill_amount = Amount(required=False, label="Refill", help_text="How much comes at the beginning of each period.")
+    refill_every = choice("How often", EVERY, required=False)
+    rollover_max = Amount(
+        required=False, label="Rolls over at most", help_text="Of what is left when the next refill comes; 0 if empty."
+    )
+    overdraft = Amount(
+        required=False,
+        label="May go below 0 by",
+        help_text="What you bill afterwards; 0 if empty.",
+    )
+    low_percent = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=99,
+        label="Warn at (per cent)",
+        help_text="The event wallet.low is sent when so much is left of the balance after the last top-up.",
+        widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric"}),
+    )
+
+
+class WalletForm(Terms, forms.ModelForm):
+    requester_own_id = forms.CharField(
+        max_length=255, label="Requester", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
+    )
+    of_license = forms.CharField(
+        required=False,
+        max_length=255,
+        label="Only for the licence",
+        help_text="lic_…; empty for all of its licences.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+    own_unit = choice("Counts", UNIT_CHOICES, "A quota of accesses, or money.")
+    amount = Amount(required=False, label="Begins with", help_text="What was paid for in advance; nothing if empty.")
+
+    class Meta:
+        model = Wallet
+        fields = ("account",)
+
+    def _post_clean(self) -> None:
+        """Skip model validation; the service validates."""
+
+
+class TopUpForm(forms.Form):
+    amount = Amount(label="Amount")
+    kind = choice("It was", KINDS)
+    expires_at = Moment(ends=True, label="Ends at (UTC)", help_text="Never, unless given.")
+    external_id = forms.CharField(
+        required=False,
+        max_length=255,
+        label="Your own number",
+        help_text="Of the order or invoice. The same number adds nothing the second time.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+
+class TermFields(TypedDict, total=False):
+    refill_amount: Decimal | None
+    refill_every: str
+    rollover_max: Decimal | None
+    overdraft: Decimal | None
+    low_percent: int | None
+
+
+class WalletFields(TermFields, total=False):
+    id: str
+    account: Account
+    requester_own_id: str
+    of_license: str
+    own_unit: str
+    amount: Decimal | None
+
+
+class TopUpFields(TypedDict):
+    amount: Decimal
+    kind: str
+    expires_at: datetime | None
+    external_id: str
+
+
+def terms_of(wallet: Wallet) -> dict[str, object]:
+    """Return a wallet's terms as the form's initial values."""
+    percents = [one["percent"] for one in wallet.thresholds if "percent" in one]
+    return {
+        "refill_amount": None if wallet.refill_amount is None else plain(wallet.refill_amount),
+        "refill_every": wallet.refill_every or "",
+        "rollover_max": plain(wallet.rollover_max),
+        "overdraft": plain(-wallet.floor),
+        "low_percent": percents[0] if percents else None,
+    }
+
+
+def terms_in_body(fields: TermFields, before: Wallet | None = None) -> dict[str, object]:
+    """Return the form's terms as the API's fields. What the form does not show stays as it is."""
+    percent, amount, every = fields.get("low_percent"), fields.get("refill_amount"), fields.get("refill_every")
+    others: list[Mapping[str, object]] = [] if before is None else [one for one in before.thresholds if "value" in one]
+    refill: dict[str, object] | None = None
+    if amount or every:
+        most = fields.get("rollover_max") or Decimal(0)
+        refill = {"every": every or "", "rollover": {"max": plain(most)}}
+        if amount:
+            refill["amount"] = plain(amount)
+        if before is not None and before.rollover_min:
+            refill["rollover"] = {"min": plain(min(before.rollover_min, most)), "max": plain(most)}
+    return {
+        "floor": plain(-(fields.get("overdraft") or Decimal(0))),
+        "thresholds": [*others, *([{"percent": percent}] if percent else [])],
+        "refill": refill,
+    }

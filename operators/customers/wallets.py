@@ -1,0 +1,274 @@
+"""Wallets: what is left and until when, opening one, topping up, and its terms."""
+
+from decimal import Decimal
+from typing import ClassVar, cast
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.forms import Media
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from unfold.decorators import action, display
+
+from analytics.models import Wallet, WalletEntry
+from analytics.wallets import services
+from analytics.wallets.burn_down import BurnDown, burn_down
+from analytics.wallets.serializers import GrantSerializer, WalletChangeSerializer, WalletSerializer
+from analytics.wallets.services import GrantFields
+from analytics.wallets.services import WalletFields as ServiceFields
+from analytics.wallets.units import ACCESS
+from kit.values.amounts import plain
+from kit.values.currencies import in_full
+from operators.base.empty_state import EmptyState
+from operators.base.fields import as_json, validated
+from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
+from operators.base.filters import ExactTextFilter, RelatedFilter
+from operators.base.forms.confirmation import confirm
+from operators.base.links import change_url
+from operators.base.model_admin import ServiceAdmin
+from operators.base.scope import request_scope
+from operators.base.searching import find_by_id, of_requesters
+from operators.base.suggesting import Kind, SuggestingAdmin
+from operators.customers.wallet_forms import (
+    TermFields,
+    Terms,
+    TopUpFields,
+    TopUpForm,
+    WalletFields,
+    WalletForm,
+    terms_in_body,
+    terms_of,
+)
+
+MOST_ENTRIES = 20
+MINOR = Decimal("0.01")
+
+
+def amount_of(amount: object, wallet: Wallet) -> str:
+    """Return an amount in words, such as "9,999 accesses" or "12.50 USD"."""
+    if wallet.unit == ACCESS:
+        return f"{amount:,.0f} access{'' if amount == 1 else 'es'}"
+    return in_full(amount, wallet.unit)  # type: ignore[arg-type]
+
+
+@admin.register(Wallet)
+class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
+    empty_state = EmptyState("A wallet holds what a customer paid for in advance: a quota of accesses, or money.")
+    list_display = ("requester", "counts", "left", "refilled", "account")
+    list_select_related = ("account", "requester", "license")
+    row_facts = {"counts": "", "left": "left"}
+    list_filter = (("unit", ExactTextFilter), ("requester", RelatedFilter), ("account", RelatedFilter))
+    search_fields = ("pk",)
+    search_help_text = "A whole wal_ id, or the beginning of a requester's id or name."
+    form = WalletForm
+    add_fieldsets = (
+        (None, {"fields": ("account", "requester_own_id", "own_unit", "amount")}),
+        ("Each period", {"fields": ("refill_amount", "refill_every", "rollover_max")}),
+        ("When it runs low", {"fields": ("low_percent", "overdraft", "of_license")}),
+    )
+    fields = readonly = (
+        "identifier", "account", "asker", "counts", "left", "spendable", "refilled", "warnings", "grants", "entries",
+    )  # fmt: skip
+    groups = {"grants": "What was added", "entries": "Latest changes"}
+    autocomplete_fields = ("account",)
+    suggested: ClassVar = {"requester_own_id": Kind.REQUESTER, "of_license": Kind.LICENSE}
+    api_names = {
+        "requesterId": "requester_own_id",
+        "licenseId": "of_license",
+        "unit": "own_unit",
+        "floor": "overdraft",
+        "refill.amount": "refill_amount",
+        "refill.every": "refill_every",
+    }
+    actions_detail = ("top_up", "change_terms")
+    change_form_outer_before_template = "operators/customers/burn_down.html"
+
+    @property
+    def media(self) -> Media:
+        return super().media + CHART_FILES
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Wallet], search_term: str
+    ) -> tuple[QuerySet[Wallet], bool]:
+        term = search_term.strip()
+        if not term or term.startswith("wal_"):
+            return find_by_id(queryset, "wal", term) if term else queryset, False
+        return of_requesters(queryset, request_scope(request), term), False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Wallet | None = None) -> tuple[str, ...]:
+        return self.readonly if obj else ()
+
+    def create(self, request: HttpRequest, fields: WalletFields) -> Wallet:
+        body = {
+            "requesterId": fields["requester_own_id"],
+            "unit": fields["own_unit"],
+            **terms_in_body(fields),
+        }
+        if fields.get("of_license"):
+            body["licenseId"] = fields["of_license"]
+        checked = cast(ServiceFields, {**validated(WalletSerializer(), body), "id": fields["id"]})
+        made = services.create_wallet(fields["account"].pk, checked)
+        if fields.get("amount"):
+            grant = validated(GrantSerializer(), {"amount": plain(fields["amount"] or 0)})  # type: ignore[arg-type]
+            services.add_grant(made, cast(GrantFields, {"kind": "paid", **grant}))
+        return made
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, object],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Wallet | None = None,
+    ) -> HttpResponse:
+        if obj is not None:
+            context["burn_down"] = self.figures(obj)
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Wallet | None:
+        """Return the wallet as it is now."""
+        wallet = super().get_object(request, object_id, from_field)
+        if wallet is not None:
+            services.settle(wallet)
+            wallet.refresh_from_db(fields=["balance", "reference", "next_refill_at", "next_change_at"])
+        return wallet
+
+    def figures(self, wallet: Wallet) -> dict[str, object]:
+        shown = burn_down(wallet, timezone.now())
+        return {"left": amount_of(wallet.available, wallet), "told": in_words(shown, wallet), "chart": chart_of(shown)}
+
+    # --- Actions -----------------------------------------------------------------------------------------------------
+
+    @action(description="Top up", icon="add_card", permissions=["changing"], url_path="top-up")
+    def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        wallet = self.found(request, object_id)
+
+        def perform(fields: TopUpFields) -> str:
+            body: dict[str, object] = {"amount": plain(fields["amount"]), "kind": fields["kind"]}
+            if fields["expires_at"]:
+                body["expiresAt"] = as_json(fields["expires_at"])
+            if fields["external_id"]:
+                body["externalId"] = fields["external_id"]
+            grant, is_new = services.add_grant(wallet, cast(GrantFields, validated(GrantSerializer(), body)))
+            if not is_new:
+                return f"{fields['external_id']} was added before. Nothing was added again."
+            return f"{amount_of(grant.amount, wallet)} added."
+
+        return confirm(
+            request,
+            self,
+            obj=wallet,
+            title=f"Top up {wallet.requester}",
+            facts=[("Left", amount_of(wallet.available, wallet))],
+            effects=["The credit counts at once, and the entry stays.", "A payment is recorded separately."],
+            button="Top up",
+            form=TopUpForm,
+            perform=perform,
+        )
+
+    @action(description="Set a quota", icon="tune", permissions=["changing"], url_path="terms")
+    def change_terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        wallet = self.found(request, object_id)
+
+        def perform(fields: TermFields) -> str:
+            body = validated(WalletChangeSerializer(partial=True), terms_in_body(fields, wallet))
+            services.update_wallet(wallet, cast(ServiceFields, body))
+            return "Saved."
+
+        return confirm(
+            request,
+            self,
+            obj=wallet,
+            title=f"Refills and limits of {wallet.requester}",
+            facts=[("Left", amount_of(wallet.available, wallet))],
+            effects=["The balance stays as it is; the first refill comes at once."],
+            button="Save",
+            form=Terms,
+            initial=terms_of(wallet),
+            perform=perform,
+        )
+
+    # --- Showing -----------------------------------------------------------------------------------------------------
+
+    @display(description="Customer")
+    def asker(self, wallet: Wallet) -> str:
+        requester = wallet.requester
+        held = format_html(" · {}", wallet.license) if wallet.license else ""
+        link = '<a class="text-link" href="{}">{}</a> ({}){}'
+        return format_html(link, change_url(requester), requester, requester.requester_id, held)
+
+    @display(description="Counts", ordering="unit")
+    def counts(self, wallet: Wallet) -> str:
+        return "accesses" if wallet.unit == ACCESS else wallet.unit
+
+    @display(description="Balance", ordering="balance")
+    def left(self, wallet: Wallet) -> str:
+        [book] = services.as_of([wallet], timezone.now())
+        return amount_of(book.wallet.balance, wallet)
+
+    @display(description="Can be spent")
+    def spendable(self, wallet: Wallet) -> str:
+        overdraft = f", {amount_of(-wallet.floor, wallet)} of it below 0" if wallet.floor else ""
+        return f"{amount_of(wallet.available, wallet)}{overdraft}"
+
+    @display(description="Refill", ordering="next_refill_at", empty_value="none")
+    def refilled(self, wallet: Wallet) -> str | None:
+        if wallet.refill_amount is None or wallet.next_refill_at is None:
+            return None
+        amount = amount_of(wallet.refill_amount, wallet)
+        return f"{amount} each {wallet.refill_every}, next on {wallet.next_refill_at:%Y-%m-%d %H:%M} UTC"
+
+    @display(description="Warnings", empty_value="none")
+    def warnings(self, wallet: Wallet) -> str | None:
+        told = [
+            f"at {one['percent']} %" if "percent" in one else f"at {one['value']} {wallet.unit}"
+            for one in wallet.thresholds
+        ]
+        return ", ".join(told) or None
+
+    @display(description="Grants")
+    def grants(self, wallet: Wallet) -> str:
+        latest = list(wallet.grants.order_by("-created", "-pk")[:MOST_ENTRIES])
+        rows = (
+            (f"{one.created:%Y-%m-%d %H:%M}", amount_of(one.amount, wallet), one.kind, one.status,
+             amount_of(one.remaining, wallet), one.external_id or "")
+            for one in services.grants_as_of(wallet, latest, timezone.now())
+        )  # fmt: skip
+        return format_html_join("", "<div>{}: {} ({}, {}), {} left {}</div>", rows) or "–"
+
+    @display(description="Entries")
+    def entries(self, wallet: Wallet) -> str:
+        latest = WalletEntry.objects.filter(wallet=wallet).order_by("-created", "-pk")[:MOST_ENTRIES]
+        rows = ((f"{one.created:%Y-%m-%d %H:%M}", one.type, amount_of(one.amount, wallet)) for one in latest)
+        return format_html_join("", "<div>{}: {} {}</div>", rows) or "–"
+
+
+def in_words(shown: BurnDown, wallet: Wallet) -> str:
+    """Say when the balance ends."""
+    if not shown.spent_daily:
+        return "Nothing was spent in the last 30 days."
+    if not wallet.available:
+        return "Nothing is left. Checks are denied until it is topped up or refilled."
+    pace = amount_of(shown.spent_daily.quantize(MINOR), wallet) if wallet.unit != ACCESS else per_day(shown)
+    if shown.ends is None:
+        return f"At {pace} a day it lasts for years."
+    return f"At {pace} a day it ends on {shown.ends:%Y-%m-%d}."
+
+
+def per_day(shown: BurnDown) -> str:
+    return f"{shown.spent_daily:,.1f} accesses"
+
+
+def chart_of(shown: BurnDown) -> Chart | None:
+    """Draw the balance of each day, and behind it the projection."""
+    if not any(balance for _, balance in shown.balances):
+        return None
+    rows = [Row(day, (told(balance), "–")) for day, balance in shown.balances]
+    rows += [Row(day, ("–", told(balance))) for day, balance in shown.projected]
+    return Chart("Balance", "Left", "day", [Column("Balance", "allowed"), Column("Projected", "plain")], rows)
+
+
+def told(amount: object) -> str:
+    return f"{amount:,.2f}".removesuffix(".00")

@@ -1,0 +1,122 @@
+"""Wallets and payments in the admin: open, top up, set a quota, record a payment."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.models import Grant, Payment, Wallet
+from analytics.wallets.burn_down import burn_down
+from operators.base.links import change_url
+from tests import factories
+from tests.admin.forms import submit
+from tests.clock import clock  # noqa: F401 - a fixture
+
+ADD = reverse("admin:analytics_wallet_add")
+PAY = reverse("admin:analytics_payment_add")
+
+
+@pytest.fixture
+def customer(account):
+    return factories.license(account, per_access="0.05").requester
+
+
+@pytest.fixture
+def wallet(account, customer):
+    return Wallet.objects.get(pk=factories.wallet(account, requester_id=customer.requester_id)["wallet"])
+
+
+def act(client, made, action, **fields):
+    return submit(client, reverse(f"admin:analytics_wallet_{action}", args=[made.pk]), **fields)
+
+
+def test_an_operator_opens_a_quota_with_what_was_paid(admin, account, customer):
+    terms = {"own_unit": "access", "amount": "10000", "low_percent": "10"}
+    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms)
+    assert reply.status_code == 302, reply.content.decode()
+    made = Wallet.objects.get()
+    assert (made.requester, made.unit, made.balance) == (customer, "access", 10_000)
+    assert made.thresholds == [{"percent": 10}]
+    shown = admin.get(change_url(made)).content.decode()
+    assert "10,000 accesses left" in shown
+
+
+def test_an_operator_opens_a_quota_that_comes_each_month(admin, account, customer):
+    terms = {"own_unit": "USD", "refill_amount": "200", "refill_every": "month", "overdraft": "50"}
+    submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms)
+    made = Wallet.objects.get()
+    assert (made.balance, made.floor, made.refill_every) == (200, -50, "month")
+
+
+def test_a_wrong_wallet_is_named_at_its_field(admin, account, customer):
+    reply = submit(admin, ADD, account=account.pk, requester_own_id="nobody", own_unit="USD")
+    assert "There is no requester" in reply.content.decode()
+    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", own_unit="USD", refill_amount="5")
+    assert reply.status_code == 200
+    assert not Wallet.objects.exists()
+
+
+def test_an_operator_tops_up_once_for_each_number(admin, wallet):
+    for _ in range(2):
+        assert act(admin, wallet, "top_up", amount="5.50", kind="paid", external_id="order-7").status_code == 302
+    wallet.refresh_from_db()
+    assert wallet.balance == Decimal("15.5")
+    assert Grant.objects.filter(external_id="order-7").count() == 1
+
+
+def test_an_operator_sets_a_quota_and_keeps_what_the_form_does_not_show(admin, api, wallet):
+    api.patch(f"/v1/wallets/{wallet.pk}", {"thresholds": [{"value": 3}, {"percent": 5}]})
+    terms = {"refill_amount": "7", "refill_every": "week", "rollover_max": "2", "overdraft": "1", "low_percent": "20"}
+    assert act(admin, wallet, "change_terms", **terms).status_code == 302
+    shown = api.get(f"/v1/wallets/{wallet.pk}")
+    assert (shown["balance"], shown["floor"]) == (17, -1)
+    assert shown["thresholds"] == [{"value": 3}, {"percent": 20}]
+    assert (shown["refill"]["amount"], shown["refill"]["rollover"]) == (7, {"min": 0, "max": 2})
+    assert act(admin, wallet, "change_terms", refill_amount="", refill_every="").status_code == 302
+    assert api.get(f"/v1/wallets/{wallet.pk}")["refill"] is None
+
+
+def test_an_operator_records_a_payment_that_tops_up(admin, account, wallet):
+    fields = {"account": account.pk, "requester_own_id": "org_acme", "amount": "12.50", "currency": "USD"}
+    asked = submit(admin, PAY, **fields, tops_up="on", external_id="inv-1")
+    assert "Record 12.50 USD" in asked.content.decode()
+    assert not Payment.objects.exists()
+    submit(admin, PAY, **fields, tops_up="on", external_id="inv-1", confirmed="1")
+    payment = Payment.objects.get()
+    wallet.refresh_from_db()
+    assert (payment.amount, payment.external_id, wallet.balance) == (Decimal("12.5"), "inv-1", Decimal("22.5"))
+    again = submit(admin, PAY, **fields, external_id="inv-1", confirmed="1")
+    assert "recorded before" in again.content.decode()
+    assert "12.50 USD" in admin.get(change_url(payment)).content.decode()
+
+
+def test_a_payment_cannot_top_up_a_wallet_that_there_is_not(admin, account, customer):
+    fields = {"account": account.pk, "requester_own_id": "org_acme", "amount": "12.50", "currency": "EUR"}
+    reply = submit(admin, PAY, **fields, tops_up="on", confirmed="1")
+    assert "has no wallet in EUR" in reply.content.decode()
+    assert not Payment.objects.exists()
+
+
+def test_the_projected_end_follows_from_what_was_spent(api, account, clock):  # noqa: F811
+    factories.license(account, per_access="0.05")
+    made = Wallet.objects.get(pk=factories.wallet(account, amount="1", requester_id="org_acme")["wallet"])
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    for _ in range(5):
+        clock.now += timedelta(days=1)
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    made.refresh_from_db()
+    shown = burn_down(made, timezone.now())
+    balances = [balance for _, balance in shown.balances]
+    assert balances == [Decimal(text) for text in ("1", "0.95", "0.9", "0.85", "0.8", "0.75")]
+    assert shown.spent_daily == Decimal("0.25") / 6
+    assert (shown.ends - clock.now.date()).days == 18
+    assert shown.projected[-1][1] == 0
+
+
+def test_pages_show_what_is_due_now(admin, account, customer, api):
+    made = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access"})["id"]
+    listed = admin.get(reverse("admin:analytics_wallet_changelist")).content.decode()
+    assert "0 accesses" in listed
+    assert "Nothing was spent" in admin.get(change_url(Wallet.objects.get(pk=made))).content.decode()
