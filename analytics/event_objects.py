@@ -12,8 +12,8 @@ from analytics.examples import ADJUSTMENT
 from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.wallets.examples import GRANT, WALLET
 from analytics.wallets.models import Grant, GrantKind
+from analytics.wallets.rows import grants_as_of
 from analytics.wallets.serializers import GrantSerializer, WalletSerializer
-from analytics.wallets.services import grants_as_of
 from kit.values.json_values import Rendered
 
 

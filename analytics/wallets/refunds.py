@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from analytics.models.revenue import LedgerEntry
 from analytics.wallets.models import Grant, GrantKind, WalletEntry, WalletEntryType
-from analytics.wallets.services import keep, locked
+from analytics.wallets.rows import keep, locked
 
 
 def return_to_wallet(refund: LedgerEntry) -> None:

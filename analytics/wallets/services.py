@@ -4,8 +4,6 @@ Each locks the wallet's row, applies what is due, and writes rows and entries in
 row as they spend (analytics.recording).
 """
 
-from collections.abc import Iterable, Sequence
-from copy import copy
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypedDict
@@ -14,17 +12,15 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.auditing import audit
-from accounts.events import recording
-from accounts.events.objects import objects
 from accounts.plans import epochs
 from analytics.wallets.book import Book, period_after
-from analytics.wallets.models import DEFAULT_PRIORITY, Grant, Wallet, WalletEntry
+from analytics.wallets.models import DEFAULT_PRIORITY, Grant, Wallet
+from analytics.wallets.rows import keep, locked
 from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import referred
-from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
-from kit.values.amounts import LARGEST, plain, render_amount
+from kit.values.amounts import LARGEST, plain
 
 WHOLE = Decimal(1)
 
@@ -245,73 +241,3 @@ def void_grant(wallet: Wallet, grant_id: str) -> Grant | None:
         audit.record("grant.voided", grant, before)
     keep(book, now)
     return grant
-
-
-def settle(wallet: Wallet) -> None:
-    """Store the ends and refills that are due, so that the wallet's entries list them."""
-    now = timezone.now()
-    if wallet.next_change_at is not None and wallet.next_change_at <= now:
-        with turn_to_write(), transaction.atomic():
-            keep(locked(wallet), now)
-
-
-# --- Rows ------------------------------------------------------------------------------------------------------------
-
-
-def locked(wallet: Wallet) -> Book:
-    """The wallet's row, locked until the transaction ends, with its open grants."""
-    row = Wallet.objects.select_related("requester").select_for_update(of=("self",)).get(pk=wallet.pk)
-    return Book(row, open_grants([row]))
-
-
-def open_grants(wallets: Sequence[Wallet]) -> list[Grant]:
-    found = Grant.objects.filter(wallet__in=[one.pk for one in wallets], ended_at__isnull=True)
-    return list(found.order_by("created", "pk"))
-
-
-def keep(book: Book, now: datetime) -> None:
-    """Store what has changed of a locked wallet."""
-    book.roll_to(now)
-    book.close_spent(now)
-    Grant.objects.bulk_create(
-        book.touched.values(),
-        update_conflicts=True,
-        unique_fields=["id"],
-        update_fields=["remaining", "started", "expires_at", "ended_at", "voided_at"],
-    )
-    WalletEntry.objects.bulk_create(book.entries, batch_size=500)
-    book.wallet.save()
-    announce(book)
-    book.entries, book.touched, book.news = [], {}, []
-
-
-def announce(book: Book) -> None:
-    """Write the events of a locked wallet, in the transaction that changes its balance."""
-    if book.news:
-        shown = objects["wallet"].show(book.wallet)
-        made = [(one.type, {"balance": render_amount(one.balance)}) for one in book.news]
-        account, id_ = book.wallet.account_id, book.wallet.pk
-        recording.write([recording.make(account, type_, id_, shown, previous) for type_, previous in made])
-
-
-def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:
-    """Wallets as they are at a moment, without storing what is due: for readers. One query at most."""
-    rows = list(wallets)
-    due = [one for one in rows if one.next_change_at is not None and one.next_change_at <= now]
-    grants: dict[str, list[Grant]] = {}
-    for grant in open_grants(due) if due else []:
-        grants.setdefault(grant.wallet_id, []).append(grant)
-    books = [Book(one, grants.get(one.pk, [])) for one in rows]
-    for book in books:
-        if book.grants or book.wallet in due:
-            book.roll_to(now)
-    return books
-
-
-def grants_as_of(wallet: Wallet, grants: Iterable[Grant], now: datetime) -> list[Grant]:
-    """Grants of a wallet as they are at a moment, without what was spent of them by then: for readers. One query."""
-    book = Book(copy(wallet), open_grants([wallet]))
-    book.roll_to(now)
-    book.close_spent(now)
-    current = {grant.pk: grant for grant in book.grants}
-    return [current.get(one.pk, one) for one in grants]

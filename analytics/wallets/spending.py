@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from analytics.wallets.book import Book
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
-from analytics.wallets.services import announce, keep, open_grants
+from analytics.wallets.rows import announce, keep, open_grants
 from kit.values import ids
 from kit.values.amounts import from_millionths, plain, to_millionths
 from kit.values.timestamps import render_timestamp

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analytics.wallets.models import Wallet
-from analytics.wallets.services import keep, locked
+from analytics.wallets.rows import keep, locked
 from kit.storage.sqlite_turns import turn_to_write
 
 AT_ONCE = 50  # wallets of a transaction

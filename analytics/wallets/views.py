@@ -18,6 +18,7 @@ from accounts.viewsets import AccountViewSet
 from analytics.wallets import services
 from analytics.wallets.filters import WalletFilters
 from analytics.wallets.models import Grant, GrantKind, Wallet, WalletEntry
+from analytics.wallets.rows import as_of, grants_as_of, settle
 from analytics.wallets.serializers import (
     CreditAccessSerializer,
     GrantSerializer,
@@ -56,7 +57,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
         return super().known_parameters() | ({"amount"} if self.action == "access" else frozenset())
 
     def one(self, wallet: Wallet, status: int = 200) -> HttpResponse:
-        [book] = services.as_of([wallet], timezone.now())
+        [book] = as_of([wallet], timezone.now())
         return self.answer(book.wallet, status)
 
     @extend_schema(summary="List wallets", responses=WalletSerializer(many=True))
@@ -110,7 +111,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @action(detail=True, url_path="grants/<str:grant_id>", serializer_class=GrantSerializer, filterset_class=None)
     def get_grant(self, request: Request, id: str, grant_id: str) -> HttpResponse:
         grant = find(Grant.objects.filter(wallet=self.wallet), grant_id)
-        [current] = services.grants_as_of(self.wallet, [grant], timezone.now())
+        [current] = grants_as_of(self.wallet, [grant], timezone.now())
         return self.with_tag(GrantSerializer(current).data, 200)
 
     @extend_schema(summary="Void a grant", request=None, responses=GrantSerializer)
@@ -127,7 +128,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @action(detail=True, serializer_class=WalletEntrySerializer, filterset_class=None)
     def entries(self, request: Request, id: str) -> HttpResponseBase:
         """Every change of the balance up to now, newest first."""
-        services.settle(self.wallet)
+        settle(self.wallet)
         return self.page(WalletEntry.objects.filter(wallet=self.wallet))
 
     @extend_schema(
@@ -144,7 +145,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
             raise InvalidRequest(str(error), param="amount") from None
         if amount < 0:
             raise InvalidRequest("Must be at least 0.", param="amount")
-        [book] = services.as_of([self.get_object()], timezone.now())
+        [book] = as_of([self.get_object()], timezone.now())
         return Response(CreditAccessSerializer((book.wallet, Decimal(amount))).data)
 
     @cached_property
@@ -155,10 +156,10 @@ class WalletViewSet(AccountViewSet[Wallet]):
 def render_wallets(rows: Iterable[Wallet]) -> list[Rendered]:
     """Wallets of one page with their balances of now, by one query at most."""
     serializer = WalletSerializer()
-    return [serializer.to_representation(book.wallet) for book in services.as_of(rows, timezone.now())]
+    return [serializer.to_representation(book.wallet) for book in as_of(rows, timezone.now())]
 
 
 def render_grants(wallet: Wallet, rows: Iterable[Grant]) -> list[Rendered]:
     """Grants of one page with what is left of them now."""
     serializer = GrantSerializer()
-    return [serializer.to_representation(grant) for grant in services.grants_as_of(wallet, rows, timezone.now())]
+    return [serializer.to_representation(grant) for grant in grants_as_of(wallet, rows, timezone.now())]

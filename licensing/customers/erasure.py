@@ -25,7 +25,7 @@ from accounts.models import AuditEntry, SavedFilter
 from accounts.plans import epochs
 from accounts.retries.redaction import redact_replies
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
-from analytics.models import AccessEvent, ClosedLine, LedgerEntry
+from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.clients.models import LicenseClient
 from licensing.clients.services import revoke_client
@@ -138,9 +138,10 @@ class Copies:
             AccessEvent.objects.bulk_update(events, ["facts"])
 
     def redact_licenses(self) -> None:
-        """Its licences, clients and ledger: what people wrote beside the terms and the amounts."""
+        """Its licences, clients, payments and ledger: what people wrote beside the terms and the amounts."""
         License.objects.filter(requester=self.requester).update(metadata={})
         LicenseClient.objects.filter(requester=self.requester).update(name=self.requester.requester_id)
+        Payment.objects.filter(requester=self.requester).update(note=None)
         for model in (LedgerEntry, ClosedLine):
             model._base_manager.filter(
                 account_id=self.account_id, requester_id=self.requester.pk, description__isnull=False

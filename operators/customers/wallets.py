@@ -14,6 +14,7 @@ from unfold.decorators import action, display
 from analytics.models import Wallet, WalletEntry
 from analytics.wallets import services
 from analytics.wallets.burn_down import BurnDown, burn_down
+from analytics.wallets.rows import as_of, grants_as_of, settle
 from analytics.wallets.serializers import GrantSerializer, WalletChangeSerializer, WalletSerializer
 from analytics.wallets.services import GrantFields
 from analytics.wallets.services import WalletFields as ServiceFields
@@ -131,7 +132,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         """Return the wallet as it is now."""
         wallet = super().get_object(request, object_id, from_field)
         if wallet is not None:
-            services.settle(wallet)
+            settle(wallet)
             wallet.refresh_from_db(fields=["balance", "reference", "next_refill_at", "next_change_at"])
         return wallet
 
@@ -205,7 +206,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
 
     @display(description="Balance", ordering="balance")
     def left(self, wallet: Wallet) -> str:
-        [book] = services.as_of([wallet], timezone.now())
+        [book] = as_of([wallet], timezone.now())
         return amount_of(book.wallet.balance, wallet)
 
     @display(description="Can be spent")
@@ -234,7 +235,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         rows = (
             (f"{one.created:%Y-%m-%d %H:%M}", amount_of(one.amount, wallet), one.kind, one.status,
              amount_of(one.remaining, wallet), one.external_id or "")
-            for one in services.grants_as_of(wallet, latest, timezone.now())
+            for one in grants_as_of(wallet, latest, timezone.now())
         )  # fmt: skip
         return format_html_join("", "<div>{}: {} ({}, {}), {} left {}</div>", rows) or "–"
 

@@ -91,6 +91,8 @@ def person(api, account, item):
     api.post("/v1/access/check", check, headers={"Idempotency-Key": "check"})
     refund = {"amount": -1, "currency": "EUR", "requesterId": ID, "description": "A refund for Ada"}
     assert api.post("/v1/revenue", refund).status == 201
+    payment = {"amount": 5, "currency": "EUR", "requesterId": ID, "note": "A transfer of Ada Lovelace"}
+    assert api.post("/v1/payments", payment).status == 201
     rule = {"action": "allow", "conditions": {"requesterId": [ID]}}
     test = {"requester": {"id": ID}, "expect": {"allowed": True}}
     assert api.post("/v1/policies", {"name": "Hers", "rules": [rule], "tests": [test]}).status == 201
@@ -109,8 +111,9 @@ def test_nothing_that_is_stored_has_the_persons_data(api, caplog):
 @pytest.mark.usefixtures("person")
 def test_no_list_export_or_history_shows_the_person(api):
     api.delete(PATH)
-    lists = ("requesters", "licenses", "license-clients", "wallets", "revenue", "statements", "policies", "events",
-             "audit", "access/decisions", "webhooks", "analytics/usage", "analytics/revenue?currency=EUR")  # fmt: skip
+    lists = ("requesters", "licenses", "license-clients", "wallets", "payments", "revenue", "statements",
+             "policies", "events", "audit", "access/decisions",
+             "webhooks", "analytics/usage", "analytics/revenue?currency=EUR")  # fmt: skip
     for path in lists:
         shown = str(api.get(f"/v1/{path}").body)
         assert not any(trace in shown for trace in TRACES), path

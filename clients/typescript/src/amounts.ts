@@ -1,7 +1,7 @@
 // Where money is, by the type of an answer: the names of amounts, and of objects of amounts.
 // Generated. See tests/clients.
 export const AMOUNTS: Record<string, string[]> = {
-  AccessOffer: ["amount", "refundable", "refunded"],
+  AccessOffer: ["amount", "available", "refundable", "refunded", "required"],
   CreditAccess: ["available", "balance"],
   Decision: ["amount", "available", "refundable", "refunded", "required"],
   DecisionBatch: ["amount", "available", "refundable", "refunded", "required"],
@@ -10,7 +10,7 @@ export const AMOUNTS: Record<string, string[]> = {
   License: ["amount"],
   LicenseBulkOutcomes: ["amount"],
   ObservedReport: ["amount", "refundable", "refunded"],
-  OfferList: ["amount", "refundable", "refunded"],
+  OfferList: ["amount", "available", "refundable", "refunded", "required"],
   Payment: ["amount"],
   RevenueReport: ["byLicenseType", "changePercent", "projectedMonthly", "revenue", "total"],
   SentEvent: ["adjustments", "amount", "available", "balance", "byLicenseType", "changePercent", "charges", "closing", "expired", "floor", "granted", "licenses", "max", "min", "opening", "payments", "projectedMonthly", "refundable", "refunded", "refunds", "required", "revenue", "spent", "usage", "value"],

@@ -1,4 +1,4 @@
-// Shapes: 49f1b8485c548f8e
+// Shapes: 456f4cd35bf71cea
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -49,6 +49,8 @@ export interface components {
             policyVersion: number | null;
             /** @description In the order of the rules; the edge asks for the first. */
             offers: components["schemas"]["Offer"][];
+            /** @description Of the wallet that would pay, or does not cover it. */
+            credits?: components["schemas"]["CreditsShown"];
         };
         ActiveRequester: {
             /** @description The requester's id as the caller gives it. */
@@ -427,6 +429,8 @@ export interface components {
             policyVersion?: number | null;
             /** @description In the order of the rules; the edge asks for the first. */
             offers?: components["schemas"]["Offer"][];
+            /** @description Of the wallet that would pay, or does not cover it. */
+            credits?: components["schemas"]["CreditsShown"];
             error?: components["schemas"]["ErrorShown"];
         };
         /** @description The outcome of a row of a bulk request. */

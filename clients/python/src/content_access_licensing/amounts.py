@@ -1,7 +1,7 @@
 """Where money is: by the type of an answer the names of amounts. Generated. See tests/clients."""
 
 AMOUNTS: dict[str, frozenset[str]] = {
-    "AccessOffer": frozenset(["amount", "refundable", "refunded"]),
+    "AccessOffer": frozenset(["amount", "available", "refundable", "refunded", "required"]),
     "CreditAccess": frozenset(["available", "balance"]),
     "Decision": frozenset(["amount", "available", "refundable", "refunded", "required"]),
     "DecisionBatch": frozenset(["amount", "available", "refundable", "refunded", "required"]),
@@ -10,7 +10,7 @@ AMOUNTS: dict[str, frozenset[str]] = {
     "License": frozenset(["amount"]),
     "LicenseBulkOutcomes": frozenset(["amount"]),
     "ObservedReport": frozenset(["amount", "refundable", "refunded"]),
-    "OfferList": frozenset(["amount", "refundable", "refunded"]),
+    "OfferList": frozenset(["amount", "available", "refundable", "refunded", "required"]),
     "Payment": frozenset(["amount"]),
     "RevenueReport": frozenset(["byLicenseType", "changePercent", "projectedMonthly", "revenue", "total"]),
     "SentEvent": frozenset(

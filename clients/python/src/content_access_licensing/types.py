@@ -1,4 +1,4 @@
-# Shapes: 49f1b8485c548f8e
+# Shapes: 456f4cd35bf71cea
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -1557,6 +1557,7 @@ class AccessOffer(TypedDict):
     policyId: str | None
     policyVersion: int | None
     offers: list[Offer]
+    credits: NotRequired[CreditsShown]
 
 
 class AdjustmentRequest(TypedDict):
@@ -2455,6 +2456,7 @@ class BatchedOffer(TypedDict):
     policyId: NotRequired[str | None]
     policyVersion: NotRequired[int | None]
     offers: NotRequired[list[Offer]]
+    credits: NotRequired[CreditsShown]
     error: NotRequired[ErrorShown]
 
 

@@ -9,6 +9,7 @@ import kit.values.ids
 from django.db import migrations, models
 
 TRIGGERS = import_module("analytics.migrations.0015_statements")
+REDACTION = import_module("analytics.migrations.0020_redaction")
 REFUNDS = """
 UPDATE analytics_closedstatement AS one SET refunds = coalesce((
   SELECT -sum(line.amount) FROM analytics_closedline line
@@ -24,6 +25,7 @@ def lift(apps, schema_editor):
 
 def put_back(apps, schema_editor):
     TRIGGERS.refuse_changes(apps, schema_editor)
+    REDACTION.let_redactions_through(apps, schema_editor)
 
 
 def add_refunds(apps, schema_editor):
@@ -34,7 +36,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0014_edge_keys_and_unknown_hosts'),
-        ('analytics', '0019_wallets'),
+        ('analytics', '0020_redaction'),
         ('licensing', '0024_verified_hosts'),
     ]
 
