@@ -4,7 +4,7 @@ from datetime import datetime
 
 from accounts.auditing import audit
 from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletEntryType
-from analytics.wallets.services import keep, locked
+from analytics.wallets.rows import keep, locked
 
 REFILL = (
     *("refill_amount", "refill_every", "refill_anchor", "refills", "next_refill_at"),
