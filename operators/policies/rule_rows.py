@@ -4,12 +4,13 @@ An unchanged rule keeps its exact JSON, because its rate limit is counted under 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import orjson
 from django.http import QueryDict
 
+from kit.values.faults import Fault
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS, names_of, values_of
 from licensing.policies.in_words import Rule
@@ -146,3 +147,11 @@ def field_at(path: str) -> tuple[int | None, str]:
     else:
         name = rest[0] if first == "conditions" and rest else first
     return int(match[1]), WHOLE.get(name, name)
+
+
+def message_in_form(fault: Fault, rules: Sequence[Mapping[str, object]]) -> str:
+    """The fault's message; how to type a condition, if what was typed for it is malformed."""
+    index, name = field_at(fault.path)
+    conditions = rules[index]["conditions"] if index is not None and name in OBJECTS else None
+    is_malformed = isinstance(conditions, Mapping) and isinstance(conditions.get(name), str)
+    return CONDITIONS[name].form_rule if is_malformed else fault.message

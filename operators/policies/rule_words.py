@@ -11,7 +11,7 @@ from licensing.policies.in_words import Rule, describe
 from licensing.policies.lint import lint
 from licensing.policies.rules import parse_rule, parse_rules
 from operators.policies.rule_order import in_order
-from operators.policies.rule_rows import RuleRow, rule_of
+from operators.policies.rule_rows import RuleRow, message_in_form, rule_of
 from operators.policies.rules_in_words import place
 
 
@@ -29,7 +29,11 @@ def sentence_of(row: RuleRow) -> Told:
         parse_rule(rule, 0)
     except Fault as error:
         empty = not rule["conditions"]
-        return Told("A new rule: choose what it asks for." if empty else f"Not complete: {error.message}", "", False)
+        return Told(
+            "A new rule: choose what it asks for." if empty else f"Not complete: {message_in_form(error, [rule])}",
+            "",
+            False,
+        )
     valid = cast(Rule, rule)
     return Told(describe(valid), place(valid) if "priority" in valid else "")
 

@@ -19,7 +19,18 @@ from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, parse_rules
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
 from operators.policies.rule_order import evaluated, in_order
-from operators.policies.rule_rows import FLAGS, MOMENTS, NEW_ROW, OBJECTS, RuleRow, field_at, row_of, rows_of, rule_of
+from operators.policies.rule_rows import (
+    FLAGS,
+    MOMENTS,
+    NEW_ROW,
+    OBJECTS,
+    RuleRow,
+    field_at,
+    message_in_form,
+    row_of,
+    rows_of,
+    rule_of,
+)
 from operators.policies.rule_steps import TEMPLATE, edited
 from operators.policies.rule_templates import templates
 from operators.policies.rule_words import sentence_of
@@ -124,14 +135,6 @@ class RulesWidget(CompositeWidget):
         }
 
 
-def form_rule_of(rules: Sequence[Rule], at: tuple[int | None, str]) -> str:
-    """How to type the condition, if what was typed for it is malformed."""
-    index, name = at
-    if index is None or name not in OBJECTS or not isinstance(rules[index]["conditions"][name], str):
-        return ""
-    return CONDITIONS[name].form_rule
-
-
 class RulesField(forms.Field):
     """Valid rules as JSON of the API. The widget shows each error at its field."""
 
@@ -152,9 +155,9 @@ class RulesField(forms.Field):
             parse_rules(rules)
         except Fault as fault:
             for one in fault.all():
-                at = field_at(one.path)
-                errors.setdefault(at, form_rule_of(rules, at) or one.message)
-                messages.append(f"rules{one.path}: {one.message}" if one.path else one.message)
+                message = message_in_form(one, rules)
+                errors.setdefault(field_at(one.path), message)
+                messages.append(f"rules{one.path}: {message}" if one.path else message)
         self.widget.errors = errors
         if messages:
             raise forms.ValidationError(messages)

@@ -42,6 +42,17 @@ def test_the_sidebar_leads_to_it(admin):
     assert f'href="{PAGE}"' in html_of(admin.get(reverse("admin:index")))
 
 
+def test_a_check_says_attributes_or_is_decided_by_the_metadata(admin, account, api, item):
+    rule = {"action": "allow", "conditions": {"attributes": {"country": "DE"}}, "permissions": ["print"]}
+    api.patch(f"/v1/policies/{item.policy_id}", {"rules": [rule]})
+    asked = {"item": "a-1", "requester": "org_a", "permission": "print"}
+    assert "saw country=FR" in html_of(submit(admin, PAGE, **asked, attributes="country=FR, seats=3"))
+    assert "Allowed" in html_of(submit(admin, PAGE, **asked, attributes="country=DE"))
+    assert "Write attributes as country=DE" in html_of(submit(admin, PAGE, **asked, attributes="country"))
+    api.post("/v1/requesters", {"id": "org_a", "metadata": {"country": "DE"}})
+    assert "Allowed" in html_of(submit(admin, PAGE, **asked))
+
+
 def test_a_check_is_decided_with_its_trace_and_leaves_nothing(admin, api, policy, item):
     html = html_of(submit(admin, PAGE, **ASKED))
     assert "Allowed" in html

@@ -7,7 +7,7 @@ from operator import ge, gt, le, lt
 
 from kit.rest.components import COMPONENT
 from kit.values.faults import Faults
-from kit.values.metadata import KEY_PATTERN
+from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE
 from licensing.policies.condition_values import MAX_VALUES, Fields, Schema, either, expect, one_or_more, parse_flag
 from licensing.policies.matching.attributes import (
     KEYS,
@@ -16,8 +16,8 @@ from licensing.policies.matching.attributes import (
     Json,
     Value,
     every,
-    parse_keys,
     parse_number,
+    parse_size,
     parse_value,
     scalar_of,
     text_of_scalar,
@@ -118,10 +118,11 @@ def reaches(own: Bound | None, its: Bound | None, is_as_far: Callable[[Bound, Bo
 
 def parse_comparisons(value: object, path: str) -> dict[str, Comparison]:
     """Raises Fault for everything that is wrong."""
-    wanted = parse_keys(value, path, WANTED_RULE)
+    wanted = parse_size(value, path, WANTED_RULE)
     expect(bool(wanted), path, "Must name an attribute.")
     faults, comparisons = Faults(), {}
     for name, one in wanted.items():
+        faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
             comparisons[name] = Comparison(one, f"{path}.{name}")
     faults.raise_first()

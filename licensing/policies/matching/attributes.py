@@ -50,20 +50,17 @@ def exact(value: float | Decimal) -> Decimal:
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
 
-def parse_keys(value: object, path: str, message: str = "Must be an object.") -> Mapping[str, object]:
+def parse_size(value: object, path: str, message: str = "Must be an object.") -> Mapping[str, object]:
     given = mapping(value, path, message)
     expect(len(given) <= MAX_KEYS, path, f"At most {MAX_KEYS} keys.")
-    faults = Faults()
-    for name in given:
-        faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
-    faults.raise_first()
     return given
 
 
 def parse_attributes(value: object, path: str) -> Attributes:
     """Raises Fault for every key and value that is wrong."""
     faults, parsed = Faults(), {}
-    for name, one in parse_keys(value, path).items():
+    for name, one in parse_size(value, path).items():
+        faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
             parsed[name] = parse_value(one, f"{path}.{name}")
     faults.raise_first()
