@@ -1,21 +1,37 @@
-"""Requesters: their decisions, licences and payments. Created by their first check or licence."""
+"""Requesters: who they are, their balance, decisions and licences. Created by their first check or licence."""
+
+from datetime import datetime
+from functools import partial
 
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from django.utils.html import format_html_join
-from unfold.decorators import display
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
 
-from analytics.models import AccessEvent, LedgerEntry
+from analytics.models import AccessEvent, LedgerEntry, Statement, Wallet
+from analytics.wallets.rows import as_of
+from kit.values.amounts import plain
+from licensing.customers import erasure, merging
 from licensing.licenses.models import License
+from licensing.requesters import services
 from licensing.requesters.models import Requester
 from operators.base.empty_state import EmptyState
 from operators.base.figures.latest_decisions import latest_decisions
-from operators.base.figures.of_one import OfOne
+from operators.base.figures.of_one import OfOne, filled_in
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
-from operators.base.links import list_url, with_copy_button
+from operators.base.forms.confirmation import confirm
+from operators.base.frame import page
+from operators.base.links import change_url, list_url, with_copy_button
+from operators.base.refusals import REFUSALS, add_refusal, refusal
+from operators.base.scope import request_scope
 from operators.base.searching import find_requesters
+from operators.customers.customer_form import CustomerForm, MergeForm, NewCustomerForm
 
 
 @admin.register(Requester)
@@ -38,9 +54,19 @@ class RequesterAdmin(OfOne[Requester]):
     search_help_text = "The beginning of the requester's id, or words of the name by their beginnings."
     sortable_by = ("requester_id", "name", "first_seen")
     fields = readonly_fields = (
-        "own_id", "name", "account", "first_seen", "decisions", "everything",
+        "own_id", "name", "email", "notes", "account", "first_seen", "merged", "decisions", "everything",
     )  # fmt: skip
-    actions_detail = ("issue_license", "check_access")
+    actions_list = ("add_customer",)
+    actions_detail = (
+        "issue_license",
+        "check_access",
+        "top_up",
+        "record_payment",
+        "statement",
+        "edit",
+        "merge",
+        "erase",
+    )
     rights = {"decisions": "analytics.view_accessevent"}
 
     def get_search_results(
@@ -56,6 +82,182 @@ class RequesterAdmin(OfOne[Requester]):
 
     def check_fields(self, requester: Requester) -> dict[str, str]:
         return {"requester": requester.requester_id}
+
+    def grantable(self) -> frozenset[str]:
+        return frozenset({"view", "add", "change"})
+
+    # --- Buttons -----------------------------------------------------------------------------------------------------
+
+    def has_adding_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("licensing.add_requester")
+
+    @action(description="Add customer", icon="person_add", permissions=["adding"], url_path="add-customer")
+    def add_customer(self, request: HttpRequest) -> HttpResponse:
+        scope = request_scope(request)
+        form = NewCustomerForm(request.POST if request.method == "POST" else None, scope=scope)
+        if form.is_bound and form.is_valid():
+            fields = dict(form.cleaned_data)
+            account = fields.pop("account")
+            given = {name: value for name, value in fields.items() if value}
+            try:
+                added = services.create_requester(account.pk, given)
+            except REFUSALS as error:
+                add_refusal(form, refusal(error, {"id": "requester_id"}))
+            else:
+                self.message_user(request, f"{added} is added.")
+                return redirect("admin:licensing_requester_change", added.pk)
+        return page(
+            request,
+            self,
+            "operators/confirm.html",
+            title="Add a customer",
+            form=form,
+            button="Add",
+            back=list_url(Requester),
+        )
+
+    @action(description="Edit", icon="edit", permissions=["changing"], url_path="edit")
+    def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        requester = self.found(request, object_id)
+
+        def perform(fields: dict[str, str]) -> str:
+            saved = services.update_requester(requester, {name: value or None for name, value in fields.items()})
+            return f"{saved} is saved."
+
+        return confirm(
+            request,
+            self,
+            obj=requester,
+            title=f"Edit {requester}",
+            facts=[("Requester's own id", requester.requester_id)],
+            effects=["Decisions read none of this; lists, statements and the search show the name."],
+            form=CustomerForm,
+            initial={name: getattr(requester, name) or "" for name in CustomerForm.base_fields},
+            button="Save",
+            perform=perform,
+        )
+
+    def has_changing_wallets_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return request.user.has_perm("analytics.change_wallet")
+
+    @action(description="Top up", icon="add_card", permissions=["changing_wallets"], url_path="top-up")
+    def top_up(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Lead to the form of the only wallet, to the list of several, or to a new one."""
+        requester = self.found(request, object_id)
+        wallets = list(Wallet.objects.filter(requester=requester).values_list("pk", flat=True)[:2])
+        if len(wallets) == 1:
+            return redirect("admin:analytics_wallet_top_up", wallets[0])
+        if wallets:
+            return redirect(list_url(Wallet, requester__id__exact=str(requester.pk)))
+        return filled_in("admin:analytics_wallet_add", requester, {"requester_own_id": requester.requester_id})
+
+    def has_paying_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return request.user.has_perm("analytics.add_payment")
+
+    @action(description="Record payment", icon="payments", permissions=["paying"], url_path="record-payment")
+    def record_payment(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        requester = self.found(request, object_id)
+        return filled_in("admin:analytics_payment_add", requester, {"requester_own_id": requester.requester_id})
+
+    def has_reading_statements_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return request.user.has_perm("analytics.view_statement")
+
+    @action(description="Statement", icon="receipt_long", permissions=["reading_statements"], url_path="statement")
+    def statement(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        requester = self.found(request, object_id)
+        return redirect(list_url(Statement, requester__id__exact=str(requester.pk)))
+
+    @action(description="Merge", icon="merge", permissions=["changing"], url_path="merge")
+    def merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        requester = self.found(request, object_id)
+
+        def perform(fields: dict[str, str]) -> HttpResponse:
+            target = merging.merge(requester, fields["into"])
+            requester.merged_into = target
+            merging.settle(requester)
+            self.message_user(request, f"{requester} is merged into {target}.")
+            return redirect("admin:licensing_requester_change", target.pk)
+
+        return confirm(
+            request,
+            self,
+            obj=requester,
+            title=f"Merge {requester} into another customer?",
+            facts=[("Requester's own id", requester.requester_id)],
+            effects=[
+                "Licences, licence clients, wallets and what was used of limits move to the other customer.",
+                f"Checks of {requester.requester_id} are decided and recorded as the other's from then on.",
+                "Decisions, ledger and statements of before stay as they are.",
+                "This cannot be undone.",
+            ],
+            form=MergeForm,
+            button="Merge",
+            danger=True,
+            perform=perform,
+        )
+
+    @action(
+        description="Erase",
+        icon="person_remove",
+        permissions=["changing"],
+        url_path="erase",
+        variant=ActionVariant.DANGER,
+    )
+    def erase(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        requester = self.found(request, object_id)
+
+        def perform(fields: object) -> str:
+            erased = erasure.begin(requester)
+            transaction.on_commit(partial(erasure.finish, erased.pk))
+            return f"The personal data is erased. What stays is listed under {erased.requester_id}."
+
+        return confirm(
+            request,
+            self,
+            obj=requester,
+            title=f"Erase the personal data of {requester}?",
+            facts=[("Requester's own id", requester.requester_id)],
+            effects=[
+                "Name, e-mail, notes, metadata and the context of decisions are erased everywhere, also in the audit "
+                "log and in events; a pseudonym replaces the id.",
+                "Decisions, totals, licences, wallets and the ledger stay, under the pseudonym. Licence clients end.",
+                "This cannot be undone.",
+            ],
+            button="Erase",
+            danger=True,
+            perform=perform,
+        )
+
+    def figures(self, request: HttpRequest, requester: Requester, now: datetime) -> dict[str, object]:
+        shown = super().figures(request, requester, now)
+        who = {"Customer": str(requester), "Own id": requester.requester_id, "E-mail": requester.email or "not known"}
+        if request.user.has_perm("analytics.view_wallet"):
+            who["Balance"] = self.balance(requester)
+        if request.user.has_perm("analytics.view_accessevent"):
+            who["Last access (UTC)"] = self.last_access(requester)
+        return {**shown, "who": who}
+
+    # --- Showing -----------------------------------------------------------------------------------------------------
+
+    def balance(self, requester: Requester) -> str:
+        """What each wallet has now."""
+        if not requester.wallets:
+            return "no wallet"
+        wallets = Wallet.objects.filter(requester=requester).order_by("created", "pk")
+        books = as_of(wallets, timezone.now())
+        return ", ".join(f"{plain(book.wallet.balance)} {book.wallet.unit}" for book in books)
+
+    def last_access(self, requester: Requester) -> str:
+        latest = AccessEvent.objects.filter(requester=requester).order_by("-created")
+        seen = latest.values_list("created", flat=True).first()
+        return f"{seen:%Y-%m-%d %H:%M}" if seen else "never"
+
+    @display(description="Merged into")
+    def merged(self, requester: Requester) -> str:
+        target = requester.merged_into
+        if target is None:
+            return "nobody"
+        return format_html('<a class="text-link" href="{}">{}</a>', change_url(target), target)
 
     @display(description="Requester's own id")
     def own_id(self, requester: Requester) -> str:

@@ -27,6 +27,9 @@ ELSEWHERE = {
     "adjust",
     "issue_license",
     "check_access",
+    "statement",
+    "top_up",
+    "record_payment",
     "renew",
     "duplicate",
 }  # which lead to another page

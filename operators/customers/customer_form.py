@@ -1,0 +1,57 @@
+"""The forms of a customer."""
+
+from collections.abc import Mapping
+
+from django import forms
+from unfold.widgets import (
+    UnfoldAdminEmailInputWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
+
+from accounts.models import Account
+from licensing.requesters.serializers import MAX_NOTES
+from licensing.requesters.services import customers_named
+from operators.base.scope import Scope
+
+
+class CustomerForm(forms.Form):
+    name = forms.CharField(max_length=255, required=False, widget=UnfoldAdminTextInputWidget)
+    email = forms.EmailField(label="E-mail", max_length=254, required=False, widget=UnfoldAdminEmailInputWidget)
+    notes = forms.CharField(max_length=MAX_NOTES, required=False, widget=UnfoldAdminTextareaWidget)
+
+
+class MergeForm(forms.Form):
+    into = forms.CharField(
+        label="Into",
+        max_length=255,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="The own id of the customer that gets everything.",
+    )
+
+
+class NewCustomerForm(CustomerForm):
+    account = forms.ModelChoiceField(Account.objects.none(), widget=UnfoldAdminSelectWidget)
+    requester_id = forms.CharField(
+        label="Customer's own id",
+        max_length=255,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="As in your own system and in checks. It cannot be changed.",
+    )
+
+    field_order = ("account", "requester_id")
+
+    def __init__(self, data: Mapping[str, str] | None, *, scope: Scope) -> None:
+        super().__init__(data, initial={"account": scope.sole_account()})
+        field = self.fields["account"]
+        if isinstance(field, forms.ModelChoiceField):
+            field.queryset = scope.accounts()
+
+    def clean(self) -> dict[str, object]:
+        cleaned = super().clean() or self.cleaned_data
+        account, own_id, name = (cleaned.get(one) for one in ("account", "requester_id", "name"))
+        if account is not None and name and own_id and (named := customers_named(account.pk, name)):
+            known = " or ".join(one.requester_id for one in named)
+            self.add_error("name", f"{name} is a customer already: {known}. Open it, or give this one another name.")
+        return cleaned

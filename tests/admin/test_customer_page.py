@@ -1,0 +1,99 @@
+"""The page of a customer: who it is, balance and last access; edited, merged and erased by buttons."""
+
+import pytest
+from django.urls import reverse
+
+from analytics.models import AccessEvent
+from licensing.requesters.models import Requester
+from operators.base.links import change_url
+from tests import factories
+
+
+def html_of(client, address):
+    return client.get(address, follow=True).content.decode()
+
+
+def button(requester, name):
+    return reverse(f"admin:licensing_requester_{name}", args=[requester.pk])
+
+
+@pytest.fixture
+def acme(api, account):
+    api.post(
+        "/v1/requesters", {"id": "org_acme", "name": "Acme", "email": "ada@acme.example", "notes": "Renews in May."}
+    )
+    return Requester.objects.get(account=account, requester_id="org_acme")
+
+
+def test_the_page_leads_with_who_it_is_its_balance_and_last_access(admin, api, account, acme):
+    wallet = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "EUR"})["id"]
+    api.post(f"/v1/wallets/{wallet}/grants", {"amount": "12.5"})
+    api.post("/v1/access/check", {"contentId": factories.content(account).pk, "requester": "org_acme"})
+    html = html_of(admin, change_url(acme))
+    seen = AccessEvent.objects.get().created
+    for shown in ("Acme", "ada@acme.example", "Renews in May.", "12.5 EUR", f"{seen:%Y-%m-%d %H:%M}"):
+        assert shown in html
+    for name in ("issue_license", "edit", "statement", "merge", "erase"):
+        assert button(acme, name) in html
+
+
+def test_a_customer_is_added_and_found_by_its_name(admin, account):
+    add = reverse("admin:licensing_requester_add_customer")
+    assert add in html_of(admin, reverse("admin:licensing_requester_changelist"))
+    sent = {"account": account.pk, "requester_id": "org_new", "name": "Newcomer", "email": "", "notes": ""}
+    reply = admin.post(add, sent)
+    made = Requester.objects.get(requester_id="org_new")
+    assert (reply["Location"], made.name, made.email) == (change_url(made), "Newcomer", None)
+    assert "org_new" in html_of(admin, reverse("admin:licensing_requester_changelist") + "?q=newc")
+    again = admin.post(add, sent).content.decode()
+    assert "already" in again
+    named = admin.post(add, {**sent, "requester_id": "org_other", "name": "NEWCOMER"}).content.decode()
+    assert "is a customer already: org_new" in named
+    assert Requester.objects.count() == 1
+
+
+def test_name_e_mail_and_notes_are_edited(admin, acme):
+    admin.post(button(acme, "edit"), {"name": "Acme GmbH", "email": "", "notes": "Renews in June."})
+    acme.refresh_from_db()
+    assert (acme.name, acme.email, acme.notes) == ("Acme GmbH", None, "Renews in June.")
+
+
+def test_a_merge_moves_the_licences(admin, acme, account):
+    held = factories.license(account, "org_acme")
+    other = factories.license(account, "org_other").requester
+    reply = admin.post(button(acme, "merge"), {"into": "org_other"})
+    assert reply["Location"] == change_url(other)
+    held.refresh_from_db()
+    assert held.requester == other
+
+
+def test_a_merge_into_nobody_shows_what_is_wrong(admin, acme):
+    assert "There is no requester" in admin.post(button(acme, "merge"), {"into": "nobody"}).content.decode()
+
+
+def test_an_erasure_leaves_a_pseudonym(admin, acme, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        admin.post(button(acme, "erase"))
+    acme.refresh_from_db()
+    assert (acme.requester_id[:7], acme.name, acme.erasing) == ("erased_", None, None)
+
+
+def test_the_statement_button_leads_to_its_statements(admin, acme):
+    assert f"requester__id__exact={acme.pk}" in admin.get(button(acme, "statement"))["Location"]
+
+
+def test_top_up_and_record_payment_lead_to_their_forms(admin, api, acme):
+    assert "requester_own_id=org_acme" in admin.get(button(acme, "record_payment"))["Location"]
+    assert "requester_own_id=org_acme" in admin.get(button(acme, "top_up"))["Location"]
+    wallet = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "EUR"})["id"]
+    assert admin.get(button(acme, "top_up"))["Location"] == reverse("admin:analytics_wallet_top_up", args=[wallet])
+    for name in ("record_payment", "top_up"):
+        assert admin.get(button(acme, name), follow=True).status_code == 200
+
+
+def test_who_may_only_look_has_no_such_buttons(staff, sign_in, account, acme):
+    client = sign_in(staff("licensing.view_requester", accounts=[account]))
+    html = html_of(client, change_url(acme))
+    for name in ("edit", "merge", "erase", "statement"):
+        assert button(acme, name) not in html
+        assert client.post(button(acme, name)).status_code == 403
