@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from drf_spectacular.utils import OpenApiParameter
 
 from kit.http.errors import InvalidRequest
+from kit.values.suggestions import did_you_mean
 from kit.values.timestamps import IS_DATE, MOMENT_SCHEMA, parse_timestamp, render_timestamp
 
 DAY = timedelta(days=1)
@@ -154,7 +155,8 @@ REVENUE = Grammar((*PERIODS, ALL), GROUPS[1:])
 def one_of(choices: tuple[str, ...], query: Mapping[str, str], name: str, default: str) -> str:
     value = query.get(name, default)
     if value not in choices:
-        raise InvalidRequest(f"{name} must be one of: {', '.join(choices)}.", param=name)
+        suggestion = did_you_mean(value, choices)
+        raise InvalidRequest(f"{name} must be one of: {', '.join(choices)}.{suggestion}", param=name)
     return value
 
 

@@ -6,7 +6,8 @@ from django.utils.cache import patch_vary_headers
 
 from config.pages import page
 from kit.http.error_pages import error_answer, is_for_browser
-from kit.http.errors import InternalError, NotFound, error_response
+from kit.http.errors import InternalError, error_response
+from kit.http.unknown import nothing_at
 
 if settings.ADMIN:
     from operators import error_pages as admin_pages
@@ -18,7 +19,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if settings.ADMIN and admin_pages.is_of_admin(request):
         return admin_pages.not_found(request, exception)
     if not is_for_browser(request.path, request.headers.get("Accept", "")):
-        return error_response(NotFound(f"There is nothing at {request.path}."), request)
+        return error_response(nothing_at(request.path), request)
     response = page(request, "not_found.html", "", path=request.path[:MOST_SHOWN])
     response.status_code = 404
     patch_vary_headers(response, ["Accept"])

@@ -110,7 +110,7 @@ class Book:
     # --- What happens ------------------------------------------------------------------------------------------------
 
     def add(self, grant: Grant, entry: str = WalletEntryType.GRANT) -> None:
-        """A new grant; it counts from its moment on, at once if that is not later than the wallet's."""
+        """Add a grant. It starts at its effective time, or immediately if that is past."""
         self.grants.append(grant)
         self.start(grant, entry)
 

@@ -62,7 +62,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
 
     @extend_schema(summary="List wallets", responses=WalletSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """Newest first, each with its balance of now."""
+        """Newest first, with current balances."""
         return self.page()
 
     @extend_schema(summary="Create a wallet", responses={201: WalletSerializer})

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable
 from itertools import islice
-from typing import ClassVar, NotRequired, Self, TypedDict
+from typing import ClassVar, Self, TypedDict, Unpack
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
@@ -14,18 +14,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kit import statements
+from kit.http.error_docs import ErrorExample, ErrorOptions, doc_url
 from kit.http.field_errors import all_errors
 from kit.http.problems import JSON, PROBLEM, as_problem, prefers_problem
 from kit.http.rendering import render_json
-from kit.values.faults import MAX_FAULTS
+from kit.values.faults import MAX_FAULTS, Fault, FaultKind
 
 logger = logging.getLogger(__name__)
-
-
-class ErrorExample(TypedDict):
-    message: str
-    param: NotRequired[str]
-    retryAfter: NotRequired[int]
 
 
 class ApiError(exceptions.APIException):
@@ -44,10 +39,10 @@ class ApiError(exceptions.APIException):
         param: str | None = None,
         retry_after: int | None = None,
         headers: dict[str, str] | None = None,
+        kind: FaultKind | None = None,
     ) -> None:
         super().__init__(message)
-        self.message = message
-        self.param = param
+        self.message, self.param, self.kind = message, param, kind
         self.retry_after = retry_after
         self.further: list[ApiError] = []  # further faults of the same body
         self.headers = dict(headers or {})
@@ -56,9 +51,7 @@ class ApiError(exceptions.APIException):
 
     def as_dict(self) -> dict[str, object]:
         """Return the value of `error` in the envelope."""
-        body: dict[str, object] = {"code": self.code, "message": self.message, "type": self.type}
-        if self.param is not None:
-            body["param"] = self.param
+        body: dict[str, object] = {**self.as_field_error(), "type": self.type, "docUrl": doc_url(self.code)}
         if self.retry_after is not None:
             body["retryAfter"] = self.retry_after
         if self.further:
@@ -66,8 +59,12 @@ class ApiError(exceptions.APIException):
         return body
 
     def as_field_error(self) -> dict[str, str]:
-        param = {} if self.param is None else {"param": self.param}
-        return {"code": self.code, "message": self.message, **param}
+        shown = {"code": self.code, "message": self.message}
+        if self.param is not None:
+            shown |= {"param": self.param}
+            if self.kind is not None:
+                shown |= {"kind": self.kind.value}
+        return shown
 
 
 class InvalidRequest(ApiError):
@@ -76,19 +73,25 @@ class InvalidRequest(ApiError):
     status_code, code, type = 400, "invalid_request", "validation_error"
     example = {"message": "The body is not JSON: Expecting value (line 1, column 10)."}
 
+    def __init__(
+        self, message: str, *, kind: FaultKind = FaultKind.MALFORMED, **options: Unpack[ErrorOptions]
+    ) -> None:
+        super().__init__(message, kind=kind, **options)
+
 
 class ValidationFailed(InvalidRequest):
     """A well-formed body with a missing or invalid field."""
 
     status_code = 422
-    example = {"message": "This field is required.", "param": "title"}
+    example = {"message": "This field is required.", "param": "title", "kind": "missing"}
 
     @classmethod
-    def of(cls, faults: Iterable[tuple[str, str]]) -> Self:
-        """Build an error from (path, message) pairs: the first is the error, the rest become its `errors`."""
-        (param, message), *rest = islice(faults, MAX_FAULTS)
-        error = cls(message, param=param or None)
-        error.further = [cls(text, param=where or None) for where, text in rest]
+    def of(cls, faults: Iterable[Fault]) -> Self:
+        """Build an error from faults: the first is the error, the rest become its `errors`."""
+        error, *further = (
+            cls(one.message, param=one.path or None, kind=one.kind) for one in islice(faults, MAX_FAULTS)
+        )
+        error.further = [*further]
         return error
 
 
@@ -140,7 +143,7 @@ class NotFound(ApiError):
 
 class MethodNotAllowed(ApiError):
     status_code, code, type = 405, "method_not_allowed", "invalid_request_error"
-    example = {"message": "PUT is not possible here."}
+    example = {"message": "PUT is not possible here. Use GET, POST."}
 
 
 class RequestTooLarge(MethodNotAllowed):

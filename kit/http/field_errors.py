@@ -2,11 +2,19 @@
 
 from collections.abc import Iterator
 
+from rest_framework.exceptions import ErrorDetail
 from rest_framework.settings import api_settings
 
+from kit.values.faults import Fault, FaultKind
 
-def all_errors(detail: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path and text of each error; paths look like `rules[0].conditions.licenseType`."""
+UNKNOWN = "unknown_field"  # error code of unknown fields
+
+
+KINDS = {"required": FaultKind.MISSING, UNKNOWN: FaultKind.UNKNOWN}  # by DRF's error codes
+
+
+def all_errors(detail: object, path: str = "") -> Iterator[Fault]:
+    """Yield each error with its path, such as `rules[0].conditions.licenseType`."""
     if isinstance(detail, dict):
         for key, nested in detail.items():
             if isinstance(key, int):
@@ -24,10 +32,21 @@ def all_errors(detail: object, path: str = "") -> Iterator[tuple[str, str]]:
                 yield from all_errors(nested, f"{path}[{index}]")
         for text in detail:
             if text and not isinstance(text, dict | list):
-                yield path, str(text)
+                yield fault_of(path, text)
     else:
-        yield path, str(detail)
+        yield fault_of(path, detail)
+
+
+def fault_of(path: str, detail: object) -> Fault:
+    return Fault(path, str(detail), KINDS.get(getattr(detail, "code", ""), FaultKind.MALFORMED))
+
+
+def detail_of(fault: Fault) -> ErrorDetail:
+    """Convert a fault to an error that a serializer field can raise."""
+    codes = {kind: code for code, kind in KINDS.items()}
+    return ErrorDetail(fault.message, codes.get(fault.kind, "invalid"))
 
 
 def first_error(detail: object) -> tuple[str, str]:
-    return next(all_errors(detail))
+    first = next(all_errors(detail))
+    return first.path, first.message

@@ -52,6 +52,7 @@ class RequestIdMiddleware:
             request_id.reset(token)
 
 
+MAX_HOST = 100  # characters of a host in an error
 MAX_ADDRESS = 100  # characters, including brackets, scope, port and spaces
 
 
@@ -139,6 +140,11 @@ class ClientAddressMiddleware:
         return self.get_response(request)
 
 
+def unknown_host(host: str) -> InvalidRequest:
+    """Return the error for a host that ALLOWED_HOSTS does not include."""
+    return InvalidRequest(f"Unknown host {host[:MAX_HOST]!r}. Add it to ALLOWED_HOSTS.", param="Host")
+
+
 class ApiBoundaryMiddleware:
     """Answer requests for unknown hosts with an API error instead of Django's page."""
 
@@ -149,6 +155,5 @@ class ApiBoundaryMiddleware:
         try:
             request.get_host()
         except DisallowedHost:
-            error = InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
-            return error_answer(error, request)
+            return error_answer(unknown_host(request.META.get("HTTP_HOST", "")), request)
         return self.get_response(request)

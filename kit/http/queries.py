@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from urllib.parse import unquote_to_bytes
 
 from kit.http.errors import InvalidRequest
+from kit.values.faults import FaultKind
+from kit.values.suggestions import did_you_mean
 
 
 def check_utf8(query: str) -> None:
@@ -20,7 +22,8 @@ def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[st
     """Raise InvalidRequest for unknown parameters, and for repeated ones except `field[in]`."""
     for name, values in parameters:
         if name not in known:
-            raise InvalidRequest(f"There is no query parameter {name[:100]!r} here.", param=name[:100])
+            message = f"There is no query parameter {name[:100]!r} here.{did_you_mean(name, sorted(known))}"
+            raise InvalidRequest(message, param=name[:100], kind=FaultKind.UNKNOWN)
         if len(values) > 1 and not name.endswith("[in]"):
             raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)
         if any("\0" in value for value in values):

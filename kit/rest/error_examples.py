@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kit.http.error_docs import doc_url
 from kit.http.errors import ApiError
 
 DESCRIPTIONS = {
@@ -74,4 +75,5 @@ def error_example(error: type[ApiError]) -> dict[str, object]:
     if error.example is None:
         raise ValueError(f"{error.__name__} has no example.")
     message, *rest = error.example.items()
-    return {"error": dict([("code", error.code), message, ("type", error.type), *rest])}
+    shown = [("code", error.code), message, ("type", error.type), ("docUrl", doc_url(error.code)), *rest]
+    return {"error": dict(shown)}

@@ -21,6 +21,7 @@ from kit import statements
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
 from kit.values.json_values import Rendered
+from kit.values.suggestions import did_you_mean
 
 Row = Rendered
 CSV, JSONL = "text/csv", "application/jsonl"
@@ -34,7 +35,8 @@ def wanted_format(query: Mapping[str, str], accept: str) -> str:
     if "format" in query:
         name = query["format"]
         if name not in FORMATS:
-            raise InvalidRequest(f"format must be one of: {', '.join(FORMATS)}.", param="format")
+            choices = f"{', '.join(FORMATS)}.{did_you_mean(name, FORMATS)}"
+            raise InvalidRequest(f"format must be one of: {choices}", param="format")
         return name
     for part in accept.split(","):
         media, _, parameters = part.partition(";")

@@ -1,6 +1,6 @@
 """Serializer fields that accept only their own JSON type: `"12"` is not an integer, `1` not a string."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import date, datetime
 from typing import ClassVar, Generic, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import urlsplit
@@ -9,8 +9,12 @@ from django.core.validators import EmailValidator
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 
+from kit.http.field_errors import UNKNOWN
+from kit.values.faults import NO_SUCH_FIELD, FaultKind
 from kit.values.hosts import HOST_PATTERN, parse_host
+from kit.values.suggestions import MAX_SUGGESTIONS, did_you_mean
 from kit.values.timestamps import parse_date, parse_timestamp, render_timestamp
 
 T = TypeVar("T")
@@ -110,11 +114,12 @@ class Boolean(serializers.BooleanField):
 
 
 class Choice(serializers.ChoiceField):
-    default_error_messages = {"invalid_choice": "Must be one of: {allowed}."}
+    default_error_messages = {"invalid_choice": "Must be one of: {allowed}.{suggestion}"}
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str) or data not in self.choices:
-            self.fail("invalid_choice", allowed=", ".join(map(str, self.choices)))
+            names = [str(one) for one in self.choices]
+            self.fail("invalid_choice", allowed=", ".join(names), suggestion=did_you_mean(data, names))
         return data
 
 
@@ -208,7 +213,7 @@ class StrictSerializer(serializers.Serializer):
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)  # raises the error
         known = self.fields.keys() | self.owned
-        unknown = {name: ["There is no such field."] for name in data if name not in known}
+        unknown = self.unknown_fields(data, known)
         try:
             fields = super().to_internal_value(data)
         except serializers.ValidationError as error:
@@ -217,6 +222,19 @@ class StrictSerializer(serializers.Serializer):
             raise serializers.ValidationError(unknown)
         return fields
 
+    def unknown_fields(self, data: Mapping[str, object], known: Set[str]) -> dict[str, list[ErrorDetail]]:
+        """Return the errors of unknown fields; the first ones suggest a similar writable field."""
+        unknown = [name for name in data if name not in known]
+        if not unknown:
+            return {}
+        writable = [name for name, field in self.fields.items() if not field.read_only]
+        suggestions = {name: did_you_mean(name, writable) for name in unknown[:MAX_SUGGESTIONS]}
+        return {name: [ErrorDetail(f"{NO_SUCH_FIELD}{suggestions.get(name, '')}", UNKNOWN)] for name in unknown}
+
+
+DOC_URL = "The documentation of the code; relative to the service's address if `BASE_URL` is not set."
+KIND = "With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`."
+
 
 class FieldErrorShown(serializers.Serializer):
     """A fault of one field."""
@@ -224,6 +242,7 @@ class FieldErrorShown(serializers.Serializer):
     code = serializers.CharField(help_text="Machine-readable and stable.")
     message = serializers.CharField(help_text="For people; names what is wrong.")
     param = serializers.CharField(required=False, help_text="The offending field.")
+    kind = Choice(choices=[*FaultKind], required=False, help_text=KIND)
 
 
 class ErrorShown(serializers.Serializer):
@@ -232,7 +251,9 @@ class ErrorShown(serializers.Serializer):
     code = serializers.CharField(help_text="Machine-readable and stable.")
     message = serializers.CharField(help_text="For people; names what is wrong.")
     type = serializers.CharField(help_text="The kind of error.")
+    docUrl = serializers.CharField(required=False, help_text=DOC_URL)
     param = serializers.CharField(required=False, help_text="The offending field.")
+    kind = Choice(choices=[*FaultKind], required=False, help_text=KIND)
     retryAfter = serializers.IntegerField(required=False, help_text="Seconds to wait.")
 
     def get_fields(self) -> dict[str, serializers.Field]:

@@ -19,6 +19,7 @@ from rest_framework.request import Request
 from kit.http.errors import InvalidRequest
 from kit.storage.code_points import after_prefix, by_code_point
 from kit.values import ids
+from kit.values.suggestions import did_you_mean
 from kit.values.timestamps import MOMENT_SCHEMA, parse_date, parse_day_end, parse_timestamp
 
 MAX_MEMBERS = 100
@@ -94,7 +95,7 @@ def choice(values: Iterable[str]) -> Kind:
 
     def parse(value: str) -> str:
         if value not in allowed:
-            raise ValueError(f"Must be one of: {', '.join(allowed)}.")
+            raise ValueError(f"Must be one of: {', '.join(allowed)}.{did_you_mean(value, allowed)}")
         return value
 
     return Kind(parse, {"type": "string", "enum": allowed})

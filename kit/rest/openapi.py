@@ -21,19 +21,15 @@ from kit.rest import (
     openapi_fields,  # noqa: F401 - registers how fields are described
     sparse,
 )
-from kit.rest.components import Components, enumerations, path_id, reference, used, without_null
-from kit.rest.error_examples import DESCRIPTIONS, documented_errors, error_codes, error_example, error_types
+from kit.rest.components import Components, enumerations, path_id, used, without_null
+from kit.rest.error_examples import documented_errors
 from kit.rest.export import CSV, FORMATS, JSONL
 from kit.rest.fields import StrictSerializer
+from kit.rest.openapi_errors import EVERY_RESPONSE, error_response, error_schemas, response_name
 from kit.rest.openapi_examples import Operation
 from kit.rest.openapi_headers import HEADERS, IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH
 from kit.rest.views import ApiViewSet
 
-EVERY_RESPONSE = (
-    *("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit"),
-    "X-Request-Id",
-)
-FURTHER_HEADERS = {"401": ["WWW-Authenticate"], "409": ["Retry-After"], "429": ["Retry-After"], "503": ["Retry-After"]}
 FORMAT: dict[str, object] = {
     "name": "format",
     "in": "query",
@@ -181,66 +177,6 @@ def only_v1(endpoints: list[Endpoint]) -> list[Endpoint]:
     return [endpoint for endpoint in endpoints if endpoint[0].startswith("/v1/")]
 
 
-def response_name(status: str, codes: tuple[str, ...]) -> str:
-    everything = codes == tuple(documented_errors()[status])
-    return f"Error{status}" if everything else f"Error{status}_{'_or_'.join(codes)}"
-
-
-def error_schema() -> dict[str, object]:
-    return {
-        "type": "object",
-        "description": "Why a request was refused.",
-        "required": ["error"],
-        "properties": {"error": reference("ErrorDetail")},
-    }
-
-
-def error_detail_schema() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "description": "What is wrong.",
-        "required": ["code", "message", "type"],
-        "properties": {
-            "code": reference("ErrorCode"),
-            "message": {"type": "string", "description": "For people; names what is wrong."},
-            "type": {"type": "string", "enum": error_types(), "description": "The kind of error."},
-            "param": {"type": "string", "description": "The offending field, parameter or header."},
-            "retryAfter": {"type": "integer", "minimum": 1, "description": "Seconds to wait."},
-            "errors": {
-                "type": "array",
-                "items": reference("FieldError"),
-                "minItems": 2,
-                "description": "Where several fields are wrong: all of them, the first one among them.",
-            },
-        },
-    }
-
-
-def field_error_schema() -> dict[str, object]:
-    properties = error_detail_schema()["properties"]
-    return {
-        "type": "object",
-        "description": "What is wrong with one field.",
-        "required": ["code", "message"],
-        "properties": {name: properties[name] for name in ("code", "message", "param")},
-    }
-
-
-def error_response(status: str, codes: tuple[str, ...]) -> dict[str, object]:
-    names = [*EVERY_RESPONSE, *FURTHER_HEADERS.get(status, [])]
-    quoted = ", ".join(f"`{code}`" for code in codes)
-    return {
-        "description": f"{DESCRIPTIONS[int(status)]} The code: {quoted}.",
-        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
-        "content": {
-            JSON: {
-                "schema": reference("Error"),
-                "examples": {code: {"value": error_example(documented_errors()[status][code])} for code in codes},
-            }
-        },
-    }
-
-
 def complete(schema: dict[str, Any], of: Any, *, is_request: bool) -> None:
     """Add what the serializer knows about its schema; its `sometimes` names fields that some responses lack."""
     if is_request:
@@ -272,8 +208,7 @@ def shared_components(
             of = component.object() if inspect.isclass(component.object) else component.object
             if getattr(of, "fields", {}).keys() >= schema.get("properties", {}).keys():  # not true of a page
                 complete(schema, of, is_request=component.name.endswith("Request"))
-    schemas |= {"Error": error_schema(), "ErrorDetail": error_detail_schema(), "FieldError": field_error_schema()}
-    schemas["ErrorCode"] = {"type": "string", "enum": error_codes(), "description": "Machine-readable and stable."}
+    schemas |= error_schemas()
     components["headers"] = HEADERS
     components["responses"] = {
         reply["$ref"].rpartition("/")[2]: None

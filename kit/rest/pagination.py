@@ -19,6 +19,7 @@ from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
 from kit.rest.lists.counting import COUNTINGS, Counting, Total, counting_of
 from kit.rest.lists.orders import Order, decode_cursor, decode_key, encode_cursor, encode_key
+from kit.values.suggestions import did_you_mean
 
 MAX_LIMIT = 100
 MAX_PAGE = 1024 * 1024  # bytes of JSON per page; a larger row gets a page of its own
@@ -51,7 +52,8 @@ class KeysetPagination(BasePagination):
         """Return the requested order with its name in `sort`. Raises InvalidRequest for an unknown one."""
         name = request.query_params.get("sort", "-created")
         if name not in self.sorts:
-            raise InvalidRequest(f"sort must be one of: {', '.join(self.sorts)}.", param="sort")
+            choices = f"{', '.join(self.sorts)}.{did_you_mean(name, self.sorts)}"
+            raise InvalidRequest(f"sort must be one of: {choices}", param="sort")
         return name, replace(self.orders[name.removeprefix("-")], descending=name.startswith("-"))
 
     def page(

@@ -7,6 +7,7 @@ from rest_framework.serializers import BaseSerializer
 from kit.http.errors import InvalidRequest
 from kit.rest.export import fields_of
 from kit.values.json_values import Rendered
+from kit.values.suggestions import did_you_mean
 
 ALWAYS = frozenset({"object", "id"})
 
@@ -30,7 +31,8 @@ def wanted_fields(query: Mapping[str, str], serializer: type[BaseSerializer]) ->
     asked, known = text.split(","), [name for name, _ in fields_of(serializer)]
     for name in asked:
         if name not in known:
-            raise InvalidRequest(f"fields names {name[:100]!r}; there are: {', '.join(known)}.", param="fields")
+            choices = f"{', '.join(known)}.{did_you_mean(name, known)}"
+            raise InvalidRequest(f"fields names {name[:100]!r}; there are: {choices}", param="fields")
     return ALWAYS | frozenset(asked)
 
 

@@ -24,6 +24,7 @@ from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import find
 from kit.rest.sparse import picked, wanted_fields
 from kit.storage.sqlite_turns import turn_to_write
+from kit.values.suggestions import did_you_mean
 
 if TYPE_CHECKING:  # exist only in the type stubs
     from rest_framework.decorators import ViewSetAction
@@ -90,8 +91,9 @@ class ApiViewSet(Steps, ListMixin[M]):
 
     def check_method(self) -> None:
         if self.request.method not in self.allowed_methods:
+            allowed = ", ".join(self.allowed_methods)
             raise MethodNotAllowed(
-                f"{self.request.method} is not possible here.", headers={"Allow": ", ".join(self.allowed_methods)}
+                f"{self.request.method} is not possible here. Use {allowed}.", headers={"Allow": allowed}
             )
 
     async def authenticate(self) -> None:
@@ -213,7 +215,8 @@ class ApiViewSet(Steps, ListMixin[M]):
         text = self.request.query_params.get("expand")
         asked = frozenset(text.split(",")) if text is not None else frozenset()
         if not asked <= set(relations):
-            raise InvalidRequest(f"expand takes: {', '.join(relations)}.", param="expand")
+            suggestion = did_you_mean(text, relations)
+            raise InvalidRequest(f"expand takes: {', '.join(relations)}.{suggestion}", param="expand")
         return asked
 
     # --- Replies -----------------------------------------------------------------------------------------------------

@@ -1,14 +1,19 @@
 """Faults in input values, each with its path, up to the number that a reply reports."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from enum import StrEnum
 from types import TracebackType
 from typing import Self, TypeVar
+
+from kit.values.suggestions import MAX_SUGGESTIONS, did_you_mean
 
 T = TypeVar("T")
 V = TypeVar("V")
 
 MAX_FAULTS = 100  # per reply; validation stops there
+REQUIRED = "This field is required."
+NO_SUCH_FIELD = "There is no such field."
 
 # Our messages for msgspec's most common errors.
 WORDED = (
@@ -23,12 +28,20 @@ WORDED = (
 TYPES = {"str": "a string", "bool": "true or false", "object": "an object", "array": "an array", "null": "null"}
 
 
+class FaultKind(StrEnum):
+    """How a field, parameter or header is at fault."""
+
+    MISSING = "missing"  # it is required
+    UNKNOWN = "unknown"  # there is no field or parameter of that name
+    MALFORMED = "malformed"  # its value is not accepted
+
+
 class Fault(ValueError):
     """An invalid value with its path, such as `rules[0].conditions.licenseType`; `further` holds other faults."""
 
-    def __init__(self, path: str, message: str) -> None:
+    def __init__(self, path: str, message: str, kind: FaultKind = FaultKind.MALFORMED) -> None:
         super().__init__(message)
-        self.path, self.message = path, message
+        self.path, self.message, self.kind = path, message, kind
         self.further: list[Fault] = []
 
     def all(self) -> "list[Fault]":
@@ -60,9 +73,16 @@ class Faults:
         self.add(error)
         return True
 
-    def expect(self, ok: bool, path: str, message: str) -> None:
+    def expect(self, ok: bool, path: str, message: str, kind: FaultKind = FaultKind.MALFORMED) -> None:
         if not ok:
-            self.add(Fault(path, message))
+            self.add(Fault(path, message, kind))
+
+    def expect_known(self, given: Iterable[str], known: Collection[str], path: str = "") -> None:
+        """Record the given fields that are not known, the first ones with a suggestion."""
+        unknown = (name for name in given if name not in known)
+        for index, name in enumerate(unknown):
+            suggestion = did_you_mean(name, known) if index < MAX_SUGGESTIONS else ""
+            self.add(Fault(f"{path}.{name}" if path else name, f"{NO_SUCH_FIELD}{suggestion}", FaultKind.UNKNOWN))
 
     def add(self, fault: Fault) -> None:
         """Record a fault. Raises the first one, with all others, once there are MAX_FAULTS."""

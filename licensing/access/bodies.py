@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kit.rest.fields import is_http_url
-from kit.values.faults import Fault
+from kit.values.faults import REQUIRED, Fault
 from kit.values.urls import URL_SCHEMA
 from licensing.access.faults import URL_RULE, Tell, refusal, refuse
 from licensing.access.sent_facts import sent_facts, with_facts
@@ -224,7 +224,7 @@ def complete(
         refuse_modes(own, defaults, asked, draft, path, tell)
     requester = asked.requester
     if requester is None:
-        tell(path, "requester", "This field is required.", own)
+        tell(path, "requester", REQUIRED, own)
         requester = ""
     if isinstance(requester, str):
         requester = RequesterBody(id=requester)

@@ -251,11 +251,11 @@ class DecisionBatch:
 
     @property
     def claims(self) -> bool:
-        """Whether the answers depend on what the record counts."""
+        """Whether an entry claims room in a limit or wallet, so that recording may change its answer."""
         return any(entry.claim is not None for entry in self.entries)
 
     def keep(self, reply: Reply) -> None:
-        """The entries are recorded only together with the reply."""
+        """Let the entries be recorded only together with this reply."""
         self.entries = [replace(entry, reply=reply) for entry in self.entries]
 
     def settle(self, outcomes: Sequence[Outcome]) -> list[Answer | ApiError]:

@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import FieldInfo
 
 from kit.http.errors import ValidationFailed
-from kit.values.faults import Fault, Faults, worded
+from kit.values.faults import NO_SUCH_FIELD, REQUIRED, Fault, FaultKind, Faults, worded
+from kit.values.suggestions import MAX_SUGGESTIONS, did_you_mean
 from licensing.policies.condition_values import PERMISSION_RULE
 
 B = TypeVar("B", bound=Struct)
@@ -48,7 +49,7 @@ def refusal(
         found = walk.faults.found
     except Fault as first:  # there are as many as are told
         found = first.all()
-    return ValidationFailed.of((fault.path, fault.message) for fault in found)
+    return ValidationFailed.of(found)
 
 
 class Walk:
@@ -57,12 +58,14 @@ class Walk:
     def __init__(self, stand_ins: Mapping[str, object]) -> None:
         self.stand_ins, self.faults = stand_ins, Faults()
         self.told: set[tuple[int, str, str]] = set()
+        self.unknown_fields = 0
 
     def tell(self, path: str, field: str, message: str, part: object) -> None:
         fault = (id(part), field, message)
         if fault not in self.told:  # what several checks have of their defaults is told once
             self.told.add(fault)
-            self.faults.add(Fault(f"{path}{field}", message))
+            kind = FaultKind.MISSING if message == REQUIRED else FaultKind.MALFORMED
+            self.faults.add(Fault(f"{path}{field}", message, kind))
 
     def structure(self, value: Mapping[str, object], struct: type[B], path: str) -> B:
         """The structure with what is right."""
@@ -71,14 +74,20 @@ class Walk:
         for name, member in value.items():
             where = f"{path}.{name}" if path else name
             if name not in known:
-                self.faults.add(Fault(where, "There is no such field."))
+                self.faults.add(self.unknown(where, name, known))
             elif (read := self.value(member, known[name].type, where, known[name].name)) is not ABSENT:
                 right[known[name].name] = read
         for name, field in known.items():
             if field.required and name not in value:
-                self.faults.add(Fault(f"{path}.{name}" if path else name, "This field is required."))
+                self.faults.add(Fault(f"{path}.{name}" if path else name, REQUIRED, FaultKind.MISSING))
                 right[field.name] = self.stand_ins[field.name]
         return struct(**right)
+
+    def unknown(self, where: str, name: str, known: Mapping[str, object]) -> Fault:
+        """Return the fault of an unknown field; the first ones of a body have a suggestion."""
+        self.unknown_fields += 1
+        suggestion = did_you_mean(name, known) if self.unknown_fields <= MAX_SUGGESTIONS else ""
+        return Fault(where, f"{NO_SUCH_FIELD}{suggestion}", FaultKind.UNKNOWN)
 
     def value(self, value: object, wanted: object, path: str, name: str) -> object:
         """The value as a structure has it, or what stands in for it."""

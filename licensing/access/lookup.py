@@ -109,12 +109,12 @@ COLUMNS = ("id", "type", "tags", "category", "status", "policy_id", "source_key"
 
 
 def owned_content(account_id: str) -> QuerySet[Content]:
-    """The account's items with what `items_of` needs."""
+    """Return the account's items with the columns that `items_of` needs."""
     return Content.objects.of(account_id).annotate(policy_version=F("policy__version")).only(*COLUMNS)
 
 
 def newest_at(owned: QuerySet[Content], keys: Iterable[bytes | None]) -> dict[bytes, Content]:
-    """The items at URLs by the keys of these; of several at one the newest active one."""
+    """Return items by the source keys of their URLs; the newest active one if several share a URL."""
     at: dict[bytes, Content] = {}
     for row in owned.filter(source_key__in=set(keys)).order_by("created", "id"):
         key = bytes(row.source_key or b"")

@@ -42,12 +42,12 @@ class Item:
 
     @property
     def readings(self) -> tuple["Item", ...]:
-        """All pages that the URL may name."""
+        """This item and all others that the URL may name."""
         return (self, *self.others)
 
     @property
     def weight(self) -> int:
-        """How many kibibytes of memory it takes, without its policy."""
+        """The memory it uses in KiB, without its policy."""
         return 1 + sum(140 + 4 * len(tag) for tag in self.tags) // 1024
 
 

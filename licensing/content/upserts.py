@@ -14,6 +14,7 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import Bulk, Kind, Outcome, Row
+from kit.values.faults import REQUIRED, FaultKind
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.content.services import (
@@ -112,7 +113,7 @@ class Upsert(Bulk[Content]):
 
     def create(self, fields: dict[str, object]) -> Content:
         if "title" not in fields:
-            raise ValidationFailed("This field is required.", param="title")
+            raise ValidationFailed(REQUIRED, param="title", kind=FaultKind.MISSING)
         made = Content(account_id=self.account_id, created=self.now, updated=self.now)
         apply_content(made, of_a_new_item(fields))
         self.created.append(made)

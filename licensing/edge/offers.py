@@ -135,8 +135,10 @@ class OfferViewSet(ReadingViewSet):
         try:
             checks = read_each(given["items"], "items", lambda item, path: check_of(item, given, f"{path}."))
         except Fault as first:  # an invalid permission is reported for every item
-            told_once = dict.fromkeys((fault.path, fault.message) for fault in first.all())
-            raise ValidationFailed.of(told_once) from None
+            once: dict[tuple[str, str], Fault] = {}
+            for fault in first.all():
+                once.setdefault((fault.path, fault.message), fault)
+            raise ValidationFailed.of(once.values()) from None
         told = told_offers(self.account_id, checks, timezone.now())
         data = [
             {"object": "access_offer", "error": one.as_dict()} if isinstance(one, ApiError) else one for one in told

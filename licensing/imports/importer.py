@@ -22,6 +22,7 @@ from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
 from kit.http.field_errors import first_error
 from kit.http.parsing import check_values
 from kit.values import ids
+from kit.values.faults import REQUIRED, FaultKind
 from kit.values.json_values import JsonObject, Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
@@ -246,7 +247,7 @@ def apply_row(item: Content, fields: dict[str, Any], policies: set[str]) -> None
     if policy_id is not None and policy_id not in policies:
         raise unknown_policy(policy_id)
     if not (item.title or fields.get("title")):
-        raise ValidationFailed("This field is required.", param="title")
+        raise ValidationFailed(REQUIRED, param="title", kind=FaultKind.MISSING)
     apply_content(item, fields)
 
 

@@ -95,10 +95,7 @@ class Bounded:
 
 
 class Lines:
-    """Iterates over the lines of a file and counts them.
-
-    Invalid UTF-8 becomes lone surrogates, which `is_utf8` detects, so that later lines can still be read.
-    """
+    """The lines of a file, counted. Invalid UTF-8 becomes lone surrogates, which `is_utf8` detects."""
 
     def __init__(self, file: Readable) -> None:
         self.file = file
@@ -132,7 +129,7 @@ class Lines:
             return self.file.readline(size)
 
     def skip_blank(self) -> None:
-        """Skip the following blank lines, many at a time. Call it between rows."""
+        """Skip the following blank lines; call it between rows."""
         with readable():
             while ahead := self.file.peek(1):
                 blank = ahead[: len(ahead) - len(ahead.lstrip(BLANK))]

@@ -11,6 +11,8 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import Bulk, Kind, Outcome, Row
+from kit.values.faults import REQUIRED as THIS_IS_REQUIRED
+from kit.values.faults import FaultKind
 from licensing.licenses import services
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
@@ -46,7 +48,7 @@ def check_complete(fields: Fields) -> None:
     """Raises ValidationFailed where a row with an unknown externalId lacks what a new licence needs."""
     missing = [name for column, name in REQUIRED.items() if column not in fields]
     if missing:
-        first, *further = (ValidationFailed("This field is required.", param=name) for name in missing)
+        first, *further = (ValidationFailed(THIS_IS_REQUIRED, param=name, kind=FaultKind.MISSING) for name in missing)
         first.further = [*further]
         raise first
 

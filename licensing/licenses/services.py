@@ -268,9 +268,9 @@ def terms(entry: LedgerEntry | None) -> tuple[Decimal, str, datetime, str | None
 
 
 def keep_books(changes: Iterable[tuple[LedgerEntry | None, LedgerEntry | None]]) -> None:
-    """Take back what is booked and book what is to be, unless that is the same.
+    """Reverse changed bookings of licences and book the new ones.
 
-    Raises ValidationFailed, also for a price below what was refunded of it.
+    Raises ValidationFailed, for example if a price would fall below what was refunded of it.
     """
     entries = []
     for booked, to_be in changes:

@@ -49,9 +49,9 @@ class LicenseViewSet(AccountViewSet[License]):
 
     @extend_schema(summary="Issue a licence", responses={201: LicenseSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """From its start the licence decides the requester's checks, whatever the caller vouches for.
+        """Issues a licence. From its start it decides the requester's checks, whatever the caller states.
 
-        A requester who is not known yet comes into being by it. Its `price` enters the ledger at `startsAt`;
+        Creates the requester if it is unknown. The `price` enters the ledger at `startsAt`;
         `pricePerAccess` is charged for each allowed check.
         """
         return self.answer(services.issue_license(self.account_id, self.validated()), 201)

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import TypeVar
 
 from kit.rest.components import COMPONENT
-from kit.values.faults import Fault, Faults, read_each
+from kit.values.faults import REQUIRED, Fault, FaultKind, Faults, read_each
 from kit.values.networks import RANGE_SCHEMA, Network, as_ipv4, joined
 from kit.values.timestamps import parse_timestamp
 
@@ -55,10 +55,9 @@ class Fields:
     ) -> None:
         """Raises Fault, with the message, for what is no object."""
         self.given, self.path, self.faults = mapping(value, path, message), path, Faults()
-        for name in self.given:
-            self.faults.expect(name in known, f"{path}.{name}", "There is no such field.")
+        self.faults.expect_known(self.given, known, path)
         for name in required:
-            self.faults.expect(name in self.given, f"{path}.{name}", "This field is required.")
+            self.faults.expect(name in self.given, f"{path}.{name}", REQUIRED, FaultKind.MISSING)
 
     def read(self, name: str, parse: Callable[[object, str], T], default: D) -> T | D:
         """The field as `parse` takes it, with its path; the default where it is absent or wrong."""

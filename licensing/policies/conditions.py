@@ -10,7 +10,8 @@ from operator import attrgetter, eq
 from sys import getsizeof
 from typing import Any
 
-from kit.values.faults import Faults
+from kit.values.faults import Fault, FaultKind, Faults
+from kit.values.suggestions import did_you_mean
 from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
 from licensing.policies.condition_values import (
     NETWORK_SCHEMA,
@@ -362,9 +363,8 @@ def parse_conditions(value: object, path: str) -> tuple[Condition, ...]:
     expect(bool(named), path, 'Must name a condition. Write {"default": true} for a rule that matches always.')
     faults = Faults()
     for name in named:
-        faults.expect(
-            name in CONDITIONS, f"{path}.{name}", f"There is no such condition. Known: {', '.join(CONDITIONS)}."
-        )
+        if name not in CONDITIONS:
+            faults.add(Fault(f"{path}.{name}", f"{UNKNOWN}{did_you_mean(name, CONDITIONS)}", FaultKind.UNKNOWN))
     faults.expect("default" not in named or len(named) == 1, f"{path}.default", "Must stand alone.")
     conditions = []
     for name, wanted in named.items():

@@ -92,9 +92,9 @@ class Result(Struct, frozen=True):
 
 
 def run_tests(rules: Sequence[Rule], default_action: str, tests: Sequence[PolicyTest], now: datetime) -> list[Result]:
-    """What comes of each, as if the policy were enforced; rate limits count as unused.
+    """Run the tests as if the policy were enforced, with unused rate limits, and return their results.
 
-    `now` is the moment of those that do not say `at`.
+    `now` is the time of tests without `at`.
     """
     policy = CompiledPolicy.of(None, None, default_action, tuple(rules))
     return [result_of(policy, index, test, now) for index, test in enumerate(tests)]

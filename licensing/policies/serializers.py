@@ -7,7 +7,9 @@ import msgspec
 import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 
+from kit.http.field_errors import detail_of
 from kit.rest.fields import (
     Boolean,
     Choice,
@@ -202,9 +204,9 @@ class RulesField(serializers.Field):
         except Fault as fault:
             if not fault.path:
                 raise serializers.ValidationError(fault.message) from None
-            by_path: dict[str, list[str]] = {}
+            by_path: dict[str, list[ErrorDetail]] = {}
             for one in fault.all():
-                by_path.setdefault(one.path, []).append(one.message)
+                by_path.setdefault(one.path, []).append(detail_of(one))
             raise serializers.ValidationError(by_path) from None
         return data
 

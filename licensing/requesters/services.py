@@ -105,7 +105,7 @@ def renew(requester: Requester) -> None:
 
 
 def renew_all(requesters: Iterable[Requester], renamed: Iterable[Requester]) -> None:
-    """The same of many; of those that are `renamed` the name is stored too."""
+    """Invalidate the compiled licences of several requesters, and store the names of those `renamed`."""
     ordered = sorted(requesters, key=attrgetter("pk"))
     for requester in ordered:
         requester.licenses_revision = uuid4()

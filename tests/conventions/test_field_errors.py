@@ -26,7 +26,7 @@ RULE_FAULTS = [
 def params(error):
     """The places of all faults; the error itself is the first of them."""
     first, *_ = told = error["errors"]
-    assert first == {name: error[name] for name in ("code", "message", "param") if name in error}
+    assert first == {name: error[name] for name in ("code", "message", "param", "kind") if name in error}
     return [one.get("param") for one in told]
 
 
@@ -43,7 +43,7 @@ def test_every_fault_of_a_body_is_told(api: ApiClient):
 
 def test_one_fault_stands_alone(api: ApiClient):
     error = api.post("/v1/content", {"title": " "}).error
-    assert sorted(error) == ["code", "message", "param", "type"]
+    assert sorted(error) == ["code", "docUrl", "kind", "message", "param", "type"]
 
 
 def test_a_row_of_a_bulk_request_tells_all_of_its_own(api: ApiClient):
@@ -105,7 +105,7 @@ def test_every_fault_of_a_request_for_offers_is_told(api: ApiClient):
 @both_ways
 @pytest.mark.parametrize("body", [{"contentId": 5, "requester": "org"}, {"contentId": "a"}])
 def test_one_fault_of_a_check_stands_alone(api: ApiClient, body):
-    assert sorted(api.post("/v1/access/check", body).error) == ["code", "message", "param", "type"]
+    assert sorted(api.post("/v1/access/check", body).error) == ["code", "docUrl", "kind", "message", "param", "type"]
 
 
 @both_ways

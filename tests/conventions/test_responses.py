@@ -39,7 +39,8 @@ def is_error(reply, status, code):
         complete(reply)
         and (reply.status, error["code"]) == (status, code)
         and set(reply.body) == {"error"}
-        and set(error) <= {"code", "message", "type", "param", "retryAfter", "errors"}
+        and set(error) <= {"code", "message", "type", "docUrl", "param", "kind", "retryAfter", "errors"}
+        and error["docUrl"] == f"/docs/reference/errors/#{code}"
         and bool(error["message"])
     )
 

@@ -5,6 +5,7 @@ export interface FieldError {
   code: string;
   message: string;
   param?: string;
+  kind?: "missing" | "unknown" | "malformed";
 }
 
 /** A refusal. Branch on `code`; `message` is for people; `requestId` names the request in the service's log. */
@@ -13,6 +14,9 @@ export class ApiError extends Error {
   readonly code: string;
   readonly type: string;
   readonly param?: string;
+  readonly kind?: FieldError["kind"];
+  /** The documentation of `code`; may be relative to the service's address. */
+  readonly docUrl?: string;
   readonly retryAfter?: number;
   readonly errors: FieldError[];
 
@@ -25,6 +29,8 @@ export class ApiError extends Error {
     this.code = told.code ?? "unreadable_reply";
     this.type = told.type ?? "api_error";
     this.param = told.param;
+    this.kind = told.kind;
+    this.docUrl = told.docUrl;
     this.retryAfter = told.retryAfter;
     this.errors = told.errors ?? [];
   }

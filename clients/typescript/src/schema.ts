@@ -1,4 +1,4 @@
-// Shapes: 456f4cd35bf71cea
+// Shapes: cd7afc67159ba9a3
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1073,8 +1073,18 @@ export interface components {
              * @enum {string}
              */
             type: "api_error" | "authentication_error" | "authorization_error" | "conflict_error" | "idempotency_error" | "invalid_request_error" | "not_found_error" | "rate_limit_error" | "validation_error";
+            /**
+             * Format: uri-reference
+             * @description The documentation of the code; relative to the service's address if `BASE_URL` is not set.
+             */
+            docUrl?: string;
             /** @description The offending field, parameter or header. */
             param?: string;
+            /**
+             * @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`.
+             * @enum {string}
+             */
+            kind?: "missing" | "unknown" | "malformed";
             /** @description Seconds to wait. */
             retryAfter?: number;
             /** @description Where several fields are wrong: all of them, the first one among them. */
@@ -1088,8 +1098,15 @@ export interface components {
             message: string;
             /** @description The kind of error. */
             type: string;
+            /** @description The documentation of the code; relative to the service's address if `BASE_URL` is not set. */
+            docUrl?: string;
             /** @description The offending field. */
             param?: string;
+            /**
+             * @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`.
+             * @enum {string}
+             */
+            kind?: "missing" | "unknown" | "malformed";
             /** @description Seconds to wait. */
             retryAfter?: number;
             /** @description Where several fields are wrong: all of them, the first one among them. */
@@ -1156,6 +1173,11 @@ export interface components {
             message: string;
             /** @description The offending field, parameter or header. */
             param?: string;
+            /**
+             * @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`.
+             * @enum {string}
+             */
+            kind?: "missing" | "unknown" | "malformed";
         };
         /** @description A fault of one field. */
         FieldErrorShown: {
@@ -1165,6 +1187,11 @@ export interface components {
             message: string;
             /** @description The offending field. */
             param?: string;
+            /**
+             * @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`.
+             * @enum {string}
+             */
+            kind?: "missing" | "unknown" | "malformed";
         };
         FindingShown: {
             /**

@@ -13,9 +13,9 @@ from accounts.retries.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.retries.idempotency import check_key, fingerprint, seal_reply
 from analytics.recording.entries import KeyClaim, Reply
 from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
-from kit.http.errors import ApiError, InvalidRequest, as_api_error, forget_frames, told
+from kit.http.errors import ApiError, as_api_error, forget_frames, told
 from kit.http.headers import check_lengths, read_headers
-from kit.http.middleware import TrustedProxies, request_id, request_id_of
+from kit.http.middleware import TrustedProxies, request_id, request_id_of, unknown_host
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
 from kit.http.problems import JSON
 from kit.http.queries import check_query, check_utf8
@@ -161,7 +161,7 @@ class CheckApplication:
             try:
                 head.check_lengths()
                 if not is_served(head.host):
-                    raise InvalidRequest("This host is not served here. Set ALLOWED_HOSTS.", param="Host")
+                    raise unknown_host(head.host)
                 body, headers = await request.serve(partial(self.decide, request))
             except Disconnected:
                 return
@@ -246,7 +246,7 @@ class CheckApplication:
         return body
 
     async def checks_of(self, request: Request) -> list[Check]:
-        """What is asked: parsed on the event loop if that takes next to nothing, otherwise in a thread."""
+        """Return the request's checks; small bodies are parsed on the event loop, others in a thread."""
         if request.checks is not None:
             return request.checks
         account_id, body = request.grant.account_id, request.head.body or b""

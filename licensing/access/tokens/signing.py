@@ -1,7 +1,7 @@
-"""Signing: compact JWS (RFC 7515) that others verify offline (docs/guides/signed-decisions.md).
+"""Signs compact JWS (RFC 7515) that others verify offline (docs/guides/signed-decisions.md).
 
-Each algorithm has an active key. It is kept in memory for some seconds, so that a rotation soon reaches every process,
-and only the first of such a time waits for the database.
+Each algorithm has an active key. Processes cache it for a few seconds, so that a rotation soon reaches all of them and
+signing rarely waits for the database.
 """
 
 from collections.abc import Callable

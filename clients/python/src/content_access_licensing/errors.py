@@ -7,11 +7,12 @@ from content_access_licensing.responses import ResponseInfo
 
 @dataclass(frozen=True)
 class FieldError:
-    """One of several invalid fields of a body."""
+    """One of several invalid fields of a body. `kind` is `missing`, `unknown` or `malformed`."""
 
     code: str
     message: str
     param: str | None = None
+    kind: str | None = None
 
 
 @dataclass
@@ -26,6 +27,8 @@ class ApiError(Exception):
     request_id: str | None = None
     errors: list[FieldError] = field(default_factory=list)
     response: ResponseInfo | None = field(default=None, repr=False, compare=False)
+    kind: str | None = None  # with `param`: `missing`, `unknown` or `malformed`
+    doc_url: str | None = None  # of the code's documentation; may be relative to the service's address
 
     def __str__(self) -> str:
         where = f" ({self.param})" if self.param else ""

@@ -124,8 +124,13 @@ def error_of(reply: httpx.Response) -> ApiError:
             told.get("param"),
             told.get("retryAfter"),
             response.request_id,
-            [FieldError(one["code"], one["message"], one.get("param")) for one in told.get("errors", [])],
+            [
+                FieldError(one["code"], one["message"], one.get("param"), one.get("kind"))
+                for one in told.get("errors", [])
+            ],
             response,
+            told.get("kind"),
+            told.get("docUrl"),
         )
     except (ValueError, KeyError, TypeError):  # a proxy's reply, not the service's
         return ServiceError(

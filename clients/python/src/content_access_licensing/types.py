@@ -1,4 +1,4 @@
-# Shapes: 456f4cd35bf71cea
+# Shapes: cd7afc67159ba9a3
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -518,6 +518,7 @@ class FieldError(TypedDict):
     code: ErrorCode
     message: str
     param: NotRequired[str]
+    kind: NotRequired[Literal["missing", "unknown", "malformed"]]
 
 
 class FieldErrorShown(TypedDict):
@@ -528,6 +529,7 @@ class FieldErrorShown(TypedDict):
     code: str
     message: str
     param: NotRequired[str]
+    kind: NotRequired[Literal["missing", "unknown", "malformed"]]
 
 
 class FindingShown(TypedDict):
@@ -1750,7 +1752,9 @@ class ErrorDetail(TypedDict):
         "rate_limit_error",
         "validation_error",
     ]
+    docUrl: NotRequired[str]
     param: NotRequired[str]
+    kind: NotRequired[Literal["missing", "unknown", "malformed"]]
     retryAfter: NotRequired[int]
     errors: NotRequired[list[FieldError]]
 
@@ -1763,7 +1767,9 @@ class ErrorShown(TypedDict):
     code: str
     message: str
     type: str
+    docUrl: NotRequired[str]
     param: NotRequired[str]
+    kind: NotRequired[Literal["missing", "unknown", "malformed"]]
     retryAfter: NotRequired[int]
     errors: NotRequired[list[FieldErrorShown]]
 

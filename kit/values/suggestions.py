@@ -1,0 +1,34 @@
+"""Suggestions for misspelled names in error messages: "Did you mean `title`?"."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import lru_cache
+
+MAX_TEXT = 100  # characters; longer texts get no suggestion
+MAX_NAMES = 500
+SIMILARITY = 0.7  # of 1; "titel" and "title" have 0.8
+MAX_SUGGESTIONS = 5  # per object, because each costs up to a millisecond
+
+
+def nearest(text: object, names: Iterable[str]) -> str | None:
+    """Return the name most similar to the text, ignoring case; None if there is none.
+
+    `names` must be public, such as fields, values or paths of the API, because anybody may see the suggestion. Takes
+    about 0.1 ms for 20 names; texts longer than MAX_TEXT are not compared.
+    """
+    if not isinstance(text, str) or not 0 < len(text) <= MAX_TEXT:
+        return None
+    return nearest_of(text, tuple(names)[:MAX_NAMES])
+
+
+@lru_cache(maxsize=1_000)
+def nearest_of(text: str, names: tuple[str, ...]) -> str | None:
+    by_lower_case = {name.lower(): name for name in reversed(names)}
+    found = get_close_matches(text.lower(), by_lower_case, n=1, cutoff=SIMILARITY)
+    return by_lower_case[found[0]] if found else None
+
+
+def did_you_mean(text: object, names: Iterable[str]) -> str:
+    """Return " Did you mean `title`?" to append to a message; empty if no name is similar."""
+    name = nearest(text, names)
+    return "" if name is None else f" Did you mean `{name}`?"

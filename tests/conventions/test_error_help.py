@@ -1,0 +1,156 @@
+"""Errors say how to fix them: the nearest name, the kind of the fault and a link to the errors reference."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kit.http.error_docs import ERRORS_PAGE, doc_url
+from kit.http.unknown import api_paths
+from kit.rest.error_examples import error_codes
+from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest
+from tests import factories
+from tests.client import ApiClient
+from tests.conventions.endpoints import ENDPOINTS, each_endpoint, each_read, each_with_body, known_to_the_resolver
+from tests.ways import both_ways
+
+PAGE = (Path(__file__).parents[2] / "docs/reference/errors.md").read_text()
+
+
+def misspelled(name: str) -> str:
+    """The name with its last two letters exchanged, or the last one doubled if they are equal."""
+    exchanged = f"{name[:-2]}{name[-1]}{name[-2]}"
+    return exchanged if exchanged != name else f"{name}{name[-1]}"
+
+
+@pytest.mark.parametrize("code", error_codes())
+def test_every_code_has_an_anchor_in_the_reference(code):
+    assert PAGE.count(f'<a id="{code}"></a>') == 1
+    assert doc_url(code) == f"{ERRORS_PAGE}#{code}"
+
+
+def test_links_are_absolute_with_a_base_url(settings):
+    settings.BASE_URL = "https://api.pub.example"
+    assert ApiClient(None).get("/v1/content").error["docUrl"] == (
+        "https://api.pub.example/docs/reference/errors/#missing_api_key"
+    )
+
+
+@each_with_body()
+def test_a_misspelled_field_is_corrected(api, ids, endpoint):
+    path, body = endpoint.filled(ids)
+    name = max(body or {"": None}, key=len)
+    if len(name) < 4:
+        pytest.skip("Its names are too short.")
+    wrong = misspelled(name)
+    error = api.request(
+        endpoint.method, path, {**{one: body[one] for one in body if one != name}, wrong: body[name]}
+    ).error
+    faults = error.get("errors", [error])
+    [unknown] = [one for one in faults if one["kind"] == "unknown"]
+    assert (unknown["code"], unknown["param"]) == ("invalid_request", wrong)
+    assert unknown["message"] == f"There is no such field. Did you mean `{name}`?"
+
+
+@each_read()
+def test_an_unknown_parameter_is_told_as_one(api, ids, endpoint):
+    address = endpoint.address(ids)
+    error = api.get(f"{address}{'&' if '?' in address else '?'}zzzz=1").error
+    assert (error["kind"], error["param"]) == ("unknown", "zzzz")
+    assert "Did you mean" not in error["message"]
+
+
+@each_endpoint()
+def test_a_trailing_slash_is_corrected(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    message = api.request(endpoint.method, f"{path}/").error["message"]
+    if endpoint.path.startswith("/v1/requesters/{"):  # such ids may have slashes
+        return
+    named = re.sub(r"/[a-z]{2,5}_[0-9a-zA-Z]{10,}", "/{id}", path)
+    if named in api_paths():
+        assert message == f"There is nothing at {path}/. Did you mean `{named}`?"
+
+
+def test_the_paths_are_those_of_all_endpoints():
+    assert {path.replace("{}", "{id}") for _, path in known_to_the_resolver()} <= set(api_paths())
+    assert len(api_paths()) >= len({endpoint.path for endpoint in ENDPOINTS}) / 2
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/v1/contents", "/v1/content"),
+        ("/v1/Content", "/v1/content"),
+        ("/content", "/v1/content"),
+        ("/v1/licences", "/v1/licenses"),
+        ("/v1/polices/pol_01kd9wjm9kepqvj3h1k7c8x2rt", "/v1/policies/{id}"),
+        ("/v1/access/checks", "/v1/access/check"),
+    ],
+)
+def test_a_misspelled_path_is_corrected(anonymous, path, meant):
+    assert anonymous.get(path).error["message"] == f"There is nothing at {path}. Did you mean `{meant}`?"
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("titel=x", "title"),
+        ("limits=3", "limit"),
+        ("sort=titel", "title"),
+        ("fields=titel", "title"),
+        ("expand=polcy", "policy"),
+        ("type=artikel", "article"),
+        ("format=jsnl", "jsonl"),
+    ],
+)
+def test_a_misspelled_parameter_or_value_is_corrected(api: ApiClient, query, name):
+    error = api.get(f"/v1/content?{query}").error
+    assert error["message"].endswith(f" Did you mean `{name}`?")
+    assert error["kind"] == ("unknown" if query in ("titel=x", "limits=3") else "malformed")
+
+
+def test_the_kinds_of_faults(api: ApiClient):
+    error = api.post("/v1/content", {"titel": "x", "type": "artikel"}).error
+    assert [(one["param"], one["kind"]) for one in error["errors"]] == [
+        *(("titel", "unknown"), ("title", "missing"), ("type", "malformed")),
+    ]
+    assert error["errors"][2]["message"].endswith(" Did you mean `article`?")
+
+
+def test_a_misspelled_condition_is_corrected(api: ApiClient):
+    rule = {"action": "allow", "conditions": {"licenceType": "a"}}
+    error = api.post("/v1/policies", {"name": "x", "rules": [rule]}).error
+    assert error["kind"] == "unknown"
+    assert error["message"].endswith(" Did you mean `licenseType`?")
+
+
+@both_ways
+def test_the_fields_of_a_check_are_corrected_on_both_ways(api: ApiClient, account):
+    item = factories.content(account)
+    error = api.post("/v1/access/check", {"contentID": item.pk, "requester": {"naem": "x"}}).error
+    assert error["docUrl"] == doc_url("invalid_request")
+    told = {one["param"]: (one["kind"], one["message"]) for one in error["errors"]}
+    assert told["contentID"] == ("unknown", "There is no such field. Did you mean `contentId`?")
+    assert told["requester.naem"] == ("unknown", "There is no such field. Did you mean `name`?")
+    assert told["requester.id"] == ("missing", "This field is required.")
+    assert api.post("/v1/access/check", {"contentId": item.pk}).error["kind"] == "missing"
+
+
+@both_ways
+def test_an_unknown_host_names_the_setting(api: ApiClient, settings):
+    settings.ALLOWED_HOSTS = ["api.pub.example"]
+    error = api.post("/v1/access/check", {}, headers={"Host": "x.example"}).error
+    assert error["message"] == "Unknown host 'x.example'. Add it to ALLOWED_HOSTS."
+
+
+def test_suggestions_are_bounded(api: ApiClient):
+    assert nearest("titel" + "x" * MAX_TEXT, ["title"]) is None
+    assert nearest(5, ["title"]) is None
+    error = api.post("/v1/content", {"title": "x", **{f"titl{index}": 1 for index in range(50)}}).error
+    assert sum("Did you mean" in one["message"] for one in error["errors"]) == MAX_SUGGESTIONS
+
+
+def test_what_the_service_sets_is_not_suggested(api: ApiClient):
+    """Neither fields that nobody can write nor anything of the account's data."""
+    error = api.post("/v1/content", {"title": "x", "creatd": "2026-01-01"}).error
+    assert error["message"] == "There is no such field."
