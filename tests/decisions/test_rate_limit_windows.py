@@ -1,0 +1,46 @@
+"""The windows of a rule's rate limit, in UTC."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from licensing.policies.rate_limits import window
+
+WINDOWS = {
+    "second": ("2026-02-18T13:45:59", "2026-02-18T13:46:00"),
+    "minute": ("2026-02-18T13:45:00", "2026-02-18T13:46:00"),
+    "hour": ("2026-02-18T13:00:00", "2026-02-18T14:00:00"),
+    "day": ("2026-02-18T00:00:00", "2026-02-19T00:00:00"),
+    "week": ("2026-02-16T00:00:00", "2026-02-23T00:00:00"),  # from Monday
+    "month": ("2026-02-01T00:00:00", "2026-03-01T00:00:00"),
+}
+
+
+def unix(text: str) -> int:
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+
+
+@pytest.mark.parametrize("period", WINDOWS)
+def test_a_window_contains_the_moment(period):
+    begin, end = WINDOWS[period]
+    assert window(period, datetime(2026, 2, 18, 13, 45, 59, 999_999, UTC)) == (unix(begin), unix(end))
+
+
+@pytest.mark.parametrize("period", WINDOWS)
+def test_a_window_begins_with_its_first_second_and_ends_before_the_next_ones(period):
+    begin, end = map(unix, WINDOWS[period])
+    assert window(period, datetime.fromtimestamp(begin, UTC)) == (begin, end)
+    assert window(period, datetime.fromtimestamp(end, UTC) - timedelta(microseconds=1)) == (begin, end)
+    assert window(period, datetime.fromtimestamp(end, UTC))[0] == end
+
+
+def test_a_month_is_of_its_own_length_and_ends_with_the_year():
+    assert window("month", datetime(2026, 12, 31, 23, 59, tzinfo=UTC)) == (
+        unix("2026-12-01T00:00:00"),
+        unix("2027-01-01T00:00:00"),
+    )
+
+
+def test_a_window_does_not_depend_on_the_time_zone_of_the_moment():
+    moment = datetime(2026, 3, 1, 0, 30, tzinfo=timezone(timedelta(hours=2)))  # still February in UTC
+    assert window("month", moment) == tuple(map(unix, WINDOWS["month"]))

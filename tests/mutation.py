@@ -1,0 +1,200 @@
+"""The mutation score of the decision: change one operator, constant or condition at a time, and run the tests.
+
+    python -m tests.mutation                                     # the modules of TESTS
+    python -m tests.mutation licensing/policies/decision.py      # one of them
+    python -m tests.mutation FILE.py --tests tests/endpoints/test_access.py
+
+Each mutant runs in a process forked after the tests were collected, with the code of one function replaced, until the
+first test fails. What runs at import (tables) is not mutated. SQLite; prints the mutants that survive, and the score.
+"""
+
+import argparse
+import ast
+import copy
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+DECISIONS = [f"tests/decisions/test_{name}.py" for name in ("golden_decisions", "evaluation", "facts")]
+TESTS = {
+    "licensing/policies/decision.py": DECISIONS,
+    "licensing/policies/facts.py": DECISIONS,
+    "licensing/policies/standing.py": DECISIONS,
+    "licensing/policies/rate_limits.py": [
+        "tests/decisions/test_rate_limit_windows.py",
+        "tests/endpoints/test_access_rate_limits.py",
+        "tests/webhooks/test_limit_events.py",
+    ],
+}
+MAX_SECONDS = 120  # for the tests of a mutant; one that takes longer counts as noticed
+OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Mod: ast.Mult,
+}
+
+
+def changed(node: ast.AST) -> ast.AST | None:
+    """Return the node with another meaning, or None."""
+    node = copy.deepcopy(node)
+    match node:
+        case ast.Compare(ops=[operator]) if type(operator) in OPERATORS:
+            node.ops = [OPERATORS[type(operator)]()]  # type: ignore[list-item]
+        case ast.BoolOp() | ast.BinOp() if type(node.op) in OPERATORS:
+            node.op = OPERATORS[type(node.op)]()  # type: ignore[assignment]
+        case ast.UnaryOp(op=ast.Not()):
+            return node.operand
+        case ast.IfExp() | ast.If():
+            node.test = ast.UnaryOp(ast.Not(), node.test)
+        case ast.Constant(value=bool()):
+            node.value = not node.value
+        case ast.Constant(value=int()):
+            node.value += 1
+        case ast.Constant(value=str()):
+            node.value += "?"
+        case _:
+            return None
+    return node
+
+
+def sites(function: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
+    """Yield each place in a function that holds a node: its parent, field and index. Not annotations or docstrings."""
+    for name, value in ast.iter_fields(function):
+        if name in ("annotation", "returns", "decorator_list", "values") and not isinstance(function, ast.BoolOp):
+            continue
+        for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            is_text = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+            if isinstance(child, ast.AST) and not is_text:
+                yield function, name, index
+                yield from sites(child)
+
+
+def mutants(path: str) -> Iterator[tuple[str, CodeType]]:
+    """Yield what each mutant of a file changes, and the code of its module."""
+    tree = ast.parse(Path(path).read_text(), path)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for function in functions:
+        for parent, field, index in sites(function):
+            held = getattr(parent, field)
+            node = held if index is None else held[index]
+            other = changed(node)
+            if other is None:
+                continue
+            before, after = ast.unparse(node).splitlines()[0], ast.unparse(other).splitlines()[0]
+            put(parent, field, index, other)
+            code = compile(ast.fix_missing_locations(ast.parse(ast.unparse(tree))), path, "exec")
+            put(parent, field, index, node)
+            yield f"{path}:{node.lineno} {function.name}: {before}  →  {after}", code  # type: ignore[attr-defined]
+
+
+def put(parent: ast.AST, field: str, index: int | None, node: ast.AST) -> None:
+    if index is None:
+        setattr(parent, field, node)
+    else:
+        getattr(parent, field)[index] = node
+
+
+def codes_of(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from codes_of(constant)
+
+
+def functions_of(module: ModuleType) -> dict[str, FunctionType]:
+    """Return the module's functions and methods by their qualified names."""
+    members: list[Any] = list(vars(module).values())
+    members += [member for one in members if isinstance(one, type) for member in vars(one).values()]
+    plain = [getattr(member, "fget", None) or getattr(member, "__func__", member) for member in members]
+    plain = [getattr(function, "__wrapped__", function) for function in plain]
+    found = (function for function in plain if isinstance(function, FunctionType))
+    return {function.__qualname__: function for function in found if function.__module__ == module.__name__}
+
+
+def replace_code(module: ModuleType, code: CodeType) -> None:
+    functions = functions_of(module)
+    for one in codes_of(code):
+        function = functions.get(one.co_qualname)
+        if function is not None and one.co_freevars == function.__code__.co_freevars:
+            function.__code__ = one
+
+
+class Mutation:
+    """The plugin that runs the collected tests once for each mutant, instead of once."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.survivors: list[str] = []
+        self.count = 0
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if not self.passes(session, None):
+            pytest.exit("The tests fail without any mutant.", 1)
+        for name, code in mutants(self.path):
+            self.count += 1
+            if self.passes(session, code):
+                self.survivors.append(name)
+                print(name, flush=True, file=sys.stderr)
+        return True
+
+    def passes(self, session: pytest.Session, code: CodeType | None) -> bool:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(MAX_SECONDS)
+            status = 1
+            try:
+                if code is not None:
+                    replace_code(importlib.import_module(self.path.removesuffix(".py").replace("/", ".")), code)
+                for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+                    session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                    if session.testsfailed:
+                        break
+                else:
+                    status = 0
+            finally:
+                os._exit(status)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", default=list(TESTS))
+    parser.add_argument("--tests", nargs="+")
+    options = parser.parse_args()
+    os.environ.setdefault("EXAMPLES", "few")
+    for path in options.files:
+        mutation = Mutation(path)
+        child = os.fork()
+        if child == 0:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            quiet = ["-n", "0", "-q", "--no-header", "-p", "no:cacheprovider", "--show-capture=no", "--tb=no"]
+            pytest.main([*quiet, *(options.tests or TESTS[path])], plugins=[mutation])
+            noticed = mutation.count - len(mutation.survivors)
+            score = f"{noticed} of {mutation.count} mutants noticed" if mutation.count else "the tests fail as it is"
+            print(f"{path}: {score}", file=sys.stderr, flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main()
