@@ -119,25 +119,6 @@ EVERYTHING = [
 ]
 
 
-def test_attributes_and_hours_are_written_as_text(admin, policy):
-    typed = {
-        "rules-0-attributes": "country = DE, AT\r\nseats >= 10\r\ntrial = false",
-        "rules-0-schedule": "Mon-Fri 09:00-18:00 Europe/Berlin",
-    }
-    assert save(admin, policy, **typed).status_code == 302
-    conditions = rules_of(policy)[0]["conditions"]
-    assert conditions["attributes"] == {"country": ["DE", "AT"], "seats": {"gte": 10}, "trial": False}
-    assert conditions["schedule"] == {
-        "days": ["mon", "tue", "wed", "thu", "fri"],
-        "from": "09:00",
-        "to": "18:00",
-        "timeZone": "Europe/Berlin",
-    }
-    html = html_of(admin.get(change_url(policy)))
-    assert "country is DE or AT and seats is at least 10 and trial is false" in html
-    assert "it is mon-fri 09:00-18:00 in Europe/Berlin" in html
-
-
 def test_rules_that_nobody_touches_keep_their_words_and_so_their_counts(admin, account):
     policy = factories.policy(account, *EVERYTHING)
     save(admin, policy, name="Other name")
@@ -209,10 +190,6 @@ def test_json_that_is_none_is_said_to_be(admin, policy):
         ({"rules-0-ip": "10.0.0.1/8"}, "rules-0-ip", "without host bits"),
         ({"rules-0-priority": "first"}, "rules-0-priority", "Must be an integer"),
         ({"rules-0-period": ""}, "rules-0-period", "This field is required"),
-        ({"rules-0-attributes": "country: DE"}, "rules-0-attributes", "Write a line for each attribute"),
-        ({"rules-0-attributes": "a < x"}, "rules-0-attributes", "Must be a number"),
-        ({"rules-0-schedule": "mon 9 to 5"}, "rules-0-schedule", "Write days, hours and a time zone"),
-        ({"rules-0-schedule": "mon 09:00-18:00 Berlin"}, "rules-0-schedule", "Did you mean Europe/Berlin?"),
         ({"rules-0-requests": "0"}, "rules-0-requests", "Must be an integer from 1"),
         ({"rules-0-before": "soon"}, "rules-0-before", "Must be an ISO 8601 timestamp"),
         ({"rules-0-permissions": "Read All"}, "rules-0-permissions", "Must be a permission"),

@@ -1,0 +1,55 @@
+"""Attributes and hours in the form of a policy: written as text, shown in words."""
+
+import pytest
+
+from licensing.policies.models import Policy
+from operators.base.links import change_url
+from tests import factories
+from tests.admin.forms import submit
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account)
+
+
+def save(client, policy, **fields):
+    return submit(client, change_url(policy), _save="Save", **fields)
+
+
+def html_of(reply):
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def test_attributes_and_hours_are_written_as_text(admin, policy):
+    typed = {
+        "rules-0-attributes": "country = DE, AT\r\nseats >= 10\r\ntrial = false",
+        "rules-0-schedule": "Mon-Fri 09:00-18:00 Europe/Berlin",
+    }
+    assert save(admin, policy, **typed).status_code == 302
+    conditions = Policy.objects.get(pk=policy.pk).rules[0]["conditions"]
+    assert conditions["attributes"] == {"country": ["DE", "AT"], "seats": {"gte": 10}, "trial": False}
+    assert conditions["schedule"] == {
+        "days": ["mon", "tue", "wed", "thu", "fri"],
+        "from": "09:00",
+        "to": "18:00",
+        "timeZone": "Europe/Berlin",
+    }
+    html = html_of(admin.get(change_url(policy)))
+    assert "country is DE or AT and seats is at least 10 and trial is false" in html
+    assert "it is mon-fri 09:00-18:00 in Europe/Berlin" in html
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "message"),
+    [
+        ("rules-0-attributes", "country: DE", "Write a line for each attribute"),
+        ("rules-0-attributes", "seats < x", "Must be a number"),
+        ("rules-0-schedule", "mon 9 to 5", "Write days, hours and a time zone"),
+        ("rules-0-schedule", "mon 09:00-18:00 Berlin", "Did you mean Europe/Berlin?"),
+    ],
+)
+def test_what_is_malformed_is_said_at_its_field(admin, policy, name, typed, message):
+    html = html_of(save(admin, policy, **{name: typed}))
+    assert message in html.partition(f'id="error_{name}"')[2].partition("<")[0]
