@@ -70,7 +70,7 @@ class FormFields(TypedDict, total=False):
 @admin.register(Payment)
 class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Payment, FormFields]):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what is owed.")
-    list_display = ("recorded", "requester", "sum", "received", "external_id", "account")
+    list_display = ("received", "requester", "sum", "external_id", "recorded", "account")
     list_select_related = ("account", "requester")
     row_name = "sum"
     row_facts = {"requester": "", "received": ""}
