@@ -110,7 +110,7 @@ class Book:
     # --- What happens ------------------------------------------------------------------------------------------------
 
     def add(self, grant: Grant, entry: str = WalletEntryType.GRANT) -> None:
-        """Add a grant. It starts at its effective time, or immediately if that is past."""
+        """Add a grant and start it: its amount counts from now on."""
         self.grants.append(grant)
         self.start(grant, entry)
 
