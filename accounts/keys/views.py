@@ -25,7 +25,7 @@ from accounts.keys.serializers import (
 )
 from accounts.viewsets import AccountViewSet, ReadingViewSet
 from kit.http.errors import NotFound
-from kit.rest.bulk import outcomes_serializer, told_outcomes
+from kit.rest.bulk import bulk_response, outcomes_serializer
 from kit.rest.lists.orders import Order
 from kit.rest.pagination import KeysetPagination
 from kit.values import ids
@@ -100,7 +100,7 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
             once = {"key": bulk.texts[key.pk]} if key.pk in bulk.texts else {}
             return {**shown.to_representation(key), **once}
 
-        return told_outcomes(outcomes, "apiKey", show)
+        return bulk_response(outcomes, "apiKey", show)
 
     @extend_schema(summary="Get an API key")
     def retrieve(self, request: Request, id: str) -> HttpResponse:

@@ -16,7 +16,7 @@ from accounts.plans.models import Account, Plan, Unknown
 from accounts.plans.services import update_account
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp
-from kit.rest.sparse import picked, wanted_fields
+from kit.rest.sparse import picked, requested_fields
 from kit.values.timestamps import render_timestamp
 
 
@@ -118,7 +118,7 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
     def retrieve(self, request: Request) -> HttpResponse:
         """Returns the plan with its limits and usage, and the permissions of the requesting key. Any key may ask."""
         key = self.get_object()
-        fields = wanted_fields(request.query_params, self.serializer_class)
+        fields = requested_fields(request.query_params, self.serializer_class)
         return Response(picked(told(key.account, key), fields))
 
     @extend_schema(

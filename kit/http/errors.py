@@ -86,7 +86,7 @@ class ValidationFailed(InvalidRequest):
     example = {"message": "This field is required.", "param": "title", "kind": "missing"}
 
     @classmethod
-    def of(cls, faults: Iterable[Fault]) -> Self:
+    def from_faults(cls, faults: Iterable[Fault]) -> Self:
         """Build an error from faults: the first is the error, the rest become its `errors`."""
         error, *further = (
             cls(one.message, param=one.path or None, kind=one.kind) for one in islice(faults, MAX_FAULTS)
@@ -221,10 +221,10 @@ def as_api_error(exc: Exception) -> ApiError:
         case Http404():
             return NotFound("There is no such resource.")
         case exceptions.ValidationError():
-            return ValidationFailed.of(all_errors(exc.detail))
+            return ValidationFailed.from_faults(all_errors(exc.detail))
         # DatabaseInternalError: the database could not do its work
         case OperationalError() | InterfaceError() | DatabaseInternalError():
-            return of_database(exc)
+            return database_error(exc)
         case UnreadablePostError():
             return InvalidRequest("The request ended before its body did.")
         case RequestDataTooBig():
@@ -247,7 +247,7 @@ def forget_frames(error: BaseException) -> None:
         link = link.__context__
 
 
-def of_database(exc: Exception) -> ApiError:
+def database_error(exc: Exception) -> ApiError:
     """Return the API error for an unreachable database or an interrupted statement."""
     if not statements.was_ended(exc):
         logger.error("The database did not answer: %s", exc)
@@ -262,7 +262,7 @@ def of_database(exc: Exception) -> ApiError:
     )
 
 
-def check_wanted() -> None:
+def check_client_connected() -> None:
     """Raise ClientGone if the client has disconnected."""
     if statements.is_for_nobody():
         raise ClientGone("The client has gone.")

@@ -144,7 +144,7 @@ class Bulk(Generic[M]):
             raise AlreadyExists(f"Row {earlier} is about the same {self.kind.short}.", param=param)
 
 
-def told_outcomes(outcomes: Sequence[Outcome[M]], name: str, show: Callable[[M], object]) -> Response:
+def bulk_response(outcomes: Sequence[Outcome[M]], name: str, show: Callable[[M], object]) -> Response:
     """Build the reply; `name` is the field that holds the resource."""
     data = [
         {

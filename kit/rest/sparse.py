@@ -23,7 +23,7 @@ def parameter(serializer: type[BaseSerializer]) -> dict[str, object]:
     }
 
 
-def wanted_fields(query: Mapping[str, str], serializer: type[BaseSerializer]) -> frozenset[str] | None:
+def requested_fields(query: Mapping[str, str], serializer: type[BaseSerializer]) -> frozenset[str] | None:
     """Return the requested fields, or None for all. Raises InvalidRequest for an unknown one."""
     text = query.get("fields")
     if text is None:

@@ -22,7 +22,7 @@ from kit.rest.deprecated import tell
 from kit.rest.lists.mixin import ListMixin, M
 from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import find
-from kit.rest.sparse import picked, wanted_fields
+from kit.rest.sparse import picked, requested_fields
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.suggestions import did_you_mean
 
@@ -258,7 +258,7 @@ class ApiViewSet(Steps, ListMixin[M]):
 
         `once` adds fields that only this reply shows.
         """
-        fields = wanted_fields(self.request.query_params, self.serializer_class)
+        fields = requested_fields(self.request.query_params, self.serializer_class)
         headers = {"ETag": self.tag_of(shown)}
         known = self.request.headers.get("If-None-Match") if self.request.method in SAFE_METHODS else None
         if known is not None and is_known(known, headers["ETag"]):

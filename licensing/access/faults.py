@@ -49,7 +49,7 @@ def refusal(
         found = walk.faults.found
     except Fault as first:  # there are as many as are told
         found = first.all()
-    return ValidationFailed.of(found)
+    return ValidationFailed.from_faults(found)
 
 
 class Walk:

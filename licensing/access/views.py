@@ -22,7 +22,7 @@ from kit.http.errors import ApiError
 from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
 from kit.rest.lists.counting import Counting, Total
-from kit.rest.sparse import picked, wanted_fields
+from kit.rest.sparse import picked, requested_fields
 from kit.storage.limited import TookTooLong
 from kit.values.json_values import Rendered
 from licensing.access.answers import Answer
@@ -150,7 +150,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         was given. `charge` says what was refunded of it, and what is left to refund."""
         event = self.get_object()
         [answer] = recorded_answers([event])
-        fields = wanted_fields(request.query_params, self.serializer_class)
+        fields = requested_fields(request.query_params, self.serializer_class)
         shown = present_recorded(event, answer, explain=True, names_key="key" in self.expansions("key"))
         return Response(picked({**shown, "charge": present_refunds(event, answer)}, fields))
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from accounts.keys.permissions import require
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import content_stats
-from kit.rest.bulk import outcomes_serializer, told_outcomes
+from kit.rest.bulk import bulk_response, outcomes_serializer
 from kit.rest.lists.orders import Order, TextsInOrder
 from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import found
@@ -94,7 +94,7 @@ class ContentViewSet(AccountViewSet[Content]):
         towards the plan's limits.
         """
         outcomes = upsert(self.account_id, read_rows(self.validated(BulkSerializer)["items"]))
-        return told_outcomes(outcomes, "content", ContentSerializer().to_representation)
+        return bulk_response(outcomes, "content", ContentSerializer().to_representation)
 
     @extend_schema(summary="Get content", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> HttpResponse:

@@ -15,7 +15,7 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThanOrEqual
 
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.windows import ALL, DAY, MICROSECOND, PERIODS, USAGE, end_of_day, start_of_period
-from kit.http.errors import ValidationFailed, check_wanted
+from kit.http.errors import ValidationFailed, check_client_connected
 from kit.values import ids
 from kit.values.ids import RawId
 from licensing.access.facts import facts_of_event
@@ -106,7 +106,7 @@ def simulate(
     if cut is not None:
         events = events.filter(TupleGreaterThanOrEqual(Tuple(F("created"), F("id")), cut))
     for chunk in chunks(events.order_by("created", "id").values_list(*COLUMNS)):
-        check_wanted()
+        check_client_connected()
         denied = []
         for begin in range(0, len(chunk), turn):
             with bursts:

@@ -138,7 +138,7 @@ class OfferViewSet(ReadingViewSet):
             once: dict[tuple[str, str], Fault] = {}
             for fault in first.all():
                 once.setdefault((fault.path, fault.message), fault)
-            raise ValidationFailed.of(once.values()) from None
+            raise ValidationFailed.from_faults(once.values()) from None
         told = told_offers(self.account_id, checks, timezone.now())
         data = [
             {"object": "access_offer", "error": one.as_dict()} if isinstance(one, ApiError) else one for one in told

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
-from kit.rest.bulk import outcomes_serializer, told_outcomes
+from kit.rest.bulk import bulk_response, outcomes_serializer
 from licensing.licenses import services
 from licensing.licenses.bulk import read_rows, write_licenses
 from licensing.licenses.filters import LicenseFilters
@@ -71,7 +71,7 @@ class LicenseViewSet(AccountViewSet[License]):
         rows. All of them are one transaction and one request for the plan limit.
         """
         rows = read_rows(self.validated(LicenseBulkSerializer)["items"])
-        return told_outcomes(write_licenses(self.account_id, rows), "license", LicenseSerializer().to_representation)
+        return bulk_response(write_licenses(self.account_id, rows), "license", LicenseSerializer().to_representation)
 
     @extend_schema(summary="Get a licence")
     def retrieve(self, request: Request, id: str) -> HttpResponse:

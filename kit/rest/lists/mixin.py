@@ -14,7 +14,7 @@ from kit.rest.filters import OperatorFilterSet, StrictFilterBackend
 from kit.rest.lists.counting import Counting, Total, count_rows, counting_of
 from kit.rest.pagination import KeysetPagination, parse_limit
 from kit.rest.resources import find
-from kit.rest.sparse import columns_picked, picked, wanted_fields
+from kit.rest.sparse import columns_picked, picked, requested_fields
 from kit.values.json_values import Rendered
 
 M = TypeVar("M", bound=Model)
@@ -37,7 +37,7 @@ class ListMixin(GenericViewSet[M]):
         name = self.exportable.get(self.action)
         form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
         paginator = (self.pagination_class or KeysetPagination)()
-        fields = wanted_fields(self.request.query_params, self.serializer_class)
+        fields = requested_fields(self.request.query_params, self.serializer_class)
 
         render = self.row_renderer(context)
 
