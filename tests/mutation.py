@@ -24,7 +24,7 @@ import pytest
 
 DECISIONS = [f"tests/decisions/test_{name}.py" for name in ("golden_decisions", "evaluation", "facts")]
 TESTS = {
-    "licensing/policies/decision.py": DECISIONS,
+    "licensing/policies/decision.py": [*DECISIONS, "tests/endpoints/test_policy_modes.py"],
     "licensing/policies/facts.py": DECISIONS,
     "licensing/policies/standing.py": DECISIONS,
     "licensing/policies/rate_limits.py": [
