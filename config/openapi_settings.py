@@ -52,6 +52,7 @@ SPECTACULAR: dict[str, object] = {
         "GrantStatus": "analytics.wallets.models.GRANT_STATES",
         "EventPattern": "accounts.events.types.PATTERNS",
         "EventType": "accounts.events.types.BY_NAME",
+        "FaultKind": "kit.values.faults.FaultKind",
         "Identification": "licensing.sites.identification.Identification",
         "KeyType": "accounts.models.KeyType",
         "LicenseStatus": "licensing.licenses.serializers.STATES",

@@ -24,7 +24,7 @@ class PaymentSerializer(StrictSerializer):
         source="external_id",
         help_text="Your own id. A payment with a known one is recorded once.",
     )
-    note = Text(max_length=500, required=False, allow_null=True)
+    note = Text(max_length=500, required=False, allow_null=True, help_text="For your own records.")
     created = Timestamp(read_only=True, help_text="When it was recorded. Statements count it in this month.")
 
     def to_representation(self, payment: Payment) -> Rendered:

@@ -12,9 +12,9 @@ from kit.values.timestamps import render_timestamp
 class StatementCreditsSerializer(StrictSerializer):
     """What happened in the requester's wallets of this currency."""
 
-    opening = Amount()
+    opening = Amount(help_text="What the wallets held when the month began.")
     granted = Amount(help_text="Grants and refills, with what they carried over.")
-    spent = Amount()
+    spent = Amount(help_text="What charged checks took.")
     expired = Amount(help_text="What ended or was voided.")
     refunded = Amount(help_text="Refunds that returned to the wallets.")
     closing = Amount(help_text="`opening` + `granted` - `spent` - `expired` + `refunded`.")
@@ -73,7 +73,7 @@ class StatementSerializer(StrictSerializer):
 CREDITS = ("opening", "granted", "spent", "expired", "refunded", "closing")
 
 
-def credits_of(statement: Statement) -> dict[str, Any] | None:
+def credits_of(statement: Statement) -> dict[str, object] | None:
     if not statement.has_wallet:
         return None
     return {name: render_amount(getattr(statement, f"credit_{name}")) for name in CREDITS}

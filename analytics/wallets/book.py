@@ -8,7 +8,7 @@ was spent since, and grants are used in one order.
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from analytics.wallets.models import Every, Grant, GrantKind, Wallet, WalletEntry, WalletEntryType
 
@@ -51,7 +51,7 @@ def order_of_spending(grant: Grant) -> tuple[int, datetime, datetime, str]:
     return grant.priority, grant.expires_at or LAST, grant.effective_at, grant.pk
 
 
-def level_of(threshold: Mapping[str, Any], reference: Decimal) -> Decimal:
+def level_of(threshold: Mapping[str, float], reference: Decimal) -> Decimal:
     """The balance that a threshold stands for."""
     if "percent" in threshold:
         return reference * int(threshold["percent"]) / 100

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
+from http import HTTPStatus
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -127,10 +128,13 @@ def stats_of(requester: Requester) -> dict[str, object]:
 
 
 def merge_or_one(request: HttpRequest, id: str) -> HttpResponseBase:
-    """POST merges the requester; of any other method the path names a requester whose own id ends in `/merge`."""
+    """Merge the requester. With other methods than POST the path names a requester whose own id ends in `/merge`."""
     if request.method in ("POST", "OPTIONS"):
         return merge_view(request, id=id)
-    return one_view(request, id=f"{id}/merge")
+    response = one_view(request, id=f"{id}/merge")
+    if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        response["Allow"] = f"{response['Allow']}, POST"
+    return response
 
 
 merge_view = RequesterViewSet.as_view({"post": "merge"}, detail=True)

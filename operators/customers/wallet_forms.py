@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
@@ -20,7 +20,9 @@ COMMON = [(ACCESS, "accesses"), ("USD", "USD"), ("EUR", "EUR"), ("GBP", "GBP")]
 UNIT_CHOICES = [*COMMON, *((one, one) for one in UNITS if (one, one) not in COMMON and one != ACCESS)]
 
 
-def choice(label: str, choices: list[tuple[str, str]], help_text: str = "", *, required: bool = True) -> Any:
+def choice(
+    label: str, choices: list[tuple[str, str]], help_text: str = "", *, required: bool = True
+) -> forms.ChoiceField:
     widget = UnfoldAdminSelectWidget()
     return forms.ChoiceField(choices=choices, required=required, label=label, help_text=help_text, widget=widget)
 

@@ -5,6 +5,7 @@ here fails test_samples.py.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -57,11 +58,12 @@ class Endpoint:
         return action is not None and action in view.cls.listing and action in view.cls.exportable
 
     def filled(self, ids: dict[str, str]) -> tuple[str, dict[str, Any] | None]:
-        """The path and the body with the ids of these resources."""
+        """The path and the body with the ids of these resources; what they lack is "unknown"."""
+        ids = defaultdict(lambda: "unknown", ids)
         body = self.body and {
-            name: value.format(**ids) if isinstance(value, str) else value for name, value in self.body.items()
+            name: value.format_map(ids) if isinstance(value, str) else value for name, value in self.body.items()
         }
-        return self.path.format(**ids), body
+        return self.path.format_map(ids), body
 
     def address(self, ids: dict[str, str]) -> str:
         """The path with the query that it needs."""

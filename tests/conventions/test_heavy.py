@@ -30,6 +30,7 @@ EXPORTED = {
     "GET /v1/content",
     "GET /v1/events",
     "GET /v1/licenses",
+    "GET /v1/payments",
     "GET /v1/policies",
     "GET /v1/requesters",
     "GET /v1/revenue",

@@ -186,6 +186,7 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/policies/lint": DRAFT,
     "POST /v1/requesters": {**REQUESTER, "id": (*NOT_A_TEXT, None)},
     "PATCH /v1/requesters/{requester}": REQUESTER,
+    "POST /v1/requesters/{requester}/merge": {"into": (*NOT_A_TEXT, None)},
     "POST /v1/licenses": LICENSE,
     "PATCH /v1/licenses/{license}": LICENSE,
     "POST /v1/license-clients": {"requesterId": (*NOT_A_TEXT, None), "requesterName": NOT_A_TEXT, "name": NOT_A_TEXT},

@@ -1,4 +1,4 @@
-// Shapes: cd7afc67159ba9a3
+// Shapes: 7605702bcd68941d
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1080,11 +1080,8 @@ export interface components {
             docUrl?: string;
             /** @description The offending field, parameter or header. */
             param?: string;
-            /**
-             * @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`.
-             * @enum {string}
-             */
-            kind?: "missing" | "unknown" | "malformed";
+            /** @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`. */
+            kind?: components["schemas"]["FaultKind"];
             /** @description Seconds to wait. */
             retryAfter?: number;
             /** @description Where several fields are wrong: all of them, the first one among them. */
@@ -1102,11 +1099,8 @@ export interface components {
             docUrl?: string;
             /** @description The offending field. */
             param?: string;
-            /**
-             * @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`.
-             * @enum {string}
-             */
-            kind?: "missing" | "unknown" | "malformed";
+            /** @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`. */
+            kind?: components["schemas"]["FaultKind"];
             /** @description Seconds to wait. */
             retryAfter?: number;
             /** @description Where several fields are wrong: all of them, the first one among them. */
@@ -1166,6 +1160,8 @@ export interface components {
             /** @description What the condition looked at had; null where nothing was known. */
             saw: unknown;
         };
+        /** @enum {string} */
+        FaultKind: "missing" | "unknown" | "malformed";
         /** @description What is wrong with one field. */
         FieldError: {
             code: components["schemas"]["ErrorCode"];
@@ -1173,11 +1169,8 @@ export interface components {
             message: string;
             /** @description The offending field, parameter or header. */
             param?: string;
-            /**
-             * @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`.
-             * @enum {string}
-             */
-            kind?: "missing" | "unknown" | "malformed";
+            /** @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`. */
+            kind?: components["schemas"]["FaultKind"];
         };
         /** @description A fault of one field. */
         FieldErrorShown: {
@@ -1187,11 +1180,8 @@ export interface components {
             message: string;
             /** @description The offending field. */
             param?: string;
-            /**
-             * @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`.
-             * @enum {string}
-             */
-            kind?: "missing" | "unknown" | "malformed";
+            /** @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`. */
+            kind?: components["schemas"]["FaultKind"];
         };
         FindingShown: {
             /**
@@ -2459,6 +2449,7 @@ export interface components {
             receivedAt: string | null;
             /** @description Your own id. A payment with a known one is recorded once. */
             externalId: string | null;
+            /** @description For your own records. */
             note: string | null;
             /**
              * Format: date-time
@@ -2478,6 +2469,7 @@ export interface components {
             receivedAt?: string | null;
             /** @description Your own id. A payment with a known one is recorded once. */
             externalId?: string | null;
+            /** @description For your own records. */
             note?: string | null;
         };
         Permissions: string[];
@@ -3299,14 +3291,20 @@ export interface components {
         };
         /** @description What happened in the requester's wallets of this currency. */
         StatementCredits: {
-            /** Format: decimal */
+            /**
+             * Format: decimal
+             * @description What the wallets held when the month began.
+             */
             opening: string;
             /**
              * Format: decimal
              * @description Grants and refills, with what they carried over.
              */
             granted: string;
-            /** Format: decimal */
+            /**
+             * Format: decimal
+             * @description What charged checks took.
+             */
             spent: string;
             /**
              * Format: decimal

@@ -1,4 +1,4 @@
-# Shapes: cd7afc67159ba9a3
+# Shapes: 7605702bcd68941d
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -510,6 +510,9 @@ class FailedCondition(TypedDict):
     saw: Any
 
 
+FaultKind: TypeAlias = Literal["missing", "unknown", "malformed"]
+
+
 class FieldError(TypedDict):
     """
     What is wrong with one field.
@@ -518,7 +521,7 @@ class FieldError(TypedDict):
     code: ErrorCode
     message: str
     param: NotRequired[str]
-    kind: NotRequired[Literal["missing", "unknown", "malformed"]]
+    kind: NotRequired[FaultKind]
 
 
 class FieldErrorShown(TypedDict):
@@ -529,7 +532,7 @@ class FieldErrorShown(TypedDict):
     code: str
     message: str
     param: NotRequired[str]
-    kind: NotRequired[Literal["missing", "unknown", "malformed"]]
+    kind: NotRequired[FaultKind]
 
 
 class FindingShown(TypedDict):
@@ -1754,7 +1757,7 @@ class ErrorDetail(TypedDict):
     ]
     docUrl: NotRequired[str]
     param: NotRequired[str]
-    kind: NotRequired[Literal["missing", "unknown", "malformed"]]
+    kind: NotRequired[FaultKind]
     retryAfter: NotRequired[int]
     errors: NotRequired[list[FieldError]]
 
@@ -1769,7 +1772,7 @@ class ErrorShown(TypedDict):
     type: str
     docUrl: NotRequired[str]
     param: NotRequired[str]
-    kind: NotRequired[Literal["missing", "unknown", "malformed"]]
+    kind: NotRequired[FaultKind]
     retryAfter: NotRequired[int]
     errors: NotRequired[list[FieldErrorShown]]
 
