@@ -11,7 +11,7 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 DATA = ("jsi18n", "autocomplete", "search", "view_on_site", "suggest", "licensing_license_preview")
 FILES = (
     *("licensing_content_export_items", "analytics_accessevent_export_items", "analytics_ledgerentry_export_items"),
-    *("analytics_statement_export_items", "analytics_statement_export_lines"),
+    *("analytics_statement_export_items", "analytics_statement_export_lines", "analytics_payment_export_items"),
 )
 LEAD_ELSEWHERE = (
     *(f"licensing_{one}_{action}" for one in ("requester", "content") for action in ("issue_license", "check_access")),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from django.conf import settings
 
@@ -177,6 +178,19 @@ def open_page(contexts: Contexts) -> Iterator[Callable[..., "Page"]]:
     for context in used:
         context.close()
     assert complaints == []
+
+
+def add_prepaid(api: httpx.Client, requester: str) -> None:
+    """Give the requester a quota of accesses, a wallet with money, and a payment: the demo has none of these."""
+    refill = {"amount": 5000, "every": "month"}
+    quota = {"requesterId": requester, "unit": "access", "refill": refill}
+    assert api.post("/v1/wallets", json=quota).status_code == 201
+    wallet = api.post("/v1/wallets", json={"requesterId": requester, "unit": "EUR"})
+    assert wallet.status_code == 201
+    grants = f"/v1/wallets/{wallet.json()['id']}/grants"
+    assert api.post(grants, json={"amount": "12500.50"}).status_code == 201
+    payment = {"requesterId": requester, "amount": "12500.50", "currency": "EUR", "externalId": "transfer-2026-0042"}
+    assert api.post("/v1/payments", json=payment).status_code == 201
 
 
 def sign_in(page: "Page", username: str, password: str) -> None:

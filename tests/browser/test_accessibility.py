@@ -6,7 +6,7 @@ import pytest
 from django.urls import resolve
 
 from tests.admin.every_page import NO_PAGES, names_of_pages
-from tests.browser.conftest import serious_problems
+from tests.browser.conftest import add_prepaid, serious_problems
 
 START = ["/admin/?account=", "/admin/accounts/", "/admin/password_change/done/"]  # to the last two no link leads
 # The login is below; the other asks as accounts_account_suspend does, of an account that is suspended.
@@ -39,6 +39,7 @@ def demo(deployment, operator):
         assert api.post("/v1/sites", json=site).status_code == 201
         assert api.post("/v1/webhooks", json={"url": "https://hooks.example/in"}).status_code == 201
         assert api.post("/v1/license-clients", json={"requesterId": "org_acme"}).status_code == 201
+        add_prepaid(api, "org_fenwick")
     return made
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.admin.every_page import names_of_pages
-from tests.browser.conftest import PHONE
+from tests.browser.conftest import PHONE, add_prepaid
 
 LISTS = sorted(name.removesuffix("_changelist") for name in names_of_pages() if name.endswith("_changelist"))
 MOST = 72  # pixels of two lines with their padding
@@ -21,6 +21,7 @@ def something_of_everything(deployment, operator):
         url = "https://hooks.example/a-rather-long-path-to-what-hears-of-all-that-happens/in"
         assert api.post("/v1/webhooks", json={"url": url}).status_code == 201
         assert api.post("/v1/license-clients", json={"requesterId": "org_fenwick"}).status_code == 201
+        add_prepaid(api, "org_fenwick")
         title = "A title that is far too long for one line of a small screen, and goes on after that"
         assert api.post("/v1/content", json={"title": title, "externalId": "long"}).status_code == 201
     return made
