@@ -22,6 +22,7 @@ from kit.values.amounts import plain, render_amount
 from kit.values.currencies import parse_currency
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
+from kit.values.suggestions import did_you_mean
 
 MAX_THRESHOLDS = 10
 NEW_KINDS = [GrantKind.PAID.value, GrantKind.PROMOTIONAL.value]
@@ -131,7 +132,7 @@ class GrantKindField(Choice):
 
     def to_internal_value(self, data: object) -> str:
         if data not in NEW_KINDS:
-            self.fail("invalid_choice", allowed=", ".join(NEW_KINDS))
+            self.fail("invalid_choice", allowed=", ".join(NEW_KINDS), suggestion=did_you_mean(data, NEW_KINDS))
         return super().to_internal_value(data)
 
 

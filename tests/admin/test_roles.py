@@ -55,13 +55,13 @@ def test_an_editor_changes_content_and_policies_but_no_keys_and_no_accounts(db):
 
 def test_no_right_is_offered_or_given_that_no_page_asks_for(admin):
     html = admin.get(reverse("admin:auth_group_add")).content.decode()
-    for offered in ("View ledger entries", "Add ledger entries", "Delete policies", "Change licences"):
+    for offered in ("View ledger entries", "Add ledger entries", "Delete policies", "Change licences", "Add requesters"):
         assert offered in html
-    for nowhere in ("Delete ledger entries", "Change ledger entries", "Add requesters", "Delete accounts"):
+    for nowhere in ("Delete ledger entries", "Change ledger entries", "Delete requesters", "Delete accounts"):
         assert nowhere not in html
     rights = rights_of(roles.EDITOR)
     assert "analytics.add_ledgerentry" in rights
-    assert not rights & {"analytics.delete_ledgerentry", "licensing.add_requester", "analytics.add_hourlyusage"}
+    assert not rights & {"analytics.delete_ledgerentry", "licensing.delete_requester", "analytics.add_hourlyusage"}
 
 
 def test_a_key_manager_has_keys_and_sees_whose_they_are(db):

@@ -182,7 +182,7 @@ WRONG = [
     ("mon", "", OBJECT_RULE),
     ({}, ".timeZone", "This field is required."),
     (BERLIN, "", OBJECT_RULE),
-    ({**WORK, "day": "mon"}, ".day", "There is no such field."),
+    ({**WORK, "day": "mon"}, ".day", "There is no such field. Did you mean `days`?"),
     ({**WORK, "days": []}, ".days", "Must have 1 to 500 values."),
     ({**WORK, "days": ["mon", "Tue"]}, ".days[1]", "Must be one of: mon, tue, wed, thu, fri, sat, sun."),
     ({**WORK, "from": "9:00"}, ".from", HOUR_RULE),

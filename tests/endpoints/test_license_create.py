@@ -42,6 +42,8 @@ def test_a_licence_needs_a_requester_and_a_type_and_covers_everything_from_now_o
         "revokedAt": None,
         "created": now,
         "updated": now,
+        "externalId": None,
+        "metadata": {},
     }
 
 

@@ -35,14 +35,15 @@ def test_a_policy_comes_back_as_it_was_sent(api):
     created = reply.body
     assert re.fullmatch(r"pol_[0-9a-z]{26}", created.pop("id"))
     assert A_TIMESTAMP(created.pop("created"))
-    assert created == {"object": "policy", **FULL, "mode": "enforce", "tests": [], "version": 1}
+    given_none = {"externalId": None, "metadata": {}}
+    assert created == {"object": "policy", **FULL, "mode": "enforce", "tests": [], "version": 1, **given_none}
 
 
 def test_a_name_is_enough(api):
     reply = api.post("/v1/policies", {"name": "Closed"})
     assert reply.status == 201
     fields = {"id", "object", "name", "description", "rules", "defaultAction", "mode", "tests", "version", "created"}
-    assert set(reply.body) == fields
+    assert set(reply.body) == {*fields, "externalId", "metadata"}
     assert (reply["description"], reply["rules"], reply["defaultAction"]) == (None, [], "deny")
 
 
