@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from accounts.keys import keytext
 from accounts.models import ApiKey, AuditEntry
-from analytics.models import AccessEvent, LedgerEntry, Statement
+from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
 from kit.values import ids
 from operators.access.find_key import FORM, may_find
 from operators.base.links import change_url, list_url
@@ -18,7 +18,7 @@ from operators.navigation import sidebar
 MOST_OF_A_KIND = 5
 LONGEST = 200  # characters
 # Records have no names; searching them by requester would duplicate the requester.
-BY_ID_ALONE = (AccessEvent, AuditEntry, LedgerEntry, Statement)
+BY_ID_ALONE = (AccessEvent, AuditEntry, LedgerEntry, Payment, Statement, Wallet)
 
 
 class Found(Struct, frozen=True):

@@ -21,8 +21,8 @@ from kit.rest.money import Amount
 from kit.values.amounts import plain, render_amount
 from kit.values.currencies import parse_currency
 from kit.values.json_values import Rendered
-from kit.values.timestamps import render_timestamp
 from kit.values.suggestions import did_you_mean
+from kit.values.timestamps import render_timestamp
 
 MAX_THRESHOLDS = 10
 NEW_KINDS = [GrantKind.PAID.value, GrantKind.PROMOTIONAL.value]

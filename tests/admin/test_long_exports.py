@@ -7,7 +7,7 @@ import pytest
 from django.contrib import admin as django_admin
 from django.urls import reverse
 
-from analytics.models import AccessEvent, LedgerEntry, Statement
+from analytics.models import AccessEvent, LedgerEntry, Payment, Statement
 from kit.values.currencies import CURRENCIES
 from licensing.content.models import Content
 from operators.base.exporting import ListExport
@@ -36,7 +36,18 @@ def make_entries(account):
         ledger.add(account, "1", currency=CURRENCIES[number], description="A sale")
 
 
-MAKE = {Content: make_content, AccessEvent: make_decisions, LedgerEntry: make_entries, Statement: make_entries}
+def make_payments(account):
+    for _ in range(ROWS):
+        factories.payment(account)
+
+
+MAKE = {
+    Content: make_content,
+    AccessEvent: make_decisions,
+    LedgerEntry: make_entries,
+    Statement: make_entries,
+    Payment: make_payments,
+}
 
 
 @pytest.fixture(autouse=True)

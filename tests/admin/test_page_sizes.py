@@ -56,6 +56,8 @@ def filled(for_the_module):
             terms = {"price_amount": Decimal(1200), "price_currency": "GBP", "per_access": "0.35"}
             factories.license(account, name, expires_at=timezone.now() + timedelta(days=20), **terms)
             factories.license_client(account, name, name=f"Crawler of customer {number}")
+            factories.wallet(account, requester_id=name)
+            factories.payment(account, requester_id=name)
             factories.api_key(account, name=f"Web server number {number}")
             factories.endpoint(account, url=f"https://hooks-{number}.publisher.example/in", description="All of it")
             patterns = {f"/part-{part}/*": policy for part in range(20)}
