@@ -228,7 +228,7 @@ export interface components {
             exists?: boolean;
         };
         /**
-         * @description Each named attribute of the requester is that value, one of those, or within those bounds.
+         * @description Each named attribute of the requester has this value, one of these values, or lies within these bounds.
          * @example {
          *       "country": [
          *         "DE",
@@ -581,30 +581,30 @@ export interface components {
          *     }
          */
         Conditions: {
-            /** @description The requester's licence is of that type, or of one of those types. */
+            /** @description The requester has a licence of this type, or of one of these types. */
             licenseType?: string | components["schemas"]["LicenseTypes"];
-            /** @description The requester has a valid licence; `false`: has none that is known. */
+            /** @description The requester has a valid licence; `false`: no valid licence is known. */
             hasValidLicense?: boolean;
             /**
-             * @description Always; `true` is its only value, and it stands alone.
+             * @description Always. `true` is the only value, and no other condition may stand beside it.
              * @constant
              */
             default?: true;
-            /** @description It is that requester, or one of those. */
+            /** @description The requester has this id, or one of these ids. */
             requesterId?: string | components["schemas"]["RequesterIds"];
-            /** @description The item is of that type, or of one of those types. */
+            /** @description The item has this type, or one of these types. */
             contentType?: components["schemas"]["ContentType"] | components["schemas"]["ContentTypes"];
-            /** @description The item has that tag, or one of those tags. */
+            /** @description The item has this tag, or one of these tags. */
             tags?: string | components["schemas"]["Tags"];
-            /** @description The item is in that category, or in one of those. */
+            /** @description The item is in this category, or in one of these categories. */
             category?: string | components["schemas"]["Categories"];
-            /** @description That is the permission asked for. */
+            /** @description The check asks for this permission. */
             permission?: string | components["schemas"]["Permissions"];
-            /** @description The address in the check's `context` is one of those, or in one of those ranges. */
+            /** @description The address in the check's `context` is one of these, or in one of these ranges. */
             ip?: string | components["schemas"]["AddressRanges"];
-            /** @description It is earlier than that moment. */
+            /** @description The check is before this time. */
             before?: string;
-            /** @description It is that moment or later. */
+            /** @description The check is at this time or later. */
             after?: string;
             attributes?: components["schemas"]["AttributeConditions"];
             schedule?: components["schemas"]["Schedule"];
@@ -2981,7 +2981,7 @@ export interface components {
             retryAfter: number | null;
         };
         /**
-         * @description It is one of those days and hours in that time zone.
+         * @description The check is within these days and hours, in this time zone.
          * @example {
          *       "days": [
          *         "mon",
