@@ -11,6 +11,7 @@ PAUSE_SECONDS = 0.01
 RECORDING = """
 SELECT virtualtransaction FROM pg_locks
 WHERE relation = 'analytics_accessevent'::regclass AND mode = 'RowExclusiveLock' AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) -- tables of others may share the oid
   AND pid <> pg_backend_pid()
 """
 

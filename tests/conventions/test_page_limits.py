@@ -14,9 +14,10 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def tight(monkeypatch, clock):  # noqa: F811
-    """Three pages a minute."""
+def tight(monkeypatch, clock, tmp_path):  # noqa: F811
+    """Three pages a minute, and no documentation built: its files are free, the page in their place is not."""
     monkeypatch.setattr(settings, "PAGES_PER_MINUTE", 3)
+    monkeypatch.setattr(settings, "DOCS_SITE", tmp_path / "site")
 
 
 def statuses(client, path, count, **options):

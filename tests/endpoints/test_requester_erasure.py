@@ -3,17 +3,20 @@
 import logging
 from urllib.parse import quote
 
+import psycopg
 import pytest
 from django.db import connection, transaction
+from psycopg import sql
 
 from accounts.auditing.redaction import redacting
 from accounts.models import AuditEntry, IdempotencyRecord
 from accounts.retries.idempotency import PURPOSE
 from accounts.sealing import reply_sealer
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.customers import erasure
+from licensing.customers import erasure, recordings
 from licensing.requesters.models import Requester
 from tests import factories
+from tests.templates import copy_on_postgresql
 from tests.ways import both_ways
 
 ID = "reader:ada/lovelace@example.org"
@@ -219,3 +222,17 @@ def test_only_personal_columns_of_append_only_tables_can_be_redacted():
                 rows.update(**change)
     with pytest.raises(Exception, match="only grows"), transaction.atomic():
         AuditEntry.objects.update(resource_title="x")
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time.")
+@pytest.mark.usefixtures("person")
+def test_an_erasure_waits_for_no_decisions_of_another_installation_on_the_same_server(api, monkeypatch):
+    monkeypatch.setattr(recordings, "PATIENCE_SECONDS", 0)
+    name = f"{connection.settings_dict['NAME']}_beside"
+    copy_on_postgresql(name)  # a copy's tables have the same numbers as the original's
+    settings = connection.get_connection_params()
+    with psycopg.connect(**{**settings, "dbname": name}) as other:
+        other.execute("LOCK TABLE analytics_accessevent IN ROW EXCLUSIVE MODE")
+        assert api.delete(PATH).status == 200
+    with psycopg.connect(**{**settings, "dbname": "postgres"}, autocommit=True) as server:
+        server.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))

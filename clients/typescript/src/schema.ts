@@ -1,4 +1,4 @@
-// Shapes: 7605702bcd68941d
+// Shapes: 69f62f54722511ae
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -226,22 +226,6 @@ export interface components {
             lt?: number;
             /** @description Whether the attribute is known; false stands alone. */
             exists?: boolean;
-        };
-        /**
-         * @description Each named attribute of the requester has this value, one of these values, or lies within these bounds.
-         * @example {
-         *       "country": [
-         *         "DE",
-         *         "AT"
-         *       ],
-         *       "seats": {
-         *         "gte": 10
-         *       },
-         *       "trial": false
-         *     }
-         */
-        AttributeConditions: {
-            [key: string]: string | number | boolean | components["schemas"]["AttributeValues"] | components["schemas"]["AttributeComparison"];
         };
         AttributeValues: (string | number | boolean)[];
         /** @description A change. Names and titles are those at the time. */
@@ -606,7 +590,22 @@ export interface components {
             before?: string;
             /** @description The check is at this time or later. */
             after?: string;
-            attributes?: components["schemas"]["AttributeConditions"];
+            /**
+             * @description Each named attribute of the requester has this value, one of these values, or lies within these bounds.
+             * @example {
+             *       "country": [
+             *         "DE",
+             *         "AT"
+             *       ],
+             *       "seats": {
+             *         "gte": 10
+             *       },
+             *       "trial": false
+             *     }
+             */
+            attributes?: {
+                [key: string]: string | number | boolean | components["schemas"]["AttributeValues"] | components["schemas"]["AttributeComparison"];
+            };
             schedule?: components["schemas"]["Schedule"];
         };
         /** @description A publisher's content item, as the API shows and accepts it. */

@@ -142,7 +142,6 @@ def never_attributes(wanted: object) -> str:
 
 
 WANTED_SCHEMA: Schema = {
-    COMPONENT: "AttributeConditions",
     "type": "object",
     "minProperties": 1,
     **KEYS,
@@ -181,8 +180,8 @@ WANTED_SCHEMA: Schema = {
 
 
 def clause_of_attributes(wanted: object) -> str:
-    """As "the requester's country is DE or AT and seats is at least 10"."""
-    clauses = [clause for name, one in as_json(wanted).items() for clause in clauses_of(name, one)]
+    """As "the requester's country is DE or AT and seats is at least 10", by name: databases keep another order."""
+    clauses = [clause for name, one in sorted(as_json(wanted).items()) for clause in clauses_of(name, one)]
     return f"the requester's {' and '.join(clauses)}"
 
 
@@ -190,7 +189,10 @@ def clauses_of(name: str, wanted: object) -> Iterable[str]:
     if not isinstance(wanted, dict):
         yield f"{name} is {either([text_of_scalar(one) for one in listed(wanted)])}"
         return
-    for operator, value in wanted.items():
+    for operator in OPERATORS:
+        if operator not in wanted:
+            continue
+        value = wanted[operator]
         if operator == "exists":
             yield f"{name} is {'known' if value else 'not known'}"
         else:

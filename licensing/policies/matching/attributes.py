@@ -77,7 +77,7 @@ def dump_attributes(attributes: Attributes) -> Json:
 
 
 def number_of(value: Decimal) -> int | float:
-    is_integer = abs(value) < 2**63 and value == value.to_integral_value()
+    is_integer = -(2**63) <= value < 2**63 and value == value.to_integral_value()
     return int(value) if is_integer else float(value)
 
 

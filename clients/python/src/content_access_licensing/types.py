@@ -1,4 +1,4 @@
-# Shapes: 7605702bcd68941d
+# Shapes: 69f62f54722511ae
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -1627,9 +1627,6 @@ class ApiKeyRequest(TypedDict):
     expiresAt: NotRequired[str | None]
 
 
-AttributeConditions: TypeAlias = dict[str, str | float | bool | AttributeValues | AttributeComparison]
-
-
 class BulkRowRequest(TypedDict):
     """
     A row of a bulk request: a new item, or changes to the item with this `id` or `externalId`.
@@ -2493,7 +2490,7 @@ class Conditions(TypedDict):
     ip: NotRequired[str | AddressRanges]
     before: NotRequired[str]
     after: NotRequired[str]
-    attributes: NotRequired[AttributeConditions]
+    attributes: NotRequired[dict[str, str | float | bool | AttributeValues | AttributeComparison]]
     schedule: NotRequired[Schedule]
 
 
