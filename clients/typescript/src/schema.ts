@@ -591,7 +591,7 @@ export interface components {
             /** @description The check is at this time or later. */
             after?: string;
             /**
-             * @description Each named attribute of the requester has this value, one of these values, or lies within these bounds.
+             * @description Each named attribute of the requester has this value or one of these, or lies within these bounds.
              * @example {
              *       "country": [
              *         "DE",
