@@ -46,9 +46,9 @@ LIMITS = {
     b"referer": Limit(4_096, "CSRF protection of the admin"),
     b"x-csrftoken": Limit(256, "CSRF protection of the admin"),
     # Proxies
-    b"forwarded": Limit(1_024, "presence hides `/metrics`"),
-    b"via": Limit(1_024, "presence hides `/metrics`"),
-    b"x-real-ip": Limit(256, "presence hides `/metrics`"),
+    b"forwarded": Limit(1_024, "closes `/metrics` if present"),
+    b"via": Limit(1_024, "closes `/metrics` if present"),
+    b"x-real-ip": Limit(256, "closes `/metrics` if present"),
     b"x-forwarded-for": Limit(1_024, "client address, from trusted proxies"),
     b"x-forwarded-proto": Limit(256, "scheme, from trusted proxies"),
     b"x-forwarded-host": Limit(300, "page asked for, from trusted proxies"),
