@@ -1,4 +1,4 @@
-"""Deletes accounts with everything they own except their audit log."""
+"""Delete accounts with everything they own except their audit log."""
 
 from time import monotonic, sleep
 
@@ -20,15 +20,15 @@ PAUSE_SECONDS = 0.1
 
 
 def keeps_ledger(account: Account) -> bool:
-    """Whether a ledger prevents deletion: any account's with entries, except a demo account's."""
+    """Return whether the account's ledger prevents deletion: it has entries, and the account is not a demo."""
     return not account.is_demo and LedgerEntry.objects.filter(account=account).exists()
 
 
 def delete_account(account: Account) -> int:
-    """Delete an account and its rows; returns the number of rows.
+    """Delete an account and its rows; return the number of rows.
 
-    Raises ValidationFailed for an account whose ledger must be kept, and InUse if other transactions keep its rows
-    locked for PATIENCE_SECONDS. A database trigger also refuses to delete ledgers of accounts that are not demos.
+    Raises ValidationFailed if its ledger must be kept. Raises InUse if other transactions keep its rows locked for
+    PATIENCE_SECONDS. A database trigger also refuses to delete ledgers of accounts that are not demos.
     """
     deadline = monotonic() + PATIENCE_SECONDS
     while True:

@@ -1,4 +1,4 @@
-"""The reply to a DELETE."""
+"""Replies to DELETE requests."""
 
 from django.db.models import Model
 from rest_framework import serializers

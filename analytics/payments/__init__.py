@@ -1,1 +1,1 @@
-"""Payments that requesters made, as statements count them."""
+"""Payments received from requesters, which statements include."""

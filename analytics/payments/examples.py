@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of payments."""
+"""OpenAPI examples of payments."""
 
 from kit.rest.openapi_examples import Operation, page_of
 

@@ -1,4 +1,4 @@
-"""What payments can be filtered by."""
+"""Filters of payments."""
 
 from analytics.ledger.filters import parse_code
 from analytics.payments.models import Payment

@@ -1,4 +1,4 @@
-"""Payments. Amounts are whole millionths in the database."""
+"""Payments. Amounts are stored as integers in millionths."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,7 @@ from kit.values.timestamps import render_timestamp
 
 
 class Payment(models.Model):
-    """Money that a requester paid. Nothing of it changes, except that its note goes when the requester is erased."""
+    """Money that a requester paid. Immutable, except that erasing the requester clears the note."""
 
     id = IdField("pay", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)

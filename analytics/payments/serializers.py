@@ -1,4 +1,4 @@
-"""Payments on the wire."""
+"""Serializers of payments."""
 
 from analytics.payments.models import Payment
 from kit.rest.fields import Choice, Id, StrictSerializer, Text, Timestamp

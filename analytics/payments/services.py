@@ -1,4 +1,4 @@
-"""Recording payments, for the endpoint and the admin."""
+"""Record payments, for the endpoint and the admin."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -15,7 +15,7 @@ from kit.rest.resources import referred
 
 
 class PaymentFields(TypedDict, total=False):
-    """Of a payment, as the serializer has checked them."""
+    """Validated fields of a payment."""
 
     id: str
     requester_id: str
@@ -28,9 +28,9 @@ class PaymentFields(TypedDict, total=False):
 
 @transaction.atomic
 def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, bool]:
-    """Return the new payment and True; the known one and False if its `external_id` was recorded before.
+    """Record a payment; return it and True, or the existing one and False if its `external_id` is already recorded.
 
-    Raises ValidationFailed, and AlreadyExists for the `external_id` of a payment of another requester or amount.
+    Raises ValidationFailed, and AlreadyExists if the existing payment has another requester, amount or currency.
     """
     rows = referred(Payment, "requester")._default_manager.select_for_update(no_key=True)
     requester = rows.filter(account_id=account_id, requester_id=fields["requester_id"]).first()
@@ -58,7 +58,7 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
 
 
 def known_payment(payment: Payment) -> Payment:
-    """Return the payment that was recorded with the same external_id. Raises AlreadyExists if it differs."""
+    """Return the payment recorded with the same external_id. Raises AlreadyExists if it differs."""
     rows = Payment.objects.filter(account=payment.account_id, external_id=payment.external_id)
     known = rows.select_related("requester").get()
     alike = ("requester_id", "amount", "currency")

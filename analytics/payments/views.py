@@ -1,4 +1,4 @@
-"""/v1/payments: what requesters paid."""
+"""Endpoints below /v1/payments."""
 
 from typing import cast
 
@@ -29,10 +29,11 @@ class PaymentViewSet(AccountViewSet[Payment]):
 
     @extend_schema(summary="Record a payment", responses={201: PaymentSerializer, 200: PaymentSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """Record money that a requester paid. Its statements show it, and what it still owes.
+        """Record money that a requester paid. It reduces what the requester owes on its statements.
 
-        A payment adds nothing to a wallet: grant the credit that was paid for. An `externalId` that is known records
-        nothing: the reply is 200 with the payment of then, or 409 if requester, amount or currency differ.
+        A payment adds nothing to a wallet: grant the credit that was paid for. If the `externalId` is already
+        recorded, nothing is written: the reply is 200 with the recorded payment, or 409 if requester, amount or
+        currency differ.
         """
         fields = cast("PaymentFields", self.validated())
         payment, is_new = record_payment(self.account_id, fields)

@@ -1,4 +1,4 @@
-"""Whether statements add up to the ledger."""
+"""Check that statements add up to the ledger."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from kit.values.amounts import plain
 
 
 def differences() -> list[dict[str, Any]]:
-    """Each account, requester and currency whose statements and ledger entries differ; empty if all is well."""
+    """Return each account, requester and currency whose statements and ledger entries differ."""
     key = ("account_id", "requester_id", "currency")
     booked, stated = (
         {tuple(row[name] for name in key): row["sum"] for row in rows.order_by().values(*key).annotate(sum=sums)}

@@ -1,7 +1,7 @@
-"""Closing months: what open ones add up to is written down, once and for all.
+"""Close months: store the figures of their statements permanently.
 
-A month is closed an hour after its end, when nothing that was booked in it can still be on its way to the disk: a
-commit is given up after seconds.
+A month is closed an hour after its end. By then no entry of it can still be uncommitted, because commits time out
+after seconds.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ SELECT {STATEMENT_COLUMNS}, %s FROM analytics_openstatement WHERE account_id = %
 
 
 def month_of(moment: datetime) -> datetime:
-    """The first moment of its UTC month."""
+    """Return the first moment of the UTC month."""
     return moment.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
@@ -36,9 +36,9 @@ def month_after(month: datetime) -> datetime:
 
 
 def close_due(now: datetime | None = None) -> int:
-    """Close every month that is over, of all accounts, each in a transaction of its own; returns how many."""
+    """Close every month that is over, for all accounts, one transaction each. Returns the number of closed months."""
     end = month_of((now or timezone.now()) - CLOSES_AFTER)
-    settle_due(end)  # what ended or was refilled before belongs to the months that are over
+    settle_due(end)  # expiries and refills before `end` belong to the closing months
     closed = 0
     for account_id in Account.objects.exclude(statementbook__closed_until__gte=end).values_list("pk", flat=True):
         while close_next(account_id, end):
@@ -47,9 +47,9 @@ def close_due(now: datetime | None = None) -> int:
 
 
 def close_next(account_id: str, end: datetime) -> bool:
-    """Close the first open month of the account, if it is before `end` and anything was booked in it or later.
+    """Close the account's first open month if it is before `end`. Returns False if there is none to close.
 
-    Of several processes that close the same month, all but the first find it closed.
+    If several processes close the same month, only the first one does.
     """
     with turn_to_write(), transaction.atomic():
         book = lock_book(account_id, end)
@@ -66,7 +66,7 @@ def close_next(account_id: str, end: datetime) -> bool:
 
 
 def lock_book(account_id: str, end: datetime) -> StatementBook | None:
-    """The account's book, locked; made where there is none yet. None for an account that has no month to close."""
+    """Lock the account's book, creating it if needed. Returns None if the account has no month to close."""
     books = StatementBook.objects.select_for_update().filter(account_id=account_id)
     if (book := books.first()) is None:
         booked = (LedgerEntry, Payment, WalletEntry)

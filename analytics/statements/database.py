@@ -1,7 +1,7 @@
-"""The views behind Statement and StatementLine: closed months from their tables, open ones added up from the ledger.
+"""Database views of statements: closed months from their tables, open ones summed up from the ledger.
 
-They are dropped before migrations run and made again afterwards, so that a migration may rebuild any table that they
-read: SQLite cannot rename a table that a view refers to, PostgreSQL cannot change its columns.
+The views are dropped before migrations and recreated afterwards, so that migrations can rebuild the tables they read:
+SQLite cannot rename a table used by a view, and PostgreSQL cannot change its columns.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ TABLES = {
 }
 NAMES = ("analytics_statement", "analytics_openstatement", "analytics_statementline", "analytics_openline")
 
-# What differs: a ledger entry's least id, its month, the beginning of time, and a statement's id from its parts.
+# SQL that differs by vendor, such as the first entry's id, its month, and a statement's id.
 PARTS = {
     "postgresql": {
         "first_id": 'min(entry.id::text COLLATE "C")::uuid',
@@ -59,7 +59,7 @@ JOIN analytics_ledgerentry entry
   ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
 GROUP BY account.id, entry.requester_id, {month}, entry.currency, entry.type, entry.license_id, entry.license_type,
   entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""
-# What a month has by the ledger, by payments, and by wallets: each with the columns of all.
+# Monthly figures from the ledger, payments and wallets, each with the columns of all three.
 SOURCES = """
     SELECT account_id, requester_id, month, currency,
       coalesce(sum(amount) FILTER (WHERE type = 'license'), 0) AS licenses,
@@ -138,7 +138,7 @@ UNION ALL SELECT {STATEMENT_COLUMNS}, {{null_moment}} FROM analytics_openstateme
 
 
 def drop_views(using: str = "default", plan: Any = None, **options: Any) -> None:
-    """Before migrations, where there are any to run."""
+    """Drop the views before migrations, if any are to run."""
     if plan == []:
         return
     with connections[using].cursor() as cursor:
@@ -147,7 +147,7 @@ def drop_views(using: str = "default", plan: Any = None, **options: Any) -> None
 
 
 def make_views(using: str = "default", **options: Any) -> None:
-    """After migrations, unless they have taken the tables away."""
+    """Create the views after migrations, unless their tables do not exist."""
     connection = connections[using]
     with connection.cursor() as cursor:
         there = {one.name for one in connection.introspection.get_table_list(cursor)}

@@ -1,4 +1,4 @@
-"""What statements can be filtered by."""
+"""Filters of statements."""
 
 import re
 from datetime import date
@@ -11,14 +11,14 @@ IS_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])").fullmatch
 
 
 def parse_month(value: str) -> date:
-    """The first day of a month such as 2026-01. Raises ValueError."""
+    """Return the first day of a month such as 2026-01. Raises ValueError."""
     if not IS_MONTH(value) or value.startswith("0000"):
         raise ValueError("Must be a month such as 2026-01.")
     return date.fromisoformat(f"{value}-01")
 
 
 def parse_status(value: str) -> bool:
-    """Whether a statement of that status has no moment at which it was closed."""
+    """Return whether `closed_at` is null for this status. Raises ValueError."""
     if value not in ("open", "closed"):
         raise ValueError("Must be one of: open, closed.")
     return value == "open"

@@ -1,4 +1,4 @@
-"""Statements on the wire."""
+"""Serializers of statements."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from kit.values.timestamps import render_timestamp
 
 
 class StatementCreditsSerializer(StrictSerializer):
-    """What happened in the requester's wallets of this currency."""
+    """Changes in the requester's wallets of this currency."""
 
     opening = Amount(help_text="What the wallets held when the month began.")
     granted = Amount(help_text="Grants and refills, with what they carried over.")
@@ -21,7 +21,7 @@ class StatementCreditsSerializer(StrictSerializer):
 
 
 class StatementSerializer(StrictSerializer):
-    """What a requester was charged, paid and spent in a month and a currency. All amounts are in the currency."""
+    """What a requester was charged, paid and spent in a month and currency. All amounts are in the currency."""
 
     id = Id("stm")
     object = Choice(choices=["statement"])
@@ -80,7 +80,7 @@ def credits_of(statement: Statement) -> dict[str, object] | None:
 
 
 class StatementLineSerializer(StrictSerializer):
-    """A licence's price, an adjustment, or all charges of the month by one licence for one item."""
+    """A licence's price, an adjustment, or all charges of the month for one licence and item."""
 
     id = Id("led", help_text="The line's ledger entry; of charges the first one.")
     object = Choice(choices=["statement_line"])

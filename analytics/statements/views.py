@@ -1,4 +1,4 @@
-"""/v1/statements: what was charged to whom, by month. Nothing here writes."""
+"""Endpoints below /v1/statements. All are read-only."""
 
 from typing import Any
 
@@ -35,26 +35,26 @@ class StatementViewSet(AccountViewSet):
     queryset = Statement.objects.select_related("requester")
 
     def get_object(self) -> Any:
-        """From the table of closed ones, if it can be there: what is open is added up from the ledger."""
+        """Return the statement, from the table of closed ones if possible: open ones are summed up from the ledger."""
         if not is_of_this_month(self.kwargs["id"]):
             closed = ClosedStatement.objects.filter(account=self.account_id).select_related("requester")
             try:
                 return find(closed, self.kwargs["id"])
             except NotFound:
-                pass  # its month is over, and not closed yet
+                pass  # its month is over, but not closed yet
         return super().get_object()
 
     @extend_schema(summary="List statements", responses=StatementSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """One for each requester, month and currency in which something was booked, the latest month first.
+        """One per requester, month and currency with ledger entries; the latest month first.
 
-        An hour after its end a month is closed. Until then its statements are `open`, and grow with the ledger.
+        A month is closed an hour after its end. Until then its statements are `open` and change with the ledger.
         """
         return self.page()
 
     @extend_schema(summary="Get a statement")
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """Its figures; a statement keeps its id when its month is closed."""
+        """Returns the figures. A statement keeps its id when its month is closed."""
         return self.answer(self.get_object())
 
     @extend_schema(summary="List a statement's lines", responses=StatementLineSerializer(many=True))
@@ -62,5 +62,5 @@ class StatementViewSet(AccountViewSet):
         detail=True, serializer_class=StatementLineSerializer, filterset_class=None, pagination_class=KeysetPagination
     )
     def lines(self, request: Request, id: str) -> HttpResponseBase:
-        """Licence prices and adjustments one by one, charged checks by licence and item; the latest first."""
+        """Licence prices and adjustments individually, charged checks by licence and item; the latest first."""
         return self.page(lines_of(self.get_object()))

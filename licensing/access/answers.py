@@ -1,4 +1,4 @@
-"""Answers to checks, before they are rendered."""
+"""Answers to access checks, before rendering."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,13 +12,13 @@ from licensing.policies.facts import Facts
 
 
 class Answer(Struct, frozen=True, gc=False):
-    """A decision with everything that its reply shows.
+    """A decision and everything its reply shows.
 
-    Like the other structures on the way of a check it is no part of any cycle, so the garbage collector may leave it
-    out (`gc=False`): thousands of them wait for their commit.
+    `gc=False`: no answer is part of a reference cycle, so the garbage collector can skip the thousands that wait for
+    their commit.
     """
 
-    id: str | None  # None for a dry run, of which there is no record
+    id: str | None  # None for a dry run, which is not recorded
     decision: Decision
     content_id: str
     requester_id: str
@@ -29,17 +29,17 @@ class Answer(Struct, frozen=True, gc=False):
     rate_remaining: int | None = None
     rate_reset: int | None = None  # Unix seconds
     dry_run: bool = False
-    credits: dict[str, object] | None = None  # of the wallet that pays, or does not cover it
-    shared: "Shared | None" = None  # with the answers for other items; None once it has a count of its own
+    credits: dict[str, object] | None = None  # the wallet that pays, or whose balance is too low
+    shared: "Shared | None" = None  # the decision shared with other items; None once this answer has its own count
 
 
 class Shared(Struct, eq=False, gc=False):
-    """A decision that holds for one item, or for all of a request's items that are alike in what decides."""
+    """A decision for one item, or for all items of a request that have the same policy and facts."""
 
-    answer: Answer  # but for its id and its item
+    answer: Answer  # a template: its id and content id are replaced for each item
     entry: Entry
-    counts: bool  # whether it claims from a rule's limit
-    places: list[int] = []  # of its answers among those of the request
+    counts: bool  # whether it uses up a rule's rate limit
+    places: list[int] = []  # indexes of its answers within the request
 
 
 def not_found(check: Check) -> NotFound:
@@ -48,6 +48,6 @@ def not_found(check: Check) -> NotFound:
 
 
 def settle(answer: Answer, counted: Counted) -> Answer:
-    """The answer with what was counted: a rule whose limit is used up denies, and no other rule is tried."""
+    """Apply the rate limit's count: a used-up limit denies, and no further rule is evaluated."""
     decision = answer.decision if counted.granted else limited(answer.decision)
     return replace(answer, decision=decision, rate_remaining=counted.remaining, shared=None)

@@ -1,6 +1,6 @@
-"""The bodies of access checks, as typed structures: what they may hold is declared, and read, once.
+"""Typed structures for the bodies of access checks.
 
-They stand in for serializers because a check's whole budget is what a serializer takes.
+msgspec replaces serializers here: a serializer alone takes as long as a whole check may.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ Url = Annotated[str, Meta(max_length=2048, pattern="^[Hh][Tt][Tt][Pp][Ss]?://", 
 
 
 class Body(Struct, rename="camel", forbid_unknown_fields=True, gc=False):
-    """Null and absent mean the same."""
+    """Base of all bodies. Null and absent are equivalent."""
 
 
 class RequesterBody(Body, kw_only=True):
@@ -52,7 +52,7 @@ if not TYPE_CHECKING:
 
 
 class DraftBody(Body, kw_only=True):
-    """With `dryRun`: a draft that decides instead of the item's own policy; its defaults are those of a new one."""
+    """With `dryRun`: a proposed policy that replaces the item's own. Defaults are those of a new policy."""
 
     rules: Annotated[list[Any], Meta(extra_json_schema=schemas.RULES)] = []
     default_action: Literal["allow", "deny"] = "deny"
@@ -74,7 +74,7 @@ class CheckFields(Body, kw_only=True):
 
 
 class CheckBody(CheckFields, kw_only=True):
-    """May this requester have this item? Exactly one of `contentId`, `externalId`, `source` names it."""
+    """Check whether a requester may access an item. Exactly one of `contentId`, `externalId`, `source` names it."""
 
 
 class BatchItem(CheckFields, kw_only=True):
@@ -82,30 +82,30 @@ class BatchItem(CheckFields, kw_only=True):
 
 
 class BatchBody(CheckFields, kw_only=True):
-    """Up to 100 checks; the other fields are defaults for those that do not give their own."""
+    """Up to 100 checks. The other fields are defaults for checks that omit them."""
 
     checks: Annotated[list[BatchItem], Meta(min_length=1, max_length=MAX_CHECKS)]
 
 
 class PresentedToken(Struct, frozen=True, gc=False):
-    """The licence token that was sent with a check: its licence, and the client that it was given to."""
+    """The licence token sent with a check: its licence, and the client it was issued to."""
 
     license_id: str
     client_id: str
 
 
 class EdgeTerms(Struct, frozen=True, gc=False):
-    """What only the edge asks for beside: another permission, for another requester, without which nothing is allowed;
-    and what the visitor pays, if the access takes that."""
+    """Extra terms of an edge request: a second permission, perhaps for another requester, that must also be allowed,
+    and the visitor's payment.
+    """
 
     and_permission: str | None = None
-    and_requester_id: str | None = None  # None: the same requester
+    and_requester_id: str | None = None  # None means the same requester
     payment: Payment | None = None
 
 
 class Check(Struct, frozen=True, gc=False):
-    """One check, complete: `selector` is how the item is named (`contentId`, `externalId`, `source`), or a page at
-    the edge (`page`), and its name."""
+    """A complete check. `selector` is (`contentId`, `externalId`, `source` or, at the edge, `page`; its value)."""
 
     selector: tuple[str, str]
     requester_id: str
@@ -115,36 +115,36 @@ class Check(Struct, frozen=True, gc=False):
     dry_run: bool = False
     explain: bool = False
     sign: bool = False
-    policy: CompiledPolicy | None = None  # a draft, which decides instead of the item's own
+    policy: CompiledPolicy | None = None  # a proposed policy that replaces the item's own
     correlation_id: str | None = None
     token: PresentedToken | None = None
     edge: EdgeTerms | None = None
-    names_item_alone: bool = False  # in a batch, all else being its defaults: such checks differ in nothing else
+    names_item_alone: bool = False  # in a batch: all other fields have the batch's defaults
 
     @property
     def requesters(self) -> tuple[tuple[str, str | None], ...]:
-        """The ids of all whom the decision depends on, with the names that were given."""
+        """The ids and given names of all requesters the decision depends on."""
         own = (self.requester_id, self.requester_name)
         other = None if self.edge is None else self.edge.and_requester_id
         return (own,) if other is None else (own, (other, None))
 
 
-# What stands for a field that is wrong by itself, so that the others can be looked at beside it: it is given, and fits
-# them. Other fields are as if they were absent.
+# Valid values that replace invalid fields, so that rules across fields can still be checked. Invalid fields that are
+# not listed here count as absent.
 STAND_INS: Mapping[str, object] = {
     **dict.fromkeys(("content_id", "external_id", "requester", "id"), "?"),
     "source": "https://example.com/",
     "context": ContextBody(),
     "policy": DraftBody(),
     "sign": False,
-    "dry_run": "?",  # for what takes a dry run it is one, for what takes none it is not
+    "dry_run": "?",  # truthy, but not True: satisfies rules that need a dry run and rules that forbid one
     "checks": [],
     "BatchItem": BatchItem(content_id="?", requester="?"),
 }
 
 
 def has_draft(fields: Mapping[str, object]) -> bool:
-    """Whether a body has a draft of a policy: its author decides how long that takes to compile."""
+    """Return whether the body contains a proposed policy, which can take long to compile."""
     if "policy" in fields:
         return True
     checks = fields.get("checks")
@@ -152,7 +152,7 @@ def has_draft(fields: Mapping[str, object]) -> bool:
 
 
 def parse_check(fields: Mapping[str, object], requester: str | None = None) -> Check:
-    """The body of POST /v1/access/check; it need not name the `requester` who is known. Raises ValidationFailed."""
+    """Parse the body of POST /v1/access/check. `requester` is the default requester. Raises ValidationFailed."""
     try:
         return check_of(msgspec.convert(fields, CheckBody), requester, refuse)
     except (msgspec.ValidationError, Fault):
@@ -160,7 +160,7 @@ def parse_check(fields: Mapping[str, object], requester: str | None = None) -> C
 
 
 def parse_batch(fields: Mapping[str, object], requester: str | None = None) -> list[Check]:
-    """The body of POST /v1/access/check/batch: its checks, completed by its defaults. Raises ValidationFailed."""
+    """Parse the body of POST /v1/access/check/batch and apply its defaults. Raises ValidationFailed."""
     try:
         return checks_of(msgspec.convert(fields, BatchBody), requester, refuse)
     except (msgspec.ValidationError, Fault):
@@ -176,7 +176,7 @@ def check_of(body: CheckBody, requester: str | None, tell: Tell) -> Check:
 def checks_of(body: BatchBody, requester: str | None, tell: Tell) -> list[Check]:
     if body.requester is None:
         body.requester = requester
-    if body.source is not None and not is_http_url(body.source):  # also where every check names its own item
+    if body.source is not None and not is_http_url(body.source):  # even if every check names its own item
         tell("", "source", URL_RULE, body)
     draft = compiled(body.policy, "", tell) if body.policy is not None else None
     completed: list[Check] = []
@@ -186,14 +186,14 @@ def checks_of(body: BatchBody, requester: str | None, tell: Tell) -> list[Check]
             completed.append(replace(completed[-1], selector=named, correlation_id=item.correlation_id))
             continue
         check = complete(item, body, f"checks[{index}].", draft, tell)
-        # Where faults are collected, those of each check are.
+        # When faults are collected, each check is validated in full.
         like_the_next = tell is refuse and names_its_item_alone(item)
         completed.append(replace(check, names_item_alone=True) if like_the_next else check)
     return completed
 
 
 def names_its_item_alone(item: BatchItem) -> bool:
-    """Whether it sets nothing but its item's id, like most checks of a batch."""
+    """Return whether the item sets only `contentId`, as most items of a batch do."""
     return (
         (item.content_id is not None)
         and (item.external_id is item.source is item.requester is item.permission is item.context is None)
@@ -202,7 +202,7 @@ def names_its_item_alone(item: BatchItem) -> bool:
 
 
 def compiled(draft: DraftBody, path: str, tell: Tell) -> CompiledPolicy:
-    """The draft of a policy, as saving it would read it."""
+    """Compile a proposed policy, with the same validation as saving one."""
     rules: tuple[Rule, ...] = ()
     try:
         rules = parse_new_rules(draft.rules)
@@ -215,8 +215,9 @@ def compiled(draft: DraftBody, path: str, tell: Tell) -> CompiledPolicy:
 def complete(
     own: CheckFields, defaults: CheckFields | None, path: str, default_draft: CompiledPolicy | None, tell: Tell
 ) -> Check:
-    """Build the check, completed by the defaults, and report what does not fit together. If anything was reported the
-    check is of no use."""
+    """Apply the defaults, report conflicts between fields, and build the check. The result is unusable if a fault was
+    reported.
+    """
     selector = selector_of(own, defaults, path, tell)
     draft = default_draft if own.policy is None else compiled(own.policy, path, tell)
     asked = own if defaults is None else with_defaults(own, defaults)
@@ -243,7 +244,7 @@ def complete(
 
 
 def selector_of(own: CheckFields, defaults: CheckFields | None, path: str, tell: Tell) -> tuple[str, str]:
-    """Return how the check names its item, or else how the defaults do."""
+    """Return the item's selector, from the check or else from the defaults."""
     namer, named = own, selectors(own)
     if defaults is not None and not named:
         namer, named = defaults, selectors(defaults)
@@ -256,7 +257,7 @@ def selector_of(own: CheckFields, defaults: CheckFields | None, path: str, tell:
 
 
 def with_defaults(own: CheckFields, defaults: CheckFields) -> CheckFields:
-    """Return the fields of a check of a batch, with the batch's where it has none of its own."""
+    """Return the check's fields, with the batch's for those it omits."""
     return CheckFields(
         requester=defaults.requester if own.requester is None else own.requester,
         context=defaults.context if own.context is None else own.context,
@@ -275,7 +276,7 @@ def refuse_modes(
     path: str,
     tell: Tell,
 ) -> None:
-    """Report a draft outside a dry run, and a signature in one, where the field was given."""
+    """Report a proposed policy without `dryRun`, and `sign` with it, at the field that was given."""
     if draft is not None and not asked.dry_run:
         given_at, part = ("", defaults) if own.policy is None else (path, own)
         tell(given_at, "policy", "Only a dry run can be decided by a draft: set dryRun to true.", part)

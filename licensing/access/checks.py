@@ -1,6 +1,6 @@
-"""Checking access with fresh facts, in the caller's transaction (docs/reference/api.md).
+"""Check access on facts read from the database, in the caller's transaction (docs/reference/api.md).
 
-licensing.access.event_loop.gateway does the same with cached ones.
+licensing.access.event_loop.gateway does the same on cached facts.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,13 @@ from licensing.requesters.numbers import reserve
 def check_access(
     account_id: str, checks: Sequence[Check], now: datetime, caller: Caller | None = None
 ) -> list[Answer | ApiError]:
-    """The answer to each check, in their order; NotFound in the place of one whose item does not exist.
+    """Decide and record checks; return their answers in order.
 
-    A fixed number of queries, whatever their number. Dry runs are decided and leave nothing behind. ValidationFailed
-    says that SQLite cannot add up what these checks cost; then none of them is recorded. Raises what refuses `caller`
-    if its key has changed since it was authenticated; an operator (None) has no key.
+    An answer is NotFound if the item does not exist. Dry runs are decided but not recorded. The number of queries does
+    not depend on the number of checks.
+
+    Raises ValidationFailed if SQLite cannot add up the charges; nothing is recorded then. Raises the caller's refusal
+    if its key has changed since authentication. `caller` is None for operators.
     """
     if all(check.dry_run for check in checks):
         with reading():
@@ -44,7 +46,7 @@ def recorded(
 ) -> list[Answer | ApiError]:
     try:
         try:
-            with transaction.atomic():  # which lets go of requesters, for they come after the account
+            with transaction.atomic():  # releases the requesters' locks: the account must be locked first
                 return attempt(account_id, checks, now, current_epoch(account_id), caller)
         except Stale:
             return attempt(account_id, checks, now, epochs.hold(account_id), caller)
@@ -53,13 +55,13 @@ def recorded(
 
 
 class Stale(Exception):
-    """The account has changed since its facts were read, or somebody else has created a requester."""
+    """The account has changed since its facts were read, or another request has created the requester."""
 
 
 def attempt(
     account_id: str, checks: Sequence[Check], now: datetime, epoch: int, caller: Caller | None
 ) -> list[Answer | ApiError]:
-    """One attempt at the checks. Raises Stale if the account's epoch has moved on."""
+    """Decide and record the checks once. Raises Stale if the account's epoch has advanced."""
     if caller is not None:
         caller.check_at(epoch, now)
     items = find_items(account_id, {check.selector for check in checks})

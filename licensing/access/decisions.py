@@ -1,4 +1,4 @@
-"""Decisions on checks: from their items and requesters to answers and records."""
+"""Decide checks: from items and requesters to answers and records."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -29,12 +29,12 @@ from licensing.policies.decision import Decision, decide
 from licensing.policies.facts import OF_ITEM, Facts
 from licensing.policies.offers import offers, taken
 
-Likeness = tuple[object, ...]  # what decides of an item: its policy and its facts
+Likeness = tuple[object, ...]  # an item's policy and facts; items with equal ones get the same decision
 likeness_of = attrgetter("policy_key", *(fact.attribute for fact in OF_ITEM))
 
 
 def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Item:
-    """Return the page that decides: of those that the URL may name the one with the strictest decision."""
+    """Return the page with the strictest decision among those the URL may name."""
     if not item.others:
         return item
     other_id = check.edge.and_requester_id if check.edge is not None else None
@@ -43,7 +43,7 @@ def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapsh
 
 
 def leniency(answer: Answer) -> tuple[bool, bool, bool]:
-    """Order decisions by what they let through: denials, those that a payment would lift, limits, prices."""
+    """Sort key by strictness: denials, denials that a payment would lift, rate limits, prices."""
     decision = answer.decision
     if decision.refuses:
         return False, any(offers(answer.policy, answer.facts)), False
@@ -60,9 +60,9 @@ def traced_decision(answer: Answer) -> dict[str, str | bool]:
 def decide_check(
     check: Check, item: Item, requester: RequesterSnapshot, now: datetime, other: RequesterSnapshot | None = None
 ) -> Answer:
-    """The answer, as far as it depends on facts alone; what was counted is added later.
+    """Decide by facts alone; rate limits are applied after counting.
 
-    `other` is the one of the edge's `and_requester_id`.
+    `other` is the requester of the edge's `and_requester_id`.
     """
     facts = facts_of(check, item, requester, now)
     decision = decide(item.policy, facts)
@@ -88,10 +88,10 @@ def decide_check(
 def decide_edge(
     check: Check, edge: EdgeTerms, item: Item, other: RequesterSnapshot | None, facts: Facts, decision: Decision
 ) -> tuple[Facts, Decision]:
-    """The decision with what the edge asks for beside, and the facts that it was made on.
+    """Apply the edge's extra terms; return the facts and the decision made on them.
 
-    Of two permissions that are allowed the further one decides where its rule has a limit: nobody gets around that by
-    asking for another permission.
+    If both permissions are allowed and the second one's rule has a rate limit, the second one decides: asking for
+    another permission does not avoid the limit.
     """
     if edge.and_permission is not None and not decision.refuses:
         further = replace(facts, permission=edge.and_permission)
@@ -109,7 +109,7 @@ def decide_edge(
 def by_current_ids(
     checks: Sequence[Check], requesters: dict[str, RequesterSnapshot]
 ) -> tuple[Sequence[Check], dict[str, RequesterSnapshot]]:
-    """The checks with the current ids of requesters that were merged into others, and the requesters by these too."""
+    """Replace the ids of merged requesters by their current ones, in the checks and in the mapping."""
     current = {asked: one.current_id for asked, one in requesters.items() if one.current_id is not None}
     if not current:
         return checks, requesters
@@ -122,13 +122,13 @@ def by_current_ids(
 def decide_checks(
     checks: Sequence[Check], found: Found, account: str, now: datetime, key_id: str | None = None
 ) -> "DecisionBatch":
-    """Decide the checks of one request on facts of one epoch of their account.
+    """Decide the checks of one request on facts of a single epoch.
 
-    `account` is a UUID in hex, `key_id` the caller's API key; operators have none.
+    `account` is the account's UUID in hex. `key_id` is the caller's API key, None for operators.
     """
     batch = DecisionBatch(found, account, now, key_id)
     checks, batch.requesters = by_current_ids(checks, found.requesters)
-    # Partitions are by id, so an event that is written later still belongs to its own month.
+    # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
     nanoseconds = int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000
     texts, keys = ids.successive("dec", len(checks), nanoseconds)
     batch.answers = [batch.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
@@ -138,10 +138,10 @@ def decide_checks(
 
 
 class DecisionBatch:
-    """The decisions on the checks of one request: their answers, and the entries to be recorded.
+    """The decisions of one request: answers for the reply, and entries to be recorded.
 
-    `answers` are in the order of the checks, with NotFound in the place of one whose item does not exist, and
-    InvalidToken where the licence token does not count any more. A dry run has no entry.
+    `answers` are in the order of the checks: NotFound if the item does not exist, InvalidToken if the licence token is
+    no longer valid. Dry runs have no entry.
     """
 
     def __init__(self, found: Found, account: str, now: datetime, key_id: str | None) -> None:
@@ -149,14 +149,14 @@ class DecisionBatch:
         self.items, self.requesters = found.items, found.requesters
         self.answers: list[Answer | ApiError] = []
         self.entries: list[Entry] = []
-        self.shared: list[Shared] = []  # one for each entry
-        self.alike: dict[Likeness, Shared] = {}  # of the checks that name no more than their item
-        self.spends: dict[int, tuple[Spend, ...]] = {}  # what entries take from wallets, by their places
-        self.unwritten: dict[str, RequesterSnapshot] = {}  # the requesters that the record writes
-        self.also = [] if key_id is None else [key_id]  # what the decisions depend on, beside what their records name
+        self.shared: list[Shared] = []  # one per entry, in the same order
+        self.alike: dict[Likeness, Shared] = {}  # of checks that only name their item
+        self.spends: dict[int, tuple[Spend, ...]] = {}  # wallet debits, by index of the entry
+        self.unwritten: dict[str, RequesterSnapshot] = {}  # new or renamed requesters, stored with the decisions
+        self.also = [] if key_id is None else [key_id]  # further dependencies of the decisions (accounts.plans.epochs)
 
     def answer(self, check: Check, place: int, decision_id: str, key: str) -> Answer | ApiError:
-        """Answer the check at that place, and enter its decision under this id unless it is a dry run."""
+        """Decide the check at this index, and add its entry under this id unless it is a dry run."""
         item = self.items.get(check.selector)
         if item is None:
             return not_found(check)
@@ -178,19 +178,19 @@ class DecisionBatch:
         return replace(shared.answer, id=decision_id, content_id=item.id, shared=shared)
 
     def share_decision(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
-        """Return the decision for a check and an item like these; alike ones are decided once."""
-        # A licence may be for a single item, and each decision that a wallet pays is one by itself.
+        """Return the decision for this check and item. Items with equal policy and facts share one."""
+        # A licence may cover a single item, and each access that a wallet pays for is decided separately.
         if not check.names_item_alone or requester.licenses is not None or requester.wallets:
             return self.decide(check, item, requester)
         kind = likeness_of(item)
         shared = self.alike.get(kind)
-        # What is counted is counted in the order of the checks.
+        # Rate limits are counted in the order of the checks.
         if shared is None or (shared.counts and shared is not self.shared[-1]):
             shared = self.alike[kind] = self.decide(check, item, requester)
         return shared
 
     def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
-        """Decide, and enter the decision with what it claims, costs and takes from wallets."""
+        """Decide, and add an entry with its rate-limit claim, charge and wallet debits."""
         other = None if check.edge is None else self.other_requester(check.edge)
         if not requester.is_written:
             self.unwritten[check.requester_id] = requester
@@ -205,7 +205,7 @@ class DecisionBatch:
         return shared
 
     def case_of(self, check: Check, item: Item, requester: RequesterSnapshot, answer: Answer) -> Case:
-        """Build what the record keeps of the decision."""
+        """Build the recorded form of the decision."""
         decision, rule = answer.decision, answer.decision.rule
         return Case(
             account=self.account,
@@ -225,7 +225,7 @@ class DecisionBatch:
         )
 
     def other_requester(self, edge: EdgeTerms) -> RequesterSnapshot | None:
-        """Return the requester who has to be allowed too, on whom the decision then depends."""
+        """Return the second requester that must also be allowed, and add it to the dependencies."""
         if edge.and_requester_id is None:
             return None
         other = self.requesters[edge.and_requester_id]
@@ -235,7 +235,7 @@ class DecisionBatch:
         return other
 
     def claim_of(self, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
-        """Return the use of the rule's limit that the decision claims for the counted requester, if it has one."""
+        """Return the counted requester's claim on the rule's rate limit, or None if the rule has no limit."""
         rule = answer.decision.rule
         if answer.rate_reset is None or rule is None or rule.rate_limit is None:
             return None
@@ -244,22 +244,22 @@ class DecisionBatch:
         return Claim(self.account, counted.pk or 0, policy, fingerprint, begin, rule.rate_limit.requests)
 
     def add_naming(self) -> None:
-        """Have the record write the requesters that are new or renamed."""
+        """Add the new and renamed requesters to the entries, so that the record stores them."""
         named = [Named(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
         naming = Naming(self.account, render_timestamp(self.now) or "", named)
         self.entries = [replace(entry, naming=naming) for entry in self.entries]
 
     @property
     def claims(self) -> bool:
-        """Whether an entry claims room in a limit or wallet, so that recording may change its answer."""
+        """Whether recording may change an answer, because an entry claims part of a rate limit."""
         return any(entry.claim is not None for entry in self.entries)
 
     def keep(self, reply: Reply) -> None:
-        """Let the entries be recorded only together with this reply."""
+        """Store this reply together with the entries."""
         self.entries = [replace(entry, reply=reply) for entry in self.entries]
 
     def settle(self, outcomes: Sequence[Outcome]) -> list[Answer | ApiError]:
-        """The answers with what became of the entries."""
+        """Return the answers, adjusted by the outcomes of recording."""
         for shared, outcome in zip(self.shared, outcomes, strict=True):
             if outcome.room is None:
                 continue
@@ -272,7 +272,7 @@ class DecisionBatch:
         return self.answers
 
     def note_limit(self, answer: Answer) -> None:
-        """Tells of a rule's limit that this decision has used up."""
+        """Emit the event of a rate limit that this decision has used up."""
         decided_of = answer.facts.requester_id
         name = answer.requester_name if decided_of == answer.requester_id else None
         rate_limits.note_used_up(
@@ -281,9 +281,9 @@ class DecisionBatch:
 
 
 def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Answer:
-    """A dry run's answer: by the draft, if there is one, and what the rule's limit would say; nothing is counted.
+    """Decide a dry run, by the proposed policy if there is one; rate limits are read but not counted.
 
-    A draft is taken for the next version of the item's policy: rules that both have alike share their counts.
+    A proposed policy counts as the next version of the item's own: rules in both share their counts.
     """
     item, requester = strictest_page(check, item, found, now), found[check.requester_id]
     own = item.policy

@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of checks and decisions."""
+"""OpenAPI examples of checks and decisions."""
 
 from kit.rest.openapi_examples import Operation, page_of
 from licensing.content.examples import CONTENT_ID
@@ -8,7 +8,7 @@ from licensing.policies.examples import POLICY_ID, UPDATED
 DECISION_ID = "dec_01kd9wq3y8e4sbx6t5j9w2m7ka"
 REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commercial", "hasValidLicense": True}
 CHECK: dict[str, object] = {
-    "externalId": "herring-quota",  # of the demo account, in which the example is allowed
+    "externalId": "herring-quota",  # in the demo account, where the example is allowed
     "requester": REQUESTER,
     "permission": "commercial_use",
     "context": {"ip": "203.0.113.9", "userAgent": "ExampleBot/1.0"},

@@ -1,6 +1,6 @@
-"""The facts of a check: what it is decided on, what its event keeps of that, and the same facts read back.
+"""The facts of a check: building them, recording them in an event, and reading them back.
 
-The table of licensing.policies.facts says what there is to know; only licences are kept in a form of their own.
+licensing.policies.facts lists all facts; only licences are recorded in a form of their own.
 """
 
 from collections.abc import Callable
@@ -30,9 +30,9 @@ WRITTEN = tuple((attrgetter(fact.attribute), fact.name, fact.dump) for fact in S
 
 
 def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Facts:
-    """The facts that a check is decided on.
+    """Build the facts that decide a check.
 
-    The service's own licences for the item win; the caller's word counts as long as none of them has begun.
+    The service's own licences for the item override the caller's claims once any of them has started.
     """
     standing = None
     if requester.licenses is not None:
@@ -45,7 +45,7 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
 
 
 def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str | None, key_id: str | None) -> Recorded:
-    """What an event keeps of the facts that a check was decided on, for `facts_of_event` and for people."""
+    """Return the facts to record in an event, for `facts_of_event` and for display."""
     recorded = item.facts | check.given.recorded
     for value_of, name, dump in WRITTEN:
         value = value_of(facts)
@@ -69,7 +69,7 @@ def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str |
 
 
 def facts_of_event(recorded: Recorded, requester_id: str, permission: str | None, now: datetime) -> Facts:
-    """The facts that an event's decision was made on."""
+    """Rebuild the facts that an event was decided on."""
     if "licenses" in recorded:
         valid = map(license_of_event, recorded["licenses"])
         standing = standing_of(valid, has_lapsed=recorded.get("lapsedLicense", False))
@@ -89,7 +89,7 @@ def facts_of_event(recorded: Recorded, requester_id: str, permission: str | None
 
 
 def recorded_license(held: HeldLicense) -> dict[str, object]:
-    """A licence of the service's as an event keeps it."""
+    """Return the recorded form of one of the service's licences."""
     known = {
         "id": held.id,
         "licenseType": held.license_type,
@@ -112,6 +112,6 @@ def license_of_event(recorded: Recorded) -> HeldLicense:
 
 
 def recorded_offer(held: HeldLicense) -> dict[str, object]:
-    """An offer that was taken as an event keeps it."""
+    """Return the recorded form of an accepted offer."""
     tier = {} if held.license_type is None else {"licenseType": held.license_type}
     return {**tier, "accessAmount": held.access_amount, "accessCurrency": held.access_currency}

@@ -1,4 +1,4 @@
-"""All faults of a check's body. Only one that is refused comes here, so a right one costs nothing for it."""
+"""Collect all faults of a check's body. Runs only after a body was rejected, so valid ones pay nothing."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ from licensing.policies.condition_values import PERMISSION_RULE
 
 B = TypeVar("B", bound=Struct)
 
-# Notes a fault: the path of the check, the field in it, the message, and the part of the body that is at fault.
+# Reports a fault: path of the check, its field, message, and the part of the body that is wrong.
 Tell = Callable[[str, str, str, object], None]
 
 ABSENT = object()
@@ -31,29 +31,29 @@ SPECIAL = (
 
 
 def refuse(path: str, field: str, message: str, part: object) -> None:
-    """Raises the fault: the body is not looked at any further."""
+    """Raise the first fault, so that parsing stops."""
     raise Fault(f"{path}{field}", message)
 
 
 def refusal(
     fields: Mapping[str, object], body: type[B], stand_ins: Mapping[str, object], complete: Callable[[B, Tell], object]
 ) -> ValidationFailed:
-    """The error for a body that is refused, with all its faults: of its fields by themselves, in the order in which
-    msgspec finds them, then what `complete` tells of them together.
+    """Build the error for a rejected body, with all its faults.
 
-    For that wrong fields have their stand-ins, by their names in Python, or are absent.
+    Faults of single fields come first, in msgspec's order, then those that `complete` reports across fields. For
+    `complete`, invalid fields have the values in `stand_ins` (by Python name), or are absent.
     """
     walk = Walk(stand_ins)
     try:
         complete(walk.structure(fields, body, ""), walk.tell)
         found = walk.faults.found
-    except Fault as first:  # there are as many as are told
+    except Fault as first:  # the maximum number of faults was reached
         found = first.all()
     return ValidationFailed.from_faults(found)
 
 
 class Walk:
-    """Reads a body field by field."""
+    """Read a body field by field and collect faults."""
 
     def __init__(self, stand_ins: Mapping[str, object]) -> None:
         self.stand_ins, self.faults = stand_ins, Faults()
@@ -62,13 +62,13 @@ class Walk:
 
     def tell(self, path: str, field: str, message: str, part: object) -> None:
         fault = (id(part), field, message)
-        if fault not in self.told:  # what several checks have of their defaults is told once
+        if fault not in self.told:  # report a fault of the batch's defaults once
             self.told.add(fault)
             kind = FaultKind.MISSING if message == REQUIRED else FaultKind.MALFORMED
             self.faults.add(Fault(f"{path}{field}", message, kind))
 
     def structure(self, value: Mapping[str, object], struct: type[B], path: str) -> B:
-        """The structure with what is right."""
+        """Build the structure from the valid fields."""
         known = fields_of(struct)
         right: dict[str, object] = {}
         for name, member in value.items():
@@ -84,13 +84,13 @@ class Walk:
         return struct(**right)
 
     def unknown(self, where: str, name: str, known: Mapping[str, object]) -> Fault:
-        """Return the fault of an unknown field; the first ones of a body have a suggestion."""
+        """Return the fault of an unknown field; the first few of a body get a suggestion."""
         self.unknown_fields += 1
         suggestion = did_you_mean(name, known) if self.unknown_fields <= MAX_SUGGESTIONS else ""
         return Fault(where, f"{NO_SUCH_FIELD}{suggestion}", FaultKind.UNKNOWN)
 
     def value(self, value: object, wanted: object, path: str, name: str) -> object:
-        """The value as a structure has it, or what stands in for it."""
+        """Convert a value to its type. If it is invalid, add a fault and return its stand-in."""
         try:
             return msgspec.convert(value, wanted)
         except msgspec.ValidationError as error:
@@ -100,7 +100,7 @@ class Walk:
             for one in types:
                 if isinstance(one, type) and issubclass(one, Struct):
                     return self.structure(value, one, path)
-        if within and isinstance(value, list):  # it is the members that are wrong
+        if within and isinstance(value, list):  # the members are wrong, not the list itself
             [member] = [get_args(one)[0] for one in types if get_origin(one) is list]
             return [self.value(one, member, f"{path}[{index}]", member.__name__) for index, one in enumerate(value)]
         self.faults.add(Fault(path, worded(text, SPECIAL)))
@@ -109,12 +109,12 @@ class Walk:
 
 @cache
 def fields_of(struct: type[Struct]) -> dict[str, FieldInfo]:
-    """The fields of a structure by their names in JSON."""
+    """Return the fields of a structure by their JSON names."""
     return {field.encode_name: field for field in msgspec.structs.fields(struct)}
 
 
 def types_of(wanted: object) -> Iterator[object]:
-    """The types of which a value has one."""
+    """Yield the members of a union, or the type itself."""
     origin = get_origin(wanted)
     if origin is Annotated:
         yield from types_of(get_args(wanted)[0])

@@ -1,4 +1,4 @@
-"""What decisions can be filtered by."""
+"""Filters of recorded decisions."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ ONE_OF = ("eq", "in")
 
 
 def recorded(name: str) -> Callable[[list[str]], Q]:
-    """Build conditions on a recorded fact."""
+    """Return a function that builds conditions on a recorded fact."""
     return lambda values: Q(In(KT(f"facts__{name}"), values))
 
 

@@ -1,4 +1,4 @@
-"""A decision in words: its reason, what it costs, and its trace with the rules as sentences."""
+"""Describe a decision in words: reason, charge, and trace with rules as sentences."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
@@ -22,7 +22,7 @@ class Failed(TypedDict):
 
 
 class Step(TypedDict):
-    """What is read of a rule of the trace (licensing.policies.decision.trace)."""
+    """The members of a trace step that are used here (licensing.policies.decision.trace)."""
 
     decisive: bool
     matched: bool
@@ -31,13 +31,13 @@ class Step(TypedDict):
 
 class DecisionInWords(TypedDict):
     decision: Mapping[str, object]  # the decision object of the API
-    reason: str  # of a denial
-    charge: str  # what it would cost; empty if nothing
+    reason: str  # of a denial, else empty, else empty
+    charge: str  # what the access costs; empty if nothing
     steps: list[dict[str, object]]  # of its trace, each with its rule as `told` and what came of it as `outcome`
 
 
 def in_words(answer: Answer, rules: Sequence[Rule]) -> DecisionInWords:
-    """The decision by these rules."""
+    """Describe the decision, with these rules as sentences."""
     shown = present(answer, explain=True)
     reason = answer.decision.observed or answer.decision.reason
     price = answer.decision.price
@@ -52,7 +52,7 @@ def in_words(answer: Answer, rules: Sequence[Rule]) -> DecisionInWords:
 
 
 def revision_of(answer: Answer) -> PolicyRevision | None:
-    """The version of the policy by which it was decided, with the policy; None without one, and for a draft."""
+    """Return the policy revision that decided, with its policy; None without a policy, and for a proposed one."""
     compiled = answer.policy
     if compiled is None or compiled.version is None:
         return None
@@ -61,7 +61,7 @@ def revision_of(answer: Answer) -> PolicyRevision | None:
 
 
 def outcome(step: Step) -> str:
-    """What came of a rule of the trace."""
+    """Describe the result of a rule in the trace."""
     failed = step["failed"]
     if failed is None:
         return "Decides." if step["decisive"] else "Matches too, after the one that decides."

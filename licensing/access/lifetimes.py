@@ -1,4 +1,4 @@
-"""How long an answer may be kept: until the facts that it stands on change by themselves."""
+"""How long an answer may be cached: until time alone changes its facts."""
 
 from bisect import bisect_right
 from datetime import datetime
@@ -8,11 +8,11 @@ from django.conf import settings
 from licensing.policies.decision import CompiledPolicy, Decision, Reason
 from licensing.policies.facts import Facts
 
-LEAST_TOKEN_SECONDS = 5  # of one whose answer is not to be kept: enough to be carried to who verifies it
+LEAST_TOKEN_SECONDS = 5  # for answers that may not be cached: enough to deliver the token to its verifier
 
 
 def next_change(policy: CompiledPolicy | None, facts: Facts) -> datetime | None:
-    """When time alone may change the answer: by a condition of its policy on the time, or the end of a licence."""
+    """Return when time alone may change the answer: a schedule or time condition, or the end of a licence."""
     boundaries, schedules = (policy.boundaries, policy.schedules) if policy else ((), ())
     if not boundaries and not schedules and not facts.licenses:
         return None
@@ -26,23 +26,23 @@ def next_change(policy: CompiledPolicy | None, facts: Facts) -> datetime | None:
 
 
 def seconds_until_change(policy: CompiledPolicy | None, facts: Facts, most: int) -> int:
-    """Whole seconds, from 0 to `most`."""
+    """Return whole seconds until the answer may change, from 0 to `most`."""
     end = next_change(policy, facts)
     return most if end is None else max(0, min(most, int((end - facts.now).total_seconds())))
 
 
 def is_counted(decision: Decision) -> bool:
-    """Whether each access counts: it has a price, or its rule a limit."""
+    """Return whether each access counts, because it has a price or its rule a rate limit."""
     rule, reason = decision.rule, decision.reason
     is_limited = rule is not None and rule.rate_limit is not None
     return decision.price is not None or (is_limited and reason in (None, Reason.RATE_LIMIT_EXCEEDED))
 
 
 def cache_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts) -> int:
-    """How long the answer may be kept; 0 where each access is to be checked."""
+    """Return how long the answer may be cached; 0 if each access must be checked."""
     return 0 if is_counted(decision) else seconds_until_change(policy, facts, settings.DECISION_CACHE_SECONDS)
 
 
 def token_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts) -> int:
-    """How long the answer's token is valid: as long as it may be kept, otherwise as long as delivering it takes."""
+    """Return how long the answer's token is valid: its cache lifetime, or the time to deliver it."""
     return cache_seconds(decision, policy, facts) or max(1, seconds_until_change(policy, facts, LEAST_TOKEN_SECONDS))

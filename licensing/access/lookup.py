@@ -1,4 +1,4 @@
-"""Looking up what checks need: items with their compiled policies, and requesters. A fixed number of queries each."""
+"""Look up items with their compiled policies, and requesters. Each takes a fixed number of queries."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -31,17 +31,17 @@ from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
 from licensing.sites.pages import Candidate, candidates_of, requested_page
 from licensing.sites.patterns import most_specific
 
-OF_REVISION = ("policy_id", "version", "default_action", "rules", "mode")  # what is compiled of it
-VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))  # of the policies of a site's rules
-MAX_COMPILED = 32 * 1024 * 1024  # bytes of policies that are kept in memory
+OF_REVISION = ("policy_id", "version", "default_action", "rules", "mode")  # columns needed to compile a revision
+VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))  # policies of a site's rules
+MAX_COMPILED = 32 * 1024 * 1024  # bytes of compiled policies in memory
 
-Revision = tuple[str, int]  # a policy's id and its version
-# `contentId`, `externalId` or `source`, and its value; `page`, and `elsewhere` for one that the key is not for.
+Revision = tuple[str, int]  # (policy id, version)
+# `contentId`, `externalId`, `source` or `page`, and its value; `elsewhere` for a page the key is not valid for.
 Selector = tuple[str, str]
 
 
 class Wanted(Struct, frozen=True, gc=False):
-    """What is to be looked up for one request: its account's items and requesters."""
+    """The items and requesters to look up for one request."""
 
     account_id: str
     selectors: set[Selector]
@@ -49,30 +49,30 @@ class Wanted(Struct, frozen=True, gc=False):
 
 
 class Found(Struct, frozen=True, gc=False):
-    """What there is of it, none older than the account's epoch; a requester that is not known has no `pk`."""
+    """The items and requesters that were found, at least as new as `epoch`. Unknown requesters have no `pk`."""
 
     epoch: int
     items: dict[Selector, Item]
     requesters: dict[str, RequesterSnapshot]
 
 
-GONE = -1  # in the place of the epoch of an account that was deleted: it vouches for no key
+GONE = -1  # epoch of a deleted account; no key is valid at it
 
 
 def current_epoch(account_id: str) -> int:
-    """The account's epoch, or GONE. Read it before what it is to vouch for."""
+    """Return the account's epoch, or GONE. Read it before the facts it is to cover."""
     found = Account.objects.filter(pk=account_id).values_list("epoch", flat=True)[:1]
     return next(iter(found), GONE)
 
 
 class CompiledPolicies:
-    """The revisions of policies, compiled. A revision never changes, so what is cached is never stale."""
+    """Cache of compiled policy revisions. Revisions never change, so entries never go stale."""
 
     def __init__(self) -> None:
         self.cached: Compiled[Revision, CompiledPolicy] = Compiled(lambda policy: policy.size, MAX_COMPILED)
 
     def get(self, wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
-        """All of them, by one query for those that are not cached."""
+        """Return all of these revisions; one query reads those that are not cached."""
         asked = set(wanted)
         found = {revision: known for revision in asked if (known := self.cached.get(revision)) is not None}
         missing = asked - found.keys()
@@ -91,7 +91,7 @@ compiled_policies = CompiledPolicies()
 
 
 def items_of(rows: Iterable[Content]) -> list[Item]:
-    """Content that was loaded with its `policy_version`, as checks need it."""
+    """Build items from rows loaded with `policy_version`."""
     contents: list[Any] = list(rows)
     policies = compiled_policies.get((row.policy_id, row.policy_version) for row in contents if row.policy_id)
     return [item_of(row, policies.get((row.policy_id, row.policy_version))) for row in contents]
@@ -124,7 +124,7 @@ def newest_at(owned: QuerySet[Content], keys: Iterable[bytes | None]) -> dict[by
 
 
 def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector, Item]:
-    """The account's items by their selectors; of several at one URL the newest active one. Unknown ones are absent."""
+    """Return items by selector. If several share a URL, the newest active one counts. Unknown ones are absent."""
     named: dict[str, set[str]] = {name: set() for name in ("contentId", "externalId", "source", "page", "elsewhere")}
     for name, value in selectors:
         named[name].add(value)
@@ -153,15 +153,15 @@ def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector,
 
 
 def names_of(keys: Iterable[bytes | None]) -> tuple[str, ...]:
-    """What accounts.plans.epochs calls the URLs with these keys."""
+    """Return the names of URLs in accounts.plans.epochs, from their keys."""
     return tuple(key.hex() for key in keys if key)
 
 
 def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
-    """Return the pages that the edge asks for: the registered item, or what the rules of its site say.
+    """Return the pages for URLs that the edge asks about: registered items, or pages by the rules of their site.
 
-    Where origins read a URL in different ways, the item has `others`. A URL on a host without a site that is not
-    refused is absent, unless an item is registered for it.
+    If origins may read a URL in several ways, the item has `others`. A URL is absent if its host has no site, is not
+    refused, and no item is registered for it.
     """
     pages = {url: requested_page(url) for url in urls}
     owned = owned_content(account_id).only(*COLUMNS, "source", "page_key", "created")
@@ -191,7 +191,7 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
     for url, page in pages.items():
         site = sites.get(page.host)
         if is_refused and other_pages is None and url in unknown:
-            continue  # absent, until there is an item that the refusal is recorded of
+            continue  # absent until the item exists that refusals are recorded under
         if page.is_complete:
             named = pages_named_by(candidates[url], items, site, other_pages, page.address)
         else:
@@ -228,7 +228,7 @@ def registered_page(item: Item, site: Site | None, url: str) -> Item:
 def pages_of_no_policy(
     owned: QuerySet[Content], page: Requested, site: Site | None, other_pages: str | None
 ) -> list[Item]:
-    """Return a page that is denied for want of a policy: its URL has more readings than are followed."""
+    """Return a page without a policy, which is denied: its URL has too many readings to follow."""
     ranges = (Q(page_key__gte=half + bytes(HALF), page_key__lte=half + b"\xff" * HALF) for half in page.pages)
     row = owned.filter(reduce(or_, ranges)).first()
     if row is not None:
@@ -239,7 +239,7 @@ def pages_of_no_policy(
 
 
 def page_by_rule(site: Site, rule: SiteRule | None, url: str) -> Item:
-    """Return a page that is no registered item, by a rule of its site; without one it is unknown."""
+    """Build a page that is not a registered item from a rule of its site. Without a rule the page is unknown."""
     policy = rule.policy if rule is not None else None
     facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
     facts = {**facts, **page_facts(url, site)}
@@ -258,7 +258,7 @@ def page_by_rule(site: Site, rule: SiteRule | None, url: str) -> Item:
 
 
 def refused_page(pages_id: str, url: str, *, is_elsewhere: bool = False) -> Item:
-    """A page of a host that the account has no site for, or that the asking key is not for (`is_elsewhere`)."""
+    """Build a page on a host without a site, or one that the key is not valid for (`is_elsewhere`)."""
     facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
     facts = {**facts, **page_facts(url, None), **({"elsewhere": True} if is_elsewhere else {})}
     key = ids.hex_of("cnt", pages_id)
@@ -266,13 +266,15 @@ def refused_page(pages_id: str, url: str, *, is_elsewhere: bool = False) -> Item
 
 
 def page_facts(url: str, site: Site | None) -> dict[str, object]:
-    """Return the facts that an event keeps of a page. `url` has no query, which may hold private data."""
+    """Return the recorded facts of a page. `url` has no query, which may contain private data."""
     facts: dict[str, object] = {"url": url} if site is None else {"url": url, "siteId": site.pk}
     return facts if site is None or site.mode == Mode.ENFORCE else {**facts, "mode": str(site.mode)}
 
 
 def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, RequesterSnapshot]:
-    """The requesters by their own ids, with their licences; an unknown one has no `pk`, a merged one is the other."""
+    """Return requesters by id, with their licences. Unknown ids have no `pk`; merged ids give the requester they were
+    merged into.
+    """
     names = set(wanted)
     owned = Requester.objects.filter(account_id=account_id, requester_id__in=names).select_related("merged_into")
     rows = {row.requester_id: row.current for row in owned}
@@ -283,7 +285,7 @@ def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, Request
 
 
 def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, RequesterSnapshot]:
-    """As find_requesters, writing those that are new or have a new name (None: no name was given)."""
+    """Like find_requesters, and stores new requesters and new names (None: no name was given)."""
     known = find_requesters(account_id, named)
     new = {requester_id: named[requester_id] for requester_id, row in known.items() if row.pk is None}
     if new:

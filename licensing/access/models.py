@@ -1,4 +1,4 @@
-"""The keys that decisions and licence tokens are signed with."""
+"""Keys that sign decisions and licence tokens."""
 
 from django.db import models
 from django.db.models import Q
@@ -7,22 +7,22 @@ from kit.values.ids import IdField
 
 
 class Algorithm(models.TextChoices):
-    """What keys sign by, as JSON Web Algorithms call it."""
+    """Signature algorithms, by their JSON Web Algorithms names."""
 
-    EDDSA = "EdDSA"  # decisions, by Ed25519
-    ES256 = "ES256"  # licence tokens, by P-256
+    EDDSA = "EdDSA"  # decisions (Ed25519)
+    ES256 = "ES256"  # licence tokens (P-256)
 
 
 class SigningKey(models.Model):
-    """A key pair of the whole service. One of each algorithm is active; retired ones verify until `retires_at`."""
+    """A key pair of the whole service. One per algorithm is active; retired ones verify until `retires_at`."""
 
     id = IdField("sig", primary_key=True)  # the `kid` of tokens
     algorithm = models.CharField(max_length=5, choices=Algorithm.choices, db_default=Algorithm.EDDSA.value)
-    public = models.BinaryField(max_length=64)  # the point of Ed25519; x and y of P-256
-    private = models.BinaryField()  # sealed: useless without the server's secret
+    public = models.BinaryField(max_length=64)  # Ed25519: the point; P-256: x and y
+    private = models.BinaryField()  # encrypted with the server's secret
     active = models.BooleanField(default=True)
     created = models.DateTimeField()
-    retires_at = models.DateTimeField(null=True)  # of one that is not active any more
+    retires_at = models.DateTimeField(null=True)  # set once it is no longer active
 
     class Meta:
         constraints = [

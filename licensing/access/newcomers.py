@@ -1,4 +1,4 @@
-"""Requesters that are new, renamed or merged into others. The record of their check writes the first two."""
+"""New, renamed and merged requesters. A check's record stores new ones and new names."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -9,13 +9,13 @@ from licensing.access.bodies import Check
 from licensing.access.lookup import Found, Selector
 from licensing.access.subjects import Item, RequesterSnapshot
 
-Unwritten = Mapping[str, RequesterSnapshot]  # by the requesters' own ids
+Unwritten = Mapping[str, RequesterSnapshot]  # by the publisher's own requester ids
 
 
 def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) -> dict[str, str | None]:
-    """Whom the decisions on these checks are to be recorded of, with the last name that was given to each.
+    """Requesters to record, with the last name given to each.
 
-    Who asks for no item that exists, or only rehearses, leaves no trace.
+    Dry runs and checks of unknown items record no requester.
     """
     named: dict[str, str | None] = {}
     for check in checks:
@@ -26,7 +26,7 @@ def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) 
 
 
 def unwritten(checks: Sequence[Check], found: Found) -> Unwritten:
-    """The requesters that are not stored as they are named; who is new has no `pk` yet."""
+    """Return requesters to store: new ones, which have no `pk` yet, and renamed ones."""
     return {
         requester_id: replace(known, name=name or known.name, is_written=False)
         for requester_id, name in lasting_requesters(checks, found.items).items()
@@ -35,12 +35,12 @@ def unwritten(checks: Sequence[Check], found: Found) -> Unwritten:
 
 
 def unnumbered(requesters: Unwritten) -> int:
-    """How many of them are new."""
+    """Return the number of new requesters."""
     return sum(requester.pk is None for requester in requesters.values())
 
 
 def numbered(found: Found, requesters: Unwritten, numbers: Iterable[int]) -> Found:
-    """What was found, with these requesters as their record is to write them; those that are new by these numbers."""
+    """Return the facts with these requesters as they will be stored; new ones take the given numbers."""
     fresh = iter(numbers)
     named = {
         requester_id: replace(requester, pk=next(fresh)) if requester.pk is None else requester
@@ -50,7 +50,7 @@ def numbered(found: Found, requesters: Unwritten, numbers: Iterable[int]) -> Fou
 
 
 def with_current_ids(check: Check, current: Mapping[str, str]) -> Check:
-    """The check with current ids. A name that was given with a former id is not the current requester's."""
+    """Return the check with current requester ids. A name given with a merged id is dropped."""
     other = None if check.edge is None else current.get(check.edge.and_requester_id or "")
     if check.edge is not None and other is not None:
         check = structs.replace(check, edge=structs.replace(check.edge, and_requester_id=other))

@@ -1,4 +1,4 @@
-"""Decisions as they were recorded: an event and its policy revision, back as the answer that was given."""
+"""Rebuild the answer of a recorded decision from its event and policy revision."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,13 +11,13 @@ from licensing.policies.decision import CompiledPolicy, Decision, Reason, grante
 from licensing.policies.modes import Mode
 
 OF_WALLETS = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)
-REVISIONS = 20  # of policies in memory at a time
+REVISIONS = 20  # policy revisions in memory at a time
 
 
 def recorded_answers(events: Iterable[AccessEvent]) -> Iterator[Answer]:
-    """The answers of events that were loaded with their requesters; their policies take a query for each REVISIONS.
+    """Yield the answers of events that were loaded with their requesters; one query per REVISIONS policies.
 
-    An answer refers to its policy: who keeps them all keeps those in memory.
+    An answer refers to its policy, so keeping all answers keeps all policies in memory.
     """
     group: list[AccessEvent] = []
     revisions: set[Revision] = set()

@@ -1,4 +1,4 @@
-"""Rendering decisions."""
+"""Render decisions as JSON objects."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -20,12 +20,12 @@ from licensing.policies.facts import OF_VISIT, shown_facts
 
 CREDIT_AMOUNTS = ("remaining", "required", "available")
 Sign = Callable[[Answer], str]
-# Bytes of JSON that the trace of a decision takes at most, and those of a batch's decisions together.
+# Maximum bytes of JSON for the trace of one decision, and for all traces of a batch.
 MAX_TRACE, MAX_TRACES = 128 * 1024, 512 * 1024
 
 
 def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> dict[str, Any]:
-    """The decision object; its trace takes at most `room` bytes of JSON."""
+    """Return the decision object. Its trace takes at most `room` bytes of JSON."""
     decision, policy, rule = answer.decision, answer.policy, answer.decision.rule
     held = decision.license
     shown: dict[str, object] = {
@@ -66,7 +66,7 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
 def present_recorded(
     event: AccessEvent, answer: Answer, *, explain: bool = False, names_key: bool = False
 ) -> dict[str, object]:
-    """A decision as it was recorded, with what the caller said of the requester and in `context`."""
+    """Return the object of a recorded decision, with what the caller sent about the requester and in `context`."""
     shown = present(answer, explain=explain)
     shown["requester"] |= shown_facts("requester", event.facts)
     if context := shown_facts("context", event.facts):
@@ -79,7 +79,7 @@ def present_recorded(
 
 
 def present_trace(steps: list[dict[str, object]], room: int) -> dict[str, object]:
-    """As many of the first steps as there is room for."""
+    """Return the first steps that fit into `room` bytes."""
     for place, step in enumerate(steps):
         room -= len(render_json(step)) + 1
         if room < 0:
@@ -88,14 +88,14 @@ def present_trace(steps: list[dict[str, object]], room: int) -> dict[str, object
 
 
 def present_credits(paid: Mapping[str, object]) -> dict[str, object]:
-    """What a decision says of its wallet; amounts are kept as texts."""
+    """Return the wallet part of a decision. Amounts are stored as text."""
     return {
         name: render_amount(Decimal(str(value))) if name in CREDIT_AMOUNTS else value for name, value in paid.items()
     }
 
 
 def present_charge(decision: Decision) -> dict[str, object] | None:
-    """What the access costs, or in a dry run would cost."""
+    """Return what the access costs, or would cost in a dry run."""
     if decision.price is None:
         return None
     amount, currency = decision.price
@@ -103,7 +103,7 @@ def present_charge(decision: Decision) -> dict[str, object] | None:
 
 
 def present_refunds(event: AccessEvent, answer: Answer) -> dict[str, object] | None:
-    """The charge of a recorded decision with what was refunded of it, and what is left to refund."""
+    """Return a recorded decision's charge with its refunded and refundable amounts."""
     shown = present_charge(answer.decision)
     if shown is None:
         return None
@@ -128,7 +128,7 @@ def present_rate(answer: Answer) -> dict[str, object] | None:
 
 
 def present_check(answer: Answer, check: Check, sign: Sign | None) -> dict[str, object]:
-    """The reply to a check; `sign` where its decision is to be signed."""
+    """Return the reply to a check. `sign` is given if its decision is to be signed."""
     shown = present(answer, explain=check.explain)
     if check.sign and sign is not None:
         shown["token"] = sign(answer)
@@ -138,7 +138,7 @@ def present_check(answer: Answer, check: Check, sign: Sign | None) -> dict[str, 
 def present_batch(
     answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None = None
 ) -> dict[str, object]:
-    """The list of a batch's decisions. What decisions have in common is rendered once."""
+    """Return the list of a batch's decisions. Shared decisions are rendered once."""
     made: dict[Shared, Template] = {}
     room = min(MAX_TRACE, MAX_TRACES // (sum(check.explain for check in checks) or 1))
     data: list[dict[str, object] | Fragment] = []
@@ -161,7 +161,7 @@ def present_batch(
 
 
 class Template:
-    """A decision object as JSON, but for its id and its contentId."""
+    """JSON of a shared decision, without its id and contentId."""
 
     def __init__(self, shown: dict[str, object]) -> None:
         fields = list(shown.items())
@@ -172,12 +172,12 @@ class Template:
         self.tail = f'",{members(fields[after + 1 :])}'.removesuffix(",")
 
     def of(self, answer: Answer, own: dict[str, object]) -> Fragment:
-        """The object of an answer, and the members that it has beside. Ids need no escapes."""
+        """Return the object of one answer with its additional members. Ids need no escaping."""
         beside = f",{members(own.items())}".removesuffix(",") if own else ""
         return Fragment(f"{{{self.head}{answer.id}{self.middle}{answer.content_id}{self.tail}{beside}}}")
 
 
 def members(fields: Iterable[tuple[str, object]]) -> str:
-    """The members of a JSON object, each with a comma after it."""
+    """Render the members of a JSON object, each followed by a comma."""
     text = render_json(dict(fields)).decode()[1:-1]
     return f"{text}," if text else ""

@@ -1,4 +1,4 @@
-"""The decisions that a list's filters select: as a query, and as a count from the rollups where they can tell."""
+"""Select decisions by a list's filters: as a query, and as a count from the rollups where possible."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -20,16 +20,16 @@ Given = tuple[OperatorFilter, object]
 
 
 class SelectedDecisions(Struct, frozen=True):
-    """The filters of a request, with requesters by their numbers: PostgreSQL plans by how often one has asked."""
+    """The filters of a request. Requesters are resolved to primary keys, so PostgreSQL can plan by their frequency."""
 
     account_id: str
     given: tuple[Given, ...]
-    # Of the requesters that filters name, and of those that were merged into them.
+    # Primary keys of the filtered requesters, including those merged into them.
     numbers: dict[str, list[int]] = field(default_factory=dict)
 
     @classmethod
     def from_query(cls, account_id: str, query: QueryDict) -> "SelectedDecisions":
-        """Raises InvalidRequest."""
+        """Parse the filters. Raises InvalidRequest."""
         given = tuple(given_filters(DecisionFilters, query))
         names = {name for one, value in given if one.of == "requesterId" for name in members(value)}
         return cls(account_id, given, numbers_with_merged(account_id, names) if names else {})
@@ -48,7 +48,10 @@ class SelectedDecisions(Struct, frozen=True):
         return [number for name in members(value) for number in self.numbers.get(name, ())]
 
     def counted_by_rollups(self) -> Selection | None:
-        """None where the rollups cannot tell: for policies, and for two of outcome, item and requester together."""
+        """Return the selection for the rollups.
+
+        None if rollups cannot count it: filters by policy, or by more than one of outcome, item and requester.
+        """
         window = Window()
         outcomes: list[Outcomes] = []
         keys: dict[One, Members] = {}
@@ -73,7 +76,7 @@ def members(value: object) -> list[str]:
 
 
 def outcomes_of(one: OperatorFilter, value: object) -> Outcomes:
-    """The outcomes that a filter by `allowed` or `reason` finds: a denial has a reason, an allowed decision none."""
+    """Return the outcomes selected by a filter by `allowed` or `reason`. Only denials have a reason."""
     if one.of == "reason":
         if one.operator == "exists":
             return Outcomes((ALLOWED,), are_excluded=bool(value))
@@ -87,12 +90,12 @@ def outcomes_of(one: OperatorFilter, value: object) -> Outcomes:
 
 
 class Window:
-    """The times between which filters by `created` let decisions be."""
+    """The time range that `created` filters select."""
 
     def __init__(self) -> None:
         self.begin: datetime | None = None
         self.end: datetime | None = None
-        self.is_usual = True  # far enough from the ends of the calendar to be reckoned with
+        self.is_usual = True  # whether all moments lie in YEARS, so date arithmetic cannot overflow
 
     def narrow(self, operator: str, moment: datetime) -> None:
         if moment.year not in YEARS:
@@ -107,7 +110,7 @@ class Window:
 
 
 class Members:
-    """The values that filters by one field let it have; None for all but `excluded`."""
+    """The values that filters on one field select. `included` None means all except `excluded`."""
 
     def __init__(self) -> None:
         self.included: set[str | int] | None = None
@@ -126,7 +129,7 @@ class Members:
 
 
 def numbers_with_merged(account_id: str, requester_ids: Iterable[str]) -> dict[str, list[int]]:
-    """The numbers of requesters, each with those that were merged into it, by their ids."""
+    """Return the primary keys of each requester and of those merged into it, by requester id."""
     owned = Requester.objects.filter(account_id=account_id, requester_id__in=set(requester_ids))
     own = dict(owned.values_list("pk", "requester_id"))
     numbers = {name: [number] for number, name in own.items()}

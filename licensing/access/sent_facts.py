@@ -1,4 +1,4 @@
-"""Facts and notes in the bodies of checks, by the table of licensing.policies.facts."""
+"""Facts and notes in the bodies of checks, as listed in licensing.policies.facts."""
 
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
@@ -11,7 +11,7 @@ from licensing.access.faults import Tell
 from licensing.policies.facts import NOTHING, OF_CHECK, SENT, Fact, Given, Recorded, as_sent
 
 B = TypeVar("B", bound=Struct)
-# Of each fact in a part of a body: what reads it of the structure, its place in Given.facts, and whether it is parsed.
+# A fact in a part of a body: its getter, its index in Given.facts, and whether it is parsed.
 Reader = tuple[Fact, Callable[[Struct], object], int | None, bool]
 
 
@@ -26,7 +26,7 @@ READERS = {part: tuple(readers(part)) for part in SENT}
 
 
 def with_facts(base: type[B], part: str) -> type[B]:
-    """Return the body with a field for each fact that callers send in that part of a check."""
+    """Return the structure extended by a field for each fact that callers send in that part."""
     further = [
         (fact.key, Annotated[cast("type[object]", fact.type) | None, Meta(description=fact.description or None)], None)
         for fact in SENT[part]
@@ -35,7 +35,7 @@ def with_facts(base: type[B], part: str) -> type[B]:
 
 
 def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell) -> Given:
-    """Return what these parts of a body say. Null, false, an empty text and an empty object say nothing."""
+    """Return the facts in these parts of a body. Null, false, "" and {} count as absent."""
     facts: list[object] | None = None
     recorded: Recorded = {}
     for part, body in parts:

@@ -1,4 +1,4 @@
-"""Decisions on the wire (docs/reference/api.md); the bodies of checks are in licensing.access.bodies."""
+"""Serializers of decisions (docs/reference/api.md). Bodies of checks are in licensing.access.bodies."""
 
 from rest_framework import serializers
 
@@ -52,7 +52,7 @@ class TraceStep(serializers.Serializer):
 
 
 class RequesterShown(serializers.Serializer):
-    """Facts that the caller sent are among the members of a recorded decision."""
+    """The requester of a decision. Recorded decisions include the facts that the caller sent."""
 
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
@@ -74,7 +74,9 @@ class ChargeShown(serializers.Serializer):
 
 
 class CreditsShown(serializers.Serializer):
-    """The wallet that pays an access: what remains in it. Of a denial: what is required, and what is available."""
+    """The wallet that pays for an access and its remaining balance. For a denial: the amounts required and
+    available.
+    """
 
     walletId = Id("wal")
     unit = serializers.CharField(help_text="ISO 4217, or `access`.")
@@ -83,20 +85,20 @@ class CreditsShown(serializers.Serializer):
     nextRefillAt = Timestamp(required=False, allow_null=True)
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """`required` cannot be declared above: every serializer has an attribute of that name."""
+        """Add `required`, which cannot be declared above because every serializer has that attribute."""
         costs = Amount(required=False, help_text="What the access costs, which the wallet does not cover.")
         return {**super().get_fields(), "required": costs}
 
 
 class ObservedDenial(serializers.Serializer):
-    """What a decision would have been, if its policy and its site were enforced."""
+    """The denial that enforcing the policy and its site would have produced."""
 
     allowed = serializers.BooleanField(help_text="Always false.")
     reason = Choice(choices=[reason.value for reason in Reason])
 
 
 class DecisionSerializer(serializers.Serializer):
-    """What was decided, and why."""
+    """An access decision and its reasons."""
 
     object = Choice(choices=["access_decision"])
     id = Id("dec", allow_null=True, help_text="Null for a dry run, which leaves no record.")
@@ -147,7 +149,7 @@ class DecisionSerializer(serializers.Serializer):
 
 
 class BatchedDecisionSerializer(DecisionSerializer):
-    """A decision of a batch; one that could not be made has `error`, and of the others only `object` and `allowed`."""
+    """A decision of a batch. One that failed has `error`, and otherwise only `object` and `allowed`."""
 
     correlationId = serializers.CharField(required=False)
     error = ErrorShown(required=False)

@@ -1,4 +1,4 @@
-"""Items and requesters as checks need them."""
+"""Items and requesters in the form that checks use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from licensing.requesters.models import Requester
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A content item as checks need it. `key` is its UUID in hex; `facts` is what an event keeps of it."""
+    """A content item in the form that checks use. `key` is its UUID in hex; `facts` are recorded in events."""
 
     id: str
     key: str
@@ -24,11 +24,11 @@ class Item:
     tags: frozenset[str]
     category: str | None
     archived: bool
-    mode: str = Mode.ENFORCE  # of the site whose page it was asked for as
-    is_open: bool = False  # a page that no policy is known of, at a site that lets such pages through
-    is_elsewhere: bool = False  # a page of a host that the asking key is not for
-    urls: tuple[str, ...] = ()  # that it was found at, by their keys in hex; none where it was asked for by an id
-    others: tuple["Item", ...] = ()  # pages that an origin may serve for the same URL
+    mode: str = Mode.ENFORCE  # of the site the page belongs to
+    is_open: bool = False  # a page without a policy, on a site that allows such pages
+    is_elsewhere: bool = False  # a page on a host that the API key is not valid for
+    urls: tuple[str, ...] = ()  # keys in hex of the URLs it was found by; empty if it was named by an id
+    others: tuple["Item", ...] = ()  # further pages that an origin may serve for the same URL
 
     @property
     def compiled(self) -> CompiledPolicy | None:
@@ -36,7 +36,7 @@ class Item:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """By names of accounts.plans.epochs."""
+        """Names of its dependencies in accounts.plans.epochs."""
         own = (self.key, *self.urls)
         return own if self.policy_key is None else (*own, self.policy_key)
 
@@ -47,7 +47,7 @@ class Item:
 
     @property
     def weight(self) -> int:
-        """The memory it uses in KiB, without its policy."""
+        """Memory in KiB, without the policy."""
         return 1 + sum(140 + 4 * len(tag) for tag in self.tags) // 1024
 
 
@@ -56,7 +56,7 @@ Description = tuple[dict[str, object], str, frozenset[str], str | None, bool]  #
 
 
 def description(content_type: str, tags: tuple[str, ...], category: str | None, archived: bool) -> Description:
-    """Many items are alike in these, and share them in memory, unless they are long."""
+    """Return the facts of an item. Items with equal, short ones share them in memory."""
     if sum(map(len, tags)) > SHARED_CHARACTERS:
         return describe(content_type, tags, category, archived)
     return shared_description(content_type, tags, category, archived)
@@ -78,27 +78,27 @@ shared_description = lru_cache(maxsize=2_000)(describe)
 
 @dataclass(frozen=True, slots=True)
 class RequesterSnapshot:
-    """A requester as checks need it; `pk` is None for one that has never been recorded.
+    """A requester in the form that checks use; `pk` is None if it was never recorded.
 
-    One that is not `is_written` is stored with the decision, as it is here: new, or with another name.
+    If not `is_written`, the decision's record stores it: it is new or has a new name.
     """
 
     pk: int | None
     name: str | None
     licenses: LicenseIndex | None = None
     is_written: bool = True
-    current_id: str | None = None  # of whom the id that was asked for was merged into; None: it was not
+    current_id: str | None = None  # the requester that the requested id was merged into; None if it was not merged
     wallets: tuple[tuple[str | None, ...], ...] = ()  # key, unit, key of the licence (analytics.wallets.services)
     stored: Values = ()  # of licensing.policies.facts.STORED; empty if it has none of them
 
     @property
     def weight(self) -> int:
-        """How many kibibytes of memory it takes, without its licences."""
+        """Memory in KiB, without the licences."""
         return 1 + sum(4 * len(repr(value)) for value in self.stored) // 1024
 
     @classmethod
     def from_row(cls, asked: str, row: Requester, licenses: LicenseIndex | None) -> "RequesterSnapshot":
-        """The requester that the id `asked` stands for."""
+        """Build the requester that the id `asked` resolves to."""
         current_id = None if row.requester_id == asked else row.requester_id
         wallets = tuple(map(tuple, row.wallets or ()))
         stored = stored_facts([getattr(row, fact.stored) for fact in STORED])
@@ -110,16 +110,16 @@ class RequesterSnapshot:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """By names of accounts.plans.epochs."""
+        """Names of its dependencies in accounts.plans.epochs."""
         return (str(self.pk),)
 
     def is_renamed_by(self, name: str | None) -> bool:
-        """Whether a name that was given is another; None: none was given."""
+        """Return whether the given name is new. None means that no name was given."""
         return name is not None and name != self.name and self.current_id is None
 
 
 def stored_facts(columns: Sequence[object]) -> Values:
-    """The values of STORED from the columns of a requester that they name; empty if it has none of them."""
+    """Return the values of STORED from the columns of a requester; empty if all columns are."""
     if not any(columns):
         return ()
     known = zip(STORED, columns, strict=True)

@@ -1,4 +1,4 @@
-"""/v1/access: checks, and the decisions that they left."""
+"""Endpoints below /v1/access: checks and recorded decisions."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -41,21 +41,23 @@ from licensing.policies.schemas import body_schema
 
 
 class AccessViewSet(AccountViewSet):
-    """Checks that licensing.access.event_loop.gateway does not serve, by the same steps with fresh facts."""
+    """Checks that the event loop does not serve. Same steps as licensing.access.event_loop.gateway, on facts read from
+    the database.
+    """
 
     permissions_required = {"check": "access:check", "check_batch": "access:check"}
     cache_control = "no-store"
-    may_be_compressed = False  # it is not where they are served from the event loop
+    may_be_compressed = False  # as on the event loop
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        self.outcomes: list[str] = []  # none in a replay, which is no new decision
+        self.outcomes: list[str] = []  # empty for a replay, which decides nothing
         response = super().dispatch(request, *args, **kwargs)
-        if response.status_code in (200, 404):  # they are committed
+        if response.status_code in (200, 404):  # the decisions are committed
             count_checks_in_thread(self.outcomes)
         return response
 
     def checks_of(self, parse: Callable[..., list[Check]]) -> list[Check]:
-        """What the body asks, with the licence token that was sent beside it. Raises ApiError."""
+        """Parse the body, with the licence token sent in the header. Raises ApiError."""
         fields = read_object(self.request._request)
         token = license_token(self.request.META.get("HTTP_AUTHORIZATION", ""))
         if token is None:
@@ -70,7 +72,7 @@ class AccessViewSet(AccountViewSet):
         return answers
 
     def sign(self, checks: Sequence[Check]) -> Sign | None:
-        """What signs their decisions, if any of them is to be signed. Raises ServiceUnavailable."""
+        """Return the function that signs decisions, or None if no check asks for it. Raises ServiceUnavailable."""
         if not any(check.sign for check in checks):
             return None
         request = self.request._request
@@ -83,7 +85,9 @@ class AccessViewSet(AccountViewSet):
     )
     @action(detail=False, methods=["post"])
     def check(self, request: Request) -> Response:
-        """May this requester have this item? Answers 200 for allow and for deny, when the decision is on disk."""
+        """Check whether a requester may access an item. Returns 200 for allow and for deny, once the decision is
+        stored.
+        """
         [check] = self.checks_of(lambda fields, **known: [parse_check(fields, **known)])
         sign = self.sign([check])
         [answer] = self.decide([check])
@@ -106,7 +110,7 @@ class AccessViewSet(AccountViewSet):
     )
     @action(detail=False, methods=["post"], url_path="check/batch")
     def check_batch(self, request: Request) -> Response:
-        """One request for the plan limit. The decisions come in the order of `checks`."""
+        """A batch counts as one request for the plan limit. Decisions come in the order of `checks`."""
         checks = self.checks_of(parse_batch)
         sign = self.sign(checks)
         return Response(present_batch(self.decide(checks), checks, sign))
@@ -127,7 +131,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
 
     @extend_schema(summary="List decisions", parameters=[EXPAND], responses=DecisionSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """Newest first, without their traces."""
+        """Newest first, without traces."""
         return self.page()
 
     def filtered(self, rows: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
@@ -146,8 +150,9 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
 
     @extend_schema(summary="Get a decision", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> Response:
-        """The decision as it was recorded, with the policy version it was made on, its trace, and the `context` that
-        was given. `charge` says what was refunded of it, and what is left to refund."""
+        """Get a recorded decision with its policy version, its trace, and the `context` that was sent. `charge`
+        includes what was refunded and what can still be refunded.
+        """
         event = self.get_object()
         [answer] = recorded_answers([event])
         fields = requested_fields(request.query_params, self.serializer_class)
@@ -156,7 +161,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
 
 
 def render_events(rows: Iterable[AccessEvent], *, names_key: bool = False) -> list[Rendered]:
-    """Decisions as the list shows them, without traces."""
+    """Render decisions for the list, without traces."""
     events = list(rows)
     return [
         present_recorded(event, answer, names_key=names_key)

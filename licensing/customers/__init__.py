@@ -1,1 +1,1 @@
-"""Customers: requesters as people manage them, with all that belongs to them: merged, and erased."""
+"""Customers: merging and erasing requesters with everything that belongs to them."""

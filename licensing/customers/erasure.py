@@ -1,11 +1,10 @@
-"""Erase the personal data of a requester: its row at once, then every copy of it in other tables.
+"""Erase the personal data of a requester: first its row, then every copy in other tables.
 
-What stays is what no longer names anybody: decisions and their outcomes, totals, the ledger, licences and wallets, all
-under a pseudonym.
+Decisions, totals, the ledger, licences and wallets remain under a pseudonym.
 
-`begin` commits the pseudonym and ends what processes have cached. Decisions that are being recorded at that moment
-may still carry the former data, so `finish` waits for them before it redacts. `erasing` keeps what is left to do: a
-process that ends in between leaves it to the upkeep of another.
+`begin` commits the pseudonym and invalidates caches. Decisions being recorded at that moment may still contain the
+former data, so `finish` waits for them before it redacts. `erasing` stores the remaining work, so that the upkeep of
+another process finishes it after a crash.
 """
 
 import secrets
@@ -37,12 +36,12 @@ from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters import services
 from licensing.requesters.models import Requester
 
-# What a decision keeps: nothing of what the caller or the edge said about the requester.
+# Facts that a decision keeps: none of those the caller or the edge sent about the requester.
 KEPT_FACTS = {
     *(fact.name for fact in (*OF_ITEM, *OF_WALLETS)),
     *("licenses", "lapsedLicense", "offer", "url", "pattern", "keyId", "licenseType", "hasValidLicense"),
 }
-ROWS = 500  # that are read and written at a time
+ROWS = 500  # read and written at a time
 
 
 def erase(requester: Requester) -> Requester:
@@ -54,9 +53,9 @@ def erase(requester: Requester) -> Requester:
 
 @transaction.atomic
 def begin(requester: Requester) -> Requester:
-    """Replace the requester's id by a pseudonym and clear its row, and those that were merged into it.
+    """Replace the requester's id by a pseudonym and clear its row, and those of requesters merged into it.
 
-    Its licence clients end. Raises NotFound.
+    Revokes its licence clients. Raises NotFound.
     """
     epochs.hold(requester.account_id)
     locked = services.get(requester.account_id, requester.requester_id, lock=True)
@@ -85,7 +84,7 @@ def texts_of(requester: Requester) -> list[str]:
 
 
 def finish(number: int) -> None:
-    """Redact every copy of the requester's data that other tables have. To finish again changes nothing."""
+    """Redact every copy of the requester's data in other tables. Idempotent."""
     if connection.vendor == "postgresql":
         wait_for_recordings()
     with turn_to_write(), redacting():
@@ -98,7 +97,7 @@ def finish(number: int) -> None:
 
 
 def finish_all() -> int:
-    """Finish the erasures that a process left unfinished; return their number."""
+    """Finish interrupted erasures; return their number."""
     waiting = list(Requester.objects.filter(erasing__isnull=False).values_list("pk", flat=True))
     for number in waiting:
         finish(number)
@@ -106,7 +105,7 @@ def finish_all() -> int:
 
 
 class Copies:
-    """What other tables have of a requester that has its pseudonym."""
+    """Copies of a requester's data in other tables. The requester already has its pseudonym."""
 
     def __init__(self, requester: Requester) -> None:
         self.requester, self.account_id = requester, requester.account_id
@@ -120,7 +119,7 @@ class Copies:
         self.person = Person(former, requester.requester_id, frozenset(texts - {"", former}))
 
     def redact(self) -> None:
-        # Whoever tells endpoints of decisions locks them first, so afterwards it reads what is redacted.
+        # Writers of webhook events lock the endpoints first, so later writers read the redacted rows.
         list(WebhookEndpoint.objects.select_for_update().filter(account_id=self.account_id).order_by("pk"))
         self.redact_decisions()
         self.redact_licenses()
@@ -138,7 +137,7 @@ class Copies:
             AccessEvent.objects.bulk_update(events, ["facts"])
 
     def redact_licenses(self) -> None:
-        """Its licences, clients, payments and ledger: what people wrote beside the terms and the amounts."""
+        """Clear free text in its licences, clients, payments and ledger; keep terms and amounts."""
         License.objects.filter(requester=self.requester).update(metadata={})
         LicenseClient.objects.filter(requester=self.requester).update(name=self.requester.requester_id)
         Payment.objects.filter(requester=self.requester).update(note=None)
@@ -148,7 +147,9 @@ class Copies:
             ).update(description=None)
 
     def redact_policies(self) -> None:
-        """Name the pseudonym in rules and tests that name the id, so that they match nobody who gets it later."""
+        """Replace the id by the pseudonym in rules and tests, so that they do not match a later requester with that
+        id.
+        """
         for model, owner in ((Policy, "account_id"), (PolicyRevision, "policy__account_id")):
             for field in ("rules", "tests"):
                 for row in self.holding(model._base_manager.filter(**{owner: self.account_id}), field):
@@ -174,7 +175,7 @@ class Copies:
         for first in range(0, len(owned), ROWS):
             for entry in entries.filter(resource_id__in=owned[first : first + ROWS]):
                 entry.changes = self.person.changes(entry.changes)
-                is_client = entry.resource_type == "license_client"  # its title has its name
+                is_client = entry.resource_type == "license_client"  # its title contains its name
                 entry.resource_title = self.person.pseudonym if is_client else self.person.title(entry.resource_title)
                 entry.save(update_fields=["changes", "resource_title"])
 
@@ -196,7 +197,7 @@ class Copies:
         SavedFilter.objects.filter(query__contains=self.person.quoted).delete()
 
     def holding(self, rows: QuerySet[Redacted], field: str) -> Iterator[Redacted]:
-        """The rows whose JSON has the former id as one of its strings."""
+        """Yield the rows whose JSON contains the former id as a string."""
         found = rows.annotate(text_of_field=Cast(field, TextField())).filter(
             text_of_field__contains=self.person.json_id
         )
@@ -205,7 +206,7 @@ class Copies:
 
 
 def chunks(rows: QuerySet[Redacted]) -> Iterator[list[Redacted]]:
-    """The rows in lists of `ROWS`, by their keys, so that those already changed are not read again."""
+    """Yield the rows in lists of `ROWS`, in key order, so that changed rows are not read again."""
     last: object = None
     ordered = rows.order_by("pk")
     while some := list((ordered if last is None else ordered.filter(pk__gt=last))[:ROWS]):

@@ -1,7 +1,7 @@
 """Merge one requester into another: licences, clients, wallets and counters move, and so do all later decisions.
 
-What was recorded stays as it was, under the id it was recorded with. The merged requester's row stays too, and says
-where its checks go (licensing.access.lookup).
+Recorded decisions keep the id they were recorded with. The merged requester's row remains, and names the requester
+that its checks count for (licensing.access.lookup).
 """
 
 from django.db import connection, transaction
@@ -24,10 +24,10 @@ from licensing.requesters.models import Requester
 
 @transaction.atomic
 def merge(requester: Requester, into: str) -> Requester:
-    """Merge the requester into the account's requester with that id, and return that one. Repeating it is harmless.
+    """Merge the requester into the account's requester with that id; return that one. Idempotent.
 
-    Raises NotFound, ValidationFailed for an `into` that cannot be merged into, and InUse for a requester that was
-    merged into another one. Call `settle` once it is committed.
+    Raises NotFound, ValidationFailed if `into` is not a valid target, and InUse if the requester was merged into
+    another one. Call `settle` after the commit.
     """
     epochs.hold(requester.account_id)
     target = find_target(requester.account_id, into)
@@ -61,9 +61,10 @@ def find_target(account_id: str, into: str) -> Requester:
 
 
 def move(source: Requester, target: Requester) -> None:
-    """What the source has becomes the target's. Raises ValidationFailed where the target would have too many licences.
+    """Move everything the source has to the target. Raises ValidationFailed if the target would have too many
+    licences.
 
-    The rows are locked in the order of checks: counters come last, as their record locks them.
+    Rows are locked in the same order as by checks: counters last.
     """
     now = timezone.now()
     licenses = License.objects.filter(requester=source).select_related("requester").order_by("pk")
@@ -93,7 +94,7 @@ def move(source: Requester, target: Requester) -> None:
 
 
 def move_counters(source: int, target: int) -> None:
-    """Add what the source used of rules' limits to what the target used: merging gives no new allowance."""
+    """Add the source's rate-limit usage to the target's: merging gives no new allowance."""
     locked = RuleUsage.objects.select_for_update().filter(requester_id__in=(source, target))
     rows = {
         (row.requester_id, row.policy_id, bytes(row.rule)): row
@@ -115,7 +116,7 @@ def move_counters(source: int, target: int) -> None:
 
 
 def settle(source: Requester) -> None:
-    """Move what decisions have counted that were being recorded while the merge was committed."""
+    """Move the counts of decisions that were being recorded during the merge."""
     if source.merged_into_id is None or connection.vendor != "postgresql":
         return
     wait_for_recordings()

@@ -1,4 +1,4 @@
-"""Waiting for decisions that are being recorded on facts of before a change."""
+"""Wait for decisions that are being recorded on outdated facts."""
 
 import time
 
@@ -17,9 +17,9 @@ WHERE relation = 'analytics_accessevent'::regclass AND mode = 'RowExclusiveLock'
 
 
 def wait_for_recordings() -> None:
-    """Wait until the statements on PostgreSQL that are recording decisions now have ended. Raises ServiceUnavailable.
+    """Wait until all statements now recording decisions on PostgreSQL have ended. Raises ServiceUnavailable.
 
-    A statement locks the table before it takes its snapshot, so one that is not seen here finds the new epoch.
+    A statement locks the table before it takes its snapshot, so later ones see the new epoch.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
     with connection.cursor() as cursor:

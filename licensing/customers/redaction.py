@@ -1,4 +1,4 @@
-"""Redact JSON that tells of a person: its id becomes the pseudonym, what describes it becomes null."""
+"""Redact a person's data in JSON: the id becomes the pseudonym, descriptions become null."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,13 +10,13 @@ from django.db.models import Model
 
 Redacted = TypeVar("Redacted", bound=Model)
 
-# Fields that describe a person in what tells of one, whatever they hold.
+# Fields that describe a person; their whole value is redacted.
 PERSONAL = {"requesterName", "email", "notes", "metadata", "attributes", "context", "description", "note"}
 
 
 @dataclass(frozen=True)
 class Person:
-    """Whose data is redacted: the former id, the pseudonym, and the texts that described the person."""
+    """The person to redact: former id, pseudonym, and texts that described the person."""
 
     former: str
     pseudonym: str
@@ -24,16 +24,16 @@ class Person:
 
     @cached_property
     def json_id(self) -> str:
-        """The former id as JSON has it."""
+        """The former id as JSON text."""
         return orjson.dumps(self.former).decode()
 
     @cached_property
     def quoted(self) -> str:
-        """The former id as query strings have it."""
+        """The former id, quoted for query strings."""
         return quote(self.former, safe="")
 
     def renamed(self, value: object) -> object:
-        """The value with the pseudonym in place of each string that is the former id."""
+        """Replace each string that equals the former id by the pseudonym."""
         if isinstance(value, dict):
             return {name: self.renamed(one) for name, one in value.items()}
         if isinstance(value, list):
@@ -41,7 +41,7 @@ class Person:
         return self.pseudonym if value == self.former else value
 
     def redacted(self, value: object) -> object:
-        """The value with nothing that describes the person either."""
+        """Replace the former id by the pseudonym, and remove texts that describe the person."""
         if isinstance(value, dict):
             return {name: self.member(name, one) for name, one in value.items()}
         if isinstance(value, list):
@@ -59,7 +59,7 @@ class Person:
         return orjson.dumps(self.redacted(orjson.loads(document)))
 
     def changes(self, changes: dict[str, list[object]]) -> dict[str, object]:
-        """An audit entry's changes: fields with their values before and after."""
+        """Redact an audit entry's changes, which map fields to values before and after."""
         return {name: [None, None] if name in PERSONAL else self.redacted(pair) for name, pair in changes.items()}
 
     def title(self, title: str) -> str:

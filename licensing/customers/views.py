@@ -1,4 +1,4 @@
-"""/v1/requesters."""
+"""Endpoints below /v1/requesters."""
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
@@ -41,8 +41,8 @@ class RequesterViewSet(AccountViewSet[Requester]):
     serializer_class = RequesterProfileSerializer
     filterset_class = RequesterFilters
     queryset = Requester.objects.select_related("merged_into")
-    lookup_value_converter = "path"  # the caller's own ids may have slashes
-    after_commit: Callable[[], object] | None = None  # what is left to do once a write is committed
+    lookup_value_converter = "path"  # publishers' own ids may contain slashes
+    after_commit: Callable[[], object] | None = None  # runs after a write is committed
 
     def lock_first(self) -> None:
         epochs.hold(self.account_id)
@@ -119,7 +119,7 @@ class RequesterViewSet(AccountViewSet[Requester]):
 
 
 def stats_of(requester: Requester) -> dict[str, object]:
-    """Of all decisions about the requester and those that were merged into it."""
+    """Return statistics of all decisions about the requester and those merged into it."""
     merged = Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)
     parts = [requester_stats(requester.account_id, number) for number in (requester.pk, *merged)]
     seen = [str(one["lastSeenAt"]) for one in parts if one["lastSeenAt"] is not None]
@@ -139,5 +139,5 @@ def merge_or_one(request: HttpRequest, id: str) -> HttpResponseBase:
 
 merge_view = RequesterViewSet.as_view({"post": "merge"}, detail=True)
 one_view = RequesterViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}, detail=True)
-# What Django, the OpenAPI document and tests read of a view.
+# Attributes that Django, the OpenAPI document and tests expect of a view.
 merge_route = update_wrapper(merge_or_one, merge_view)

@@ -1,4 +1,4 @@
-"""A draft of a policy against recorded decisions: reads them in passing, writes nothing and locks nothing."""
+"""Replay recorded decisions against a proposed policy. Reads only: writes nothing and locks nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,18 +27,18 @@ from licensing.policies.models import Policy
 from licensing.policies.rules import parse_rules
 
 MAX_DECISIONS = 100_000
-MAX_TESTS = 10_000_000  # of conditions, each as often as there are decisions: a second or two of the processor
+MAX_TESTS = 10_000_000  # conditions times decisions; takes one or two seconds of CPU time
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
 CHUNK = 1_000  # decisions in memory at a time
 
 TURN = 3_000  # tests in a burst, about a millisecond
 LONGEST_PAUSE = 0.02  # seconds between two bursts
-TESTS_OF_READING = 50  # what it costs to read a decision and count it, as many tests
+TESTS_OF_READING = 50  # cost of reading and counting a decision, in condition tests
 
-# Facts that only the condition of the same name looks at, and that take long to read.
+# Facts used only by the condition of the same name that take long to load.
 UNREAD = frozenset(fact.name for fact in OF_CHECK if fact.load is not as_it_is and fact.name in CONDITIONS)
 
-# One burst at a time in this process: several would hand the interpreter to each other, and checks wait for them all.
+# One burst at a time per process: several would pass the GIL among each other, and checks would wait for them all.
 bursts = Lock()
 
 Row = tuple[RawId, datetime, RawId, str, str | None, bool, str | None, str]  # the values of COLUMNS
@@ -47,21 +47,24 @@ COLUMNS = ("id", "created", "content_id", "requester__requester_id", "permission
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What a replay came to. `since`: the first decision counted, None for none; `end` is not part of the window."""
+    """The result of a replay. `end` is exclusive. `since` is the time of the first decision counted, or None."""
 
     draft: CompiledPolicy
     start: datetime
     end: datetime
     since: datetime | None
-    truncated: bool  # there were more decisions since `start` than were replayed
+    truncated: bool  # whether some decisions since `start` were not replayed
     tally: ReplayTotals
-    at_stake: dict[str, Decimal]  # by currency: what the decisions that would be denied have earned
+    at_stake: dict[str, Decimal]  # by currency: revenue of the decisions that would be denied
 
 
 def window_of(
     now: datetime, period: str | None, start: datetime | None, end: datetime | None
 ) -> tuple[datetime, datetime]:
-    """The first moment and the one after the last, as in a report. ValidationFailed for a start after the end."""
+    """Return the period's start and exclusive end, with the same rules as reports.
+
+    Raises ValidationFailed if the start is after the end.
+    """
     end = end or end_of_day(now)
     if start is None:
         start = min(BEGINNING, end - MICROSECOND)
@@ -74,7 +77,7 @@ def window_of(
 
 
 def draft_of(policy: Policy, fields: Mapping[str, Any]) -> CompiledPolicy:
-    """The policy with the rules and the default action given, as a draft; as it is saved, if neither is given."""
+    """Compile the policy with the given rules and default action; the saved version if neither is given."""
     if not {"rules", "default_action"} & fields.keys():
         return CompiledPolicy.of(policy.pk, policy.version, policy.default_action, parse_rules(policy.rules))
     rules = parse_rules(fields.get("rules", policy.rules))
@@ -84,10 +87,10 @@ def draft_of(policy: Policy, fields: Mapping[str, Any]) -> CompiledPolicy:
 def simulate(
     policy: Policy, draft: CompiledPolicy, start: datetime, end: datetime, limit: int | None = None
 ) -> Simulation:
-    """Replays the newest `limit` decisions from `start` until before `end`, on items that now link to the policy.
+    """Replay the newest `limit` decisions between `start` and `end` (exclusive) on items that now link to the policy.
 
-    Counting begins with the longest window of a rate limit under way at `start`, as far as the limit reaches. A draft
-    with more than a hundred conditions gets fewer decisions. Raises ClientGone.
+    Reads back to the beginning of the longest rate-limit window open at `start`, within the limit. Policies with more
+    than a hundred conditions get fewer decisions. Raises ClientGone.
     """
     events = AccessEvent.objects.filter(
         account_id=policy.account_id, content__policy_id=policy.pk, content__deleted_at=None, created__lt=end
@@ -118,7 +121,7 @@ def simulate(
                         denied.append(past.id)
                     if since is None and past.facts.now >= start:
                         since = past.facts.now
-            # As long as it has taken, waiting for the interpreter included: the busier others are, the more they get.
+            # Sleep as long as the burst took, including waits for the GIL, so that busy processes yield more time.
             sleep(min(perf_counter() - began, LONGEST_PAUSE))
         if earns:
             add_charges(at_stake, denied)
@@ -126,14 +129,14 @@ def simulate(
 
 
 def tests_of(draft: CompiledPolicy) -> int:
-    """How many conditions a decision by the draft may test."""
+    """Return how many conditions a decision by the draft may test."""
     return sum(len(rule.tests) for rule in draft.rules)
 
 
 def chunks(events: QuerySet[AccessEvent, Any]) -> Iterator[list[Row]]:
-    """The rows of one query as the database gives them: converting them as models do would take most of the time.
+    """Yield the rows of one query as raw database values, because model conversion would take most of the time.
 
-    PostgreSQL keeps the result for a cursor that outlives its transaction, SQLite reads on as it is asked.
+    Server-side cursors need no transaction here: PostgreSQL keeps the result (WITH HOLD), and SQLite reads on demand.
     """
     statement, parameters = events.query.sql_with_params()
     all_at_once = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
@@ -144,8 +147,7 @@ def chunks(events: QuerySet[AccessEvent, Any]) -> Iterator[list[Row]]:
 
 
 def past_of(row: Row, unread: Iterable[str] = ()) -> Past:
-    """The recorded decision without these facts: reading addresses takes a third of the time, and few policies ask for
-    any."""
+    """Build the recorded decision, skipping `unread` facts. Parsing addresses would take a third of the time."""
     key, created, content, requester_id, permission, allowed, reason, text = row
     facts = orjson.loads(text)
     for name in unread:
@@ -160,12 +162,12 @@ def past_of(row: Row, unread: Iterable[str] = ()) -> Past:
 
 
 def aware(moment: datetime) -> datetime:
-    """SQLite keeps UTC without saying so."""
+    """Add UTC to naive datetimes from SQLite."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def add_charges(at_stake: dict[str, Decimal], decisions: list[RawId]) -> None:
-    """Adds what these decisions have earned: a charge's entry has its decision's id, but for the prefix."""
+    """Add the revenue of these decisions. A charge's ledger entry has the decision's id with another prefix."""
     entries = [ids.encode("led", ids.raw_bytes(key)) for key in decisions]
     for amount, currency in LedgerEntry.objects.filter(pk__in=entries).values_list("amount", "currency"):
         at_stake[currency] = at_stake.get(currency, Decimal(0)) + amount

@@ -1,1 +1,1 @@
-"""Licences: what requesters have been granted, and which of them counts."""
+"""Licences: what they grant, and which of them count for a check."""

@@ -1,4 +1,4 @@
-"""Many licences issued and changed at once (POST /v1/licenses/bulk): each row by the rules of its POST or PATCH."""
+"""Issue and change many licences (POST /v1/licenses/bulk). Each row follows the rules of its POST or PATCH."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -21,9 +21,9 @@ from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing, renew_all
 
 KIND = Kind("lic", "licence", "licence")
-MAX_NAMES = 100_000  # of items, tags and policies in the licences that a request changes: it reads and tells them all
+MAX_NAMES = 100_000  # items, tags and policies in the licences a request changes; the reply contains them all
 REQUIRED = {"requester_id": "requesterId", "license_type": "licenseType"}
-# What a change writes of a licence; the requester has a row of his own.
+# Columns that a change writes.
 WRITTEN = ["external_id", "metadata", "license_type", "content_ids", "tags", "policy_ids", "starts_at", "expires_at",
            "price_amount", "price_currency", "access_amount", "access_currency", "updated"]  # fmt: skip
 
@@ -33,19 +33,22 @@ def read_rows(bodies: Sequence[object]) -> list[Row]:
 
 
 def write_licenses(account_id: str, rows: Sequence[Row]) -> list[Outcome[License]]:
-    """The outcome of each row. All that they write is one transaction. Raises ValidationFailed for too many names."""
+    """Write the rows in one transaction; return the outcome of each.
+
+    Raises ValidationFailed if the licences name too many items, tags and policies.
+    """
     check_names(account_id, rows)
     try:
         with transaction.atomic():
             return Together(account_id, rows).run()
     except ValidationFailed:
-        # On SQLite the totals of a day have a bound, which some row is beyond: each shows for itself.
+        # On SQLite, daily totals are limited. Writing rows one by one finds those that exceed the limit.
         with transaction.atomic():
             return OneByOne(account_id, rows).outcomes()
 
 
 def check_complete(fields: Fields) -> None:
-    """Raises ValidationFailed where a row with an unknown externalId lacks what a new licence needs."""
+    """Raises ValidationFailed if a row for a new licence lacks a required field."""
     missing = [name for column, name in REQUIRED.items() if column not in fields]
     if missing:
         first, *further = (ValidationFailed(THIS_IS_REQUIRED, param=name, kind=FaultKind.MISSING) for name in missing)
@@ -63,14 +66,14 @@ def check_names(account_id: str, rows: Sequence[Row]) -> None:
 
 
 def named_licenses(account_id: str, rows: Sequence[Row]) -> QuerySet[License]:
-    """The account's licences that rows name by id or externalId."""
+    """Return the account's licences that rows name by id or externalId."""
     by_id = Q(pk__in={row.id for row in rows} - {None})
     by_external_id = Q(external_id__in={row.fields.get("external_id") for row in rows} - {None})
     return License.objects.filter(by_id | by_external_id, account_id=account_id)
 
 
 class OneByOne(Bulk[License]):
-    """Each row by itself, as its endpoint does it."""
+    """Write each row separately, like its endpoint does."""
 
     kind = KIND
 
@@ -85,7 +88,7 @@ class OneByOne(Bulk[License]):
             self.remember(one)
 
     def remember(self, written: License) -> None:
-        """Later rows find the licence as this row leaves it."""
+        """Let later rows find the licence as this row leaves it."""
         former = self.held.get(written.pk)
         if former is not None and former.external_id is not None:
             self.by_external_id.pop(former.external_id, None)
@@ -117,7 +120,7 @@ class OneByOne(Bulk[License]):
 
 
 class Together(OneByOne):
-    """The same by as many statements for a thousand rows as for one."""
+    """Write all rows with a fixed number of statements."""
 
     def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
         super().__init__(account_id, rows)
@@ -130,14 +133,14 @@ class Together(OneByOne):
         named = {row.fields.get("requester_id") for row in rows} - {None}
         owned = Requester.objects.filter(account_id=account_id, requester_id__in=named)
         known = {one.requester_id: one for one in owned}
-        for one in self.held.values():  # one object for each requester, whoever names him
+        for one in self.held.values():  # share one object per requester
             one.requester = known.setdefault(one.requester.requester_id, one.requester)
         taken = services.rooms(known.values())
         self.requesters: dict[str, Requester] = known
         self.rooms = {one.requester_id: taken.get(one.pk, Room()) for one in known.values()}
         self.renamed: set[str] = set()
         self.changes: list[audit.Change] = []
-        self.written: list[tuple[License | None, License]] = []  # each as it was and as it will be
+        self.written: list[tuple[License | None, License]] = []  # (before, after)
 
     def issue(self, given: Fields) -> License:
         fields = dict(given)
@@ -168,7 +171,7 @@ class Together(OneByOne):
             self.renamed.add(requester.requester_id)
 
     def take_room(self, requester_id: str, licenses: int, names: int) -> None:
-        """Raises ValidationFailed where there is none."""
+        """Count licences and scope names against the requester's limits. Raises ValidationFailed if exceeded."""
         room = self.rooms.get(requester_id, Room())
         taken = Room(room.licenses + licenses, room.names + names)
         if licenses or names > 0:
@@ -176,7 +179,7 @@ class Together(OneByOne):
         self.rooms[requester_id] = taken
 
     def note(self, action: str, held: License | None, written: License, before: dict[str, object]) -> bool:
-        """Notes the change for the audit log; False if nothing changes."""
+        """Add the change to the audit log; return False if nothing changes."""
         entry = audit.entry(action, written, before)
         if entry is not None:
             written.updated = self.now
@@ -185,14 +188,14 @@ class Together(OneByOne):
         return entry is not None
 
     def run(self) -> list[Outcome[License]]:
-        """Raises ValidationFailed where the ledger cannot hold all that the rows are to book."""
+        """Write the rows. Raises ValidationFailed if the ledger cannot hold the prices."""
         outcomes = self.outcomes()
         if self.written:
             self.write_requesters()
             licenses = [one for _, one in self.written]
             self.release_external_ids()
             for one in licenses:
-                one.requester = one.requester  # whose key a new one has only now
+                one.requester = one.requester  # sets requester_id, which new requesters have only now
             License.objects.bulk_create(licenses, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
             audit.record_all(self.changes)
             services.keep_books((None if held is None else booking(held), booking(one)) for held, one in self.written)
@@ -200,7 +203,7 @@ class Together(OneByOne):
         return outcomes
 
     def release_external_ids(self) -> None:
-        """Free the externalIds that licences give up: another row may have taken one."""
+        """Clear externalIds that licences give up, because another row may have claimed one."""
         given_up = [
             held.pk for held, one in self.written if held and held.external_id and held.external_id != one.external_id
         ]
@@ -215,6 +218,6 @@ class Together(OneByOne):
             found = Requester.objects.filter(account_id=self.account_id, requester_id__in=new)
             for stored in found:
                 made = new[stored.requester_id]
-                # Somebody else may have created him meanwhile, with a name.
+                # Another request may have created the requester meanwhile, with a name.
                 made.pk, made.name, made.created = stored.pk, made.name or stored.name, stored.created
         renew_all(of_written.values(), [one for one in of_written.values() if one.requester_id in self.renamed])

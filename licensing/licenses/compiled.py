@@ -1,4 +1,4 @@
-"""The licences of requesters as checks need them, compiled once for each of their revisions."""
+"""Licences in the form that checks use, compiled once per revision of a requester's licences."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,7 +14,7 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.facts import HeldLicense
 from licensing.policies.standing import Term
 
-MAX_COMPILED = 64 * 1024 * 1024  # bytes of licences that are kept in memory
+MAX_COMPILED = 64 * 1024 * 1024  # bytes of compiled licences in memory
 COLUMNS = (
     *("requester_id", "id", "license_type", "starts_at", "expires_at", "status", "revoked_at"),
     *("access_amount", "access_currency", "content_ids", "tags", "policy_ids"),
@@ -22,17 +22,17 @@ COLUMNS = (
 
 
 class CompiledLicenses:
-    """By the revision that a requester's row names: every change of its licences makes a new one.
+    """Cache by the revision in the requester's row, which every change of its licences renews.
 
-    Who reads the row first and the licences then may find newer licences than the revision says. Nobody asks for that
-    revision again, and what was decided by it is not recorded, for the account's epoch has moved.
+    Reading the row before the licences may cache newer licences than the revision's. That is harmless: nobody asks for
+    the old revision again, and decisions by it are not recorded, because the account's epoch has advanced.
     """
 
     def __init__(self) -> None:
         self.cached: Compiled[UUID, LicenseIndex] = Compiled(lambda held: held.size, MAX_COMPILED)
 
     def get(self, revisions: dict[int, UUID]) -> dict[int, LicenseIndex]:
-        """The licences of requesters by their revisions, those that are not cached by one query."""
+        """Return the licences of requesters by their revisions. One query reads those that are not cached."""
         found = {
             requester: known
             for requester, revision in revisions.items()
@@ -50,7 +50,7 @@ compiled_licenses = CompiledLicenses()
 
 
 def find_licenses(requesters: Iterable[int]) -> dict[int, LicenseIndex]:
-    """The licences of each, compiled."""
+    """Read and compile the licences of requesters."""
     terms: dict[int, list[Term]] = {requester: [] for requester in requesters}
     rows = License.objects.filter(requester_id__in=terms).order_by("starts_at", "id")
     for requester, *row in rows.values_list(*COLUMNS):
@@ -76,7 +76,7 @@ def term_of(
     tags: list[str],
     policy_ids: list[str],
 ) -> Term | None:
-    """None for a licence that was revoked before its start: it never began."""
+    """Compile a licence; None if it was revoked before its start."""
     if revoked_at is not None and revoked_at < starts_at:
         return None
     held = HeldLicense(

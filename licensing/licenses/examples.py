@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of licences."""
+"""OpenAPI examples of licences."""
 
 from kit.rest.openapi_examples import Operation, page_of
 from licensing.policies.examples import CREATED, MORE, UPDATED

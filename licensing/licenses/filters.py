@@ -1,4 +1,4 @@
-"""What licences can be filtered by."""
+"""Filters of licences."""
 
 from kit.rest.filters import (
     ORDER,

@@ -1,4 +1,4 @@
-"""A requester's licences, compiled, so that a check can ask for those of an item at a moment. No ORM, no HTTP."""
+"""Index of a requester's compiled licences, to look up those for an item. Uses neither ORM nor HTTP."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -8,12 +8,12 @@ from licensing.policies.standing import Standing, Term, standing_at
 
 
 class LicenseIndex:
-    """All licences of one requester, found by what they cover: thousands for single items cost a check nothing."""
+    """All licences of a requester, indexed by scope, so that thousands of single-item licences do not slow checks."""
 
     __slots__ = ("by_content", "by_policy", "by_tag", "ended_clients", "of_everything", "terms")
 
     def __init__(self, terms: Iterable[Term], ended_clients: Iterable[str] = ()) -> None:
-        """`terms` in the order of their start and id; `ended_clients` are those of the requester that were revoked."""
+        """`terms` must be sorted by start and id. `ended_clients` are ids of revoked licence clients."""
         self.terms = tuple(terms)
         self.ended_clients = frozenset(ended_clients)
         self.by_content: dict[str, list[int]] = {}
@@ -33,7 +33,7 @@ class LicenseIndex:
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory they take, at most (measured: 570 a licence, 120 a name beside its text)."""
+        """Upper estimate of its memory in bytes (measured: 570 per licence, 120 per name plus its text)."""
         names = (
             name for term in self.terms for scope in (term.content_ids, term.tags, term.policies) for name in scope
         )
@@ -41,7 +41,7 @@ class LicenseIndex:
         return held + sum(130 + getsizeof(name) for name in names)
 
     def covering(self, content_id: str, tags: Iterable[str], policy: str | None) -> list[Term]:
-        """The licences that cover an item, in their order."""
+        """Return the licences that cover an item, in order."""
         places = {*self.of_everything, *self.by_content.get(content_id, ()), *self.by_policy.get(policy or "", ())}
         if self.by_tag:
             for tag in tags:
@@ -49,11 +49,11 @@ class LicenseIndex:
         return [self.terms[place] for place in sorted(places)]
 
     def holds(self, license_id: str, now: datetime) -> bool:
-        """Whether this licence is one of them, and valid."""
+        """Return whether the requester has this licence and it is valid."""
         return any(term.license.id == license_id and term.is_valid(now) for term in self.terms)
 
     def resolve(
         self, content_id: str, tags: Iterable[str], policy: str | None, now: datetime, presented: str | None = None
     ) -> Standing | None:
-        """None if none of those that cover the item has begun: the service knows nothing then."""
+        """Return the standing for an item, or None if no licence that covers it has started."""
         return standing_at(self.covering(content_id, tags, policy), now, presented)

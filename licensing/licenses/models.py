@@ -1,4 +1,4 @@
-"""What requesters have been granted."""
+"""Licences granted to requesters."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -20,9 +20,9 @@ class LicenseStatus(models.TextChoices):
 
 
 class License(models.Model):
-    """What a requester has been granted: a tier, for some items or all, from one moment to another, at a price.
+    """A licence: a type, for some or all items, for a period, at a price.
 
-    The scope is a union: an item is covered if its id, one of its tags or its policy is named, or if nothing is.
+    The scope is a union: an item is covered if its id, one of its tags or its policy is named, or if nothing is named.
     """
 
     id = IdField("lic", primary_key=True)
@@ -65,7 +65,7 @@ class License(models.Model):
         return f"{self.license_type} ({self.pk})"
 
     def state(self, now: datetime) -> str:
-        """`revoked`, `expired` or `active`; what has not begun yet is active too."""
+        """Return `revoked`, `expired` or `active`. Licences that have not started are active."""
         if self.status == LicenseStatus.REVOKED:
             return "revoked"
         return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
@@ -90,5 +90,5 @@ class License(models.Model):
 
 
 def spelled(amount: Decimal | None, currency: str | None) -> str | None:
-    """A price in text, as in `0.05 USD`."""
+    """Format a price, as in `0.05 USD`."""
     return None if amount is None else f"{plain(amount)} {currency}"

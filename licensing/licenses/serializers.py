@@ -1,4 +1,4 @@
-"""Licences on the wire."""
+"""Serializers of licences."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -20,7 +20,7 @@ MAX_CONTENT_IDS, MAX_POLICY_IDS, MAX_TAGS = 1000, 100, 50
 
 
 class LicenseSerializer(StrictSerializer):
-    """What a requester has been granted, for what, from when to when, and at which price."""
+    """A licence: its type, scope, period and prices."""
 
     id = Id("lic", read_only=True)
     object = Choice(choices=["license"], read_only=True)
@@ -109,7 +109,7 @@ class LicenseSerializer(StrictSerializer):
 
 
 def former_terms(former: Mapping[str, object]) -> dict[str, object]:
-    """The audit log's fields of a licence as the API shows them: it has prices in text, as in `0.05 USD`."""
+    """Convert a licence's audit log fields to the API's format. The log has prices as text, as in `0.05 USD`."""
     shown = dict(former)
     for name in {"price", "pricePerAccess"} & shown.keys():
         amount, _, currency = str(shown[name] or "").partition(" ")
@@ -118,11 +118,11 @@ def former_terms(former: Mapping[str, object]) -> dict[str, object]:
 
 
 class RevocationSerializer(StrictSerializer):
-    """Nothing: a licence is revoked by the address alone."""
+    """The empty body of a revocation."""
 
 
 class LicenseBulkRowSerializer(LicenseSerializer):
-    """A licence to issue, or what changes of the one that `id` or `externalId` names."""
+    """A licence to issue, or changes of the one named by `id` or `externalId`."""
 
     id = Id("lic", required=False, allow_null=True, help_text="The licence to change, as by PATCH.")
     requesterId = Text(
@@ -132,13 +132,13 @@ class LicenseBulkRowSerializer(LicenseSerializer):
 
 
 class LicenseBulkSerializer(StrictSerializer):
-    """Many licences at once."""
+    """Licences to issue or change."""
 
     items = RowsField(child=LicenseBulkRowSerializer())
 
 
 class LicenseBulkOutcomeSerializer(IndexedSerializer):
-    """What became of a row."""
+    """The outcome of a row."""
 
     status = serializers.ChoiceField(
         choices=STATUSES,

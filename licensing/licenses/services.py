@@ -1,7 +1,7 @@
 """Operations on licences, for endpoints, commands and the admin.
 
-A licence's price is in the ledger at its start, from the moment that it is issued. What the ledger has of one adds up
-to what the licence says: a change of its price, start or type takes the former entry back and writes another.
+A licence's price enters the ledger when it is issued, dated at its start. A change of price, start or type adds a
+reversing entry and a new one, so the ledger always sums up to the licence's price.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,34 +30,34 @@ from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from licensing.requesters.services import current_ids, find_or_create, rename, renew
 
-# Of one requester. The first check after a change reads them all, which takes 0.4 seconds for so many licences.
+# Per requester. The first check after a change reads them all, which takes 0.4 seconds at this limit.
 MAX_LICENSES = 10_000
-MAX_NAMES = 100_000  # of items, tags and policies, in the scopes of all of them
-IDS_AT_ONCE = 5_000  # in a query
+MAX_NAMES = 100_000  # items, tags and policies in all their scopes
+IDS_AT_ONCE = 5_000  # per query
 NAMES = Length("content_ids") + Length("tags") + Length("policy_ids")
-# A price is booked at the licence's start, and what is booked can never be moved.
+# The price is booked at the licence's start, and ledger entries cannot be moved.
 STARTS_BEFORE = datetime(3000, 1, 1, tzinfo=UTC)
 
-# The fields that name what else the account has: its manager, the prefix of its ids, the field's name in the API, and
-# what one is called.
+# Fields that refer to other objects of the account: (manager, id prefix, field name in the API, name of the object
+# in messages).
 SCOPES: dict[str, tuple[OwnedManager, str, str, str]] = {
     "content_ids": (Content.objects, "cnt", "contentIds", "content item"),
     "policy_ids": (Policy.objects, "pol", "policyIds", "policy"),
 }
 
-Fields = Mapping[str, Any]  # of a licence, as the serializer has checked them
+Fields = Mapping[str, Any]  # validated fields of a licence
 Owned = dict[str, set[str]]
 
 
 class Room(NamedTuple):
-    """What the licences of a requester take up."""
+    """Size of a requester's licences, compared with the limits."""
 
     licenses: int = 0
-    names: int = 0  # in their scopes
+    names: int = 0  # items, tags and policies in their scopes
 
 
 def with_state(held: QuerySet[License]) -> QuerySet[Any]:
-    """The licences with `derived_status`, which is what `License.state` says of each now."""
+    """Annotate licences with `derived_status`, the current value of `License.state`."""
     revoked = When(status=LicenseStatus.REVOKED, then=Value("revoked"))
     expired = When(expires_at__lte=timezone.now(), then=Value("expired"))
     state = Case(revoked, expired, default=Value("active"), output_field=CharField())
@@ -66,10 +66,9 @@ def with_state(held: QuerySet[License]) -> QuerySet[Any]:
 
 @transaction.atomic
 def issue_license(account_id: str, given: Fields) -> License:
-    """A new licence for `requester_id` (the caller's own id), who comes into being by it if need be.
+    """Issue a licence for `requester_id` (the publisher's own id), creating the requester if needed.
 
-    `requester_name` sets the requester's name. `id`, if given, is one that no licence has yet.
-    Raises ValidationFailed.
+    `requester_name` sets the requester's name. `id`, if given, must be unused. Raises ValidationFailed.
     """
     epochs.hold(account_id)
     fields = dict(given)
@@ -87,7 +86,7 @@ def issue_license(account_id: str, given: Fields) -> License:
 
 
 def new_license(account_id: str, fields: Fields, owned: Owned, now: datetime) -> License:
-    """The licence with these terms, for nobody yet. Raises ValidationFailed."""
+    """Build an unsaved licence without a requester. Raises ValidationFailed."""
     named = {"starts_at": now, **scoped(fields, owned, None), "metadata": merged({}, fields.get("metadata"))}
     issued = License(account_id=account_id, created=now, updated=now, **named)
     check_start(issued)
@@ -97,7 +96,7 @@ def new_license(account_id: str, fields: Fields, owned: Owned, now: datetime) ->
 
 @transaction.atomic
 def update_license(held: License, fields: Fields) -> License:
-    """Writes the licence, unless nothing of it changes. Raises Revoked for a revoked one, and ValidationFailed."""
+    """Update the licence, unless nothing changes. Raises Revoked if it is revoked, and ValidationFailed."""
     locked = lock(held)
     [fields] = with_current_requesters(locked.account_id, [fields])
     before, booked, names = locked.audited(), booking(locked), names_of(locked)
@@ -119,7 +118,7 @@ def update_license(held: License, fields: Fields) -> License:
 
 
 def with_current_requesters(account_id: str, many: Iterable[Fields]) -> list[Fields]:
-    """The fields of licences with the current ids of requesters that were merged into others, who keep their names."""
+    """Replace ids of merged requesters by current ones, which keep their names."""
     given = list(many)
     current = current_ids(account_id, [fields.get("requester_id") for fields in given])
     return [with_current_requester(fields, current) for fields in given] if current else given
@@ -133,7 +132,7 @@ def with_current_requester(fields: Fields, current: Mapping[str, str]) -> Fields
 
 
 def change_terms(held: License, fields: Fields, owned: Owned) -> None:
-    """Sets the terms, all but the requester's name, in memory. Raises Revoked and ValidationFailed."""
+    """Set the terms in memory, except the requester's name. Raises Revoked and ValidationFailed."""
     if held.status == LicenseStatus.REVOKED:
         raise Revoked("This licence is revoked, which is final. Issue another one.")
     if fields.get("requester_id", held.requester.requester_id) != held.requester.requester_id:
@@ -149,7 +148,7 @@ def change_terms(held: License, fields: Fields, owned: Owned) -> None:
 
 @transaction.atomic
 def revoke_license(held: License) -> License:
-    """Ends the licence at once, for good. To revoke it again changes nothing. What it earned stays in the ledger."""
+    """Revoke the licence immediately and permanently. Idempotent. Its ledger entries remain."""
     locked = lock(held)
     if locked.status != LicenseStatus.REVOKED:
         before = locked.audited()
@@ -169,7 +168,7 @@ def lock(held: License) -> License:
 
 
 def check_external_id(held: License) -> None:
-    """Raises AlreadyExists for an externalId that another licence of the account has."""
+    """Raises AlreadyExists if another licence of the account has the externalId."""
     others = License.objects.filter(account_id=held.account_id, external_id=held.external_id).exclude(pk=held.pk)
     if held.external_id is not None and others.exists():
         raise taken(held.external_id)
@@ -193,7 +192,7 @@ def check_term(held: License) -> None:
 
 
 def owned_ids(account_id: str, many: Iterable[Fields]) -> Owned:
-    """The items and policies named by these licences that the account has, by the name of the field."""
+    """Return the ids in these fields that exist in the account, by field."""
     owned: Owned = {}
     for field, (everything, prefix, _, _) in SCOPES.items():
         possible = {one for fields in many for one in fields.get(field) or () if ids.decode(prefix, one) is not None}
@@ -205,9 +204,10 @@ def owned_ids(account_id: str, many: Iterable[Fields]) -> Owned:
 
 
 def scoped(fields: Fields, owned: Owned, held: License | None) -> Fields:
-    """The fields without repetitions. Raises ValidationFailed, which names the first id that is none of the account's.
+    """Return the fields without duplicates.
 
-    What the licence names already may have been deleted since: it can be sent back as it was read.
+    Raises ValidationFailed naming the first unknown id. Ids the licence already names may have been deleted since, and
+    are accepted.
     """
     for field, (_, _, param, what) in SCOPES.items():
         had = getattr(held, field) if held else ()
@@ -223,13 +223,13 @@ def names_of(held: License) -> int:
 
 
 def rooms(requesters: Iterable[Requester]) -> dict[int, Room]:
-    """What the licences of each of these take up."""
+    """Return the size of each requester's licences."""
     held = License.objects.filter(requester__in=requesters).values_list("requester")
     return {pk: Room(*taken) for pk, *taken in held.annotate(licenses=Count("pk"), names=Sum(NAMES))}
 
 
 def check_room(taken: Room) -> None:
-    """Raises ValidationFailed for more than a check should have to read."""
+    """Raises ValidationFailed if a requester's licences exceed what a check may read."""
     if taken.licenses > MAX_LICENSES:
         raise ValidationFailed(
             f"A requester can have at most {MAX_LICENSES:,} licences, ended ones included."
@@ -247,7 +247,7 @@ def check_room(taken: Room) -> None:
 
 
 def booking(held: License) -> LedgerEntry | None:
-    """What the ledger is to have of a licence; None if it has no price."""
+    """Build the ledger entry of a licence; None if it has no price."""
     price = held.price_amount
     if not price:
         return None
@@ -268,9 +268,9 @@ def terms(entry: LedgerEntry | None) -> tuple[Decimal, str, datetime, str | None
 
 
 def keep_books(changes: Iterable[tuple[LedgerEntry | None, LedgerEntry | None]]) -> None:
-    """Reverse changed bookings of licences and book the new ones.
+    """Reverse changed ledger entries of licences and add the new ones.
 
-    Raises ValidationFailed, for example if a price would fall below what was refunded of it.
+    Raises ValidationFailed, for example if a price would fall below its refunds.
     """
     entries = []
     for booked, to_be in changes:

@@ -1,4 +1,4 @@
-"""/v1/licenses."""
+"""Endpoints below /v1/licenses."""
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -44,7 +44,7 @@ class LicenseViewSet(AccountViewSet[License]):
 
     @extend_schema(summary="List licences", responses=LicenseSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """Newest first, expired and revoked ones too."""
+        """Newest first, including expired and revoked ones."""
         return self.page(services.with_state(self.get_queryset()))
 
     @extend_schema(summary="Issue a licence", responses={201: LicenseSerializer})
@@ -63,12 +63,12 @@ class LicenseViewSet(AccountViewSet[License]):
     )
     @action(detail=False, methods=["post"])
     def bulk(self, request: Request) -> Response:
-        """1 to 1,000 rows, each by itself: what is wrong with one hinders no other.
+        """1 to 1,000 rows, each processed separately: an error in one does not affect the others.
 
-        A row with `id`, or with the `externalId` of a licence, changes that licence as PATCH does, and writes nothing
-        if nothing changes. Any other row issues a licence. Rows with an `externalId` can be sent again safely; without
-        one, send an `Idempotency-Key`, or the same rows issue further licences. The outcomes are in the order of the
-        rows. All of them are one transaction and one request for the plan limit.
+        A row with `id`, or with the `externalId` of a licence, changes that licence like PATCH, and writes nothing if
+        nothing changes. Any other row issues a licence. Rows with an `externalId` can be sent again safely; without
+        one, send an `Idempotency-Key`, or the same rows issue further licences. Outcomes are in the order of the rows.
+        All rows are one transaction and one request for the plan limit.
         """
         rows = read_rows(self.validated(LicenseBulkSerializer)["items"])
         return bulk_response(write_licenses(self.account_id, rows), "license", LicenseSerializer().to_representation)
@@ -79,16 +79,16 @@ class LicenseViewSet(AccountViewSet[License]):
 
     @extend_schema(summary="Change a licence")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """The next check is decided by it. A new price, start or type is corrected in the ledger by further entries.
+        """Applies from the next check. If price, start or type change, correcting entries are added to the ledger.
 
-        The requester stays the same, and a revoked licence as it is: that is a 409.
+        The requester cannot be changed. A revoked licence cannot be changed either: that is a 409.
         """
         return self.answer(services.update_license(self.get_object_to_change(), self.validated(partial=True)))
 
     @extend_schema(summary="Revoke a licence", request=None, responses=LicenseSerializer)
     @action(detail=True, methods=["post"])
     def revoke(self, request: Request, id: str) -> HttpResponse:
-        """At once and for good; what it earned stays in the ledger. Revoking it again changes nothing."""
+        """Immediate and permanent. Its ledger entries remain. Revoking it again changes nothing."""
         held = self.get_object_to_change()
         if request._request.body:
             self.validated(RevocationSerializer)

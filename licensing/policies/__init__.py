@@ -1,1 +1,1 @@
-"""Policies: rules, the pure decision on them, and the endpoints."""
+"""Policies: rules, the pure decision function, and the endpoints."""

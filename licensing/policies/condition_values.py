@@ -1,4 +1,4 @@
-"""The values that conditions want: read from the JSON of a rule, and their JSON Schema. No ORM, no HTTP."""
+"""Values of conditions: parsing them from a rule's JSON, and their JSON Schema. Uses neither ORM nor HTTP."""
 
 import re
 from bisect import bisect_right
@@ -20,20 +20,20 @@ PERMISSION_RULE = "Must be a permission: a lower-case letter, then up to 63 of a
 
 T = TypeVar("T")
 D = TypeVar("D")
-Range = tuple[int, int]  # the first and the last address, as numbers
+Range = tuple[int, int]  # first and last address, as integers
 Schema = dict[str, object]
 
 
 class Kind(Enum):
-    """The shape of what a condition wants."""
+    """The shape of a condition's value."""
 
-    ALWAYS = auto()  # true, and stands alone
+    ALWAYS = auto()  # true; must be the only condition
     FLAG = auto()  # true or false
     VALUES = auto()  # one of several texts
     CHOICES = auto()  # one of a few known texts
     NETWORKS = auto()  # inside one of several ranges of addresses
     MOMENT = auto()
-    OBJECT = auto()  # whose type says how a form has it as text
+    OBJECT = auto()  # the ConditionType defines its text form
 
 
 def expect(ok: bool, path: str, message: str) -> None:
@@ -48,19 +48,19 @@ def mapping(value: object, path: str, message: str = "Must be an object.") -> Ma
 
 
 class Fields:
-    """The fields of an object, each read by itself; `raise_first` raises what is wrong with any of them."""
+    """The fields of a JSON object, each parsed separately. `faults.raise_first` raises the collected faults."""
 
     def __init__(
         self, value: object, path: str, known: Collection[str], required: Iterable[str], message: str
     ) -> None:
-        """Raises Fault, with the message, for what is no object."""
+        """Raises Fault with the message if the value is not an object."""
         self.given, self.path, self.faults = mapping(value, path, message), path, Faults()
         self.faults.expect_known(self.given, known, path)
         for name in required:
             self.faults.expect(name in self.given, f"{path}.{name}", REQUIRED, FaultKind.MISSING)
 
     def read(self, name: str, parse: Callable[[object, str], T], default: D) -> T | D:
-        """The field as `parse` takes it, with its path; the default where it is absent or wrong."""
+        """Parse the field with `parse(value, path)`. Returns the default if it is absent or invalid."""
         if name in self.given:
             with self.faults:
                 return parse(self.given[name], f"{self.path}.{name}")
@@ -97,7 +97,7 @@ def permission_name(value: object, path: str) -> str:
 
 def network(value: object, path: str) -> Network:
     try:
-        if not isinstance(value, str) or "%" in value:  # a scope is of one machine's making
+        if not isinstance(value, str) or "%" in value:  # IPv6 scopes are local to one machine
             raise ValueError
         return as_ipv4(ip_network(value))
     except ValueError:
@@ -105,7 +105,7 @@ def network(value: object, path: str) -> Network:
 
 
 def one_or_more(value: object, path: str, read: Callable[[object, str], T]) -> list[T]:
-    """A value, or an array of them, as a list."""
+    """Parse a value or an array of values into a list."""
     if not isinstance(value, list):
         return [read(value, path)]
     expect(0 < len(value) <= MAX_VALUES, path, f"Must have 1 to {MAX_VALUES} values.")
@@ -113,7 +113,7 @@ def one_or_more(value: object, path: str, read: Callable[[object, str], T]) -> l
 
 
 def either(texts: Sequence[str]) -> str:
-    """As "a", or as "a, b or c"."""
+    """Join texts as "a", or as "a, b or c"."""
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
 
 
@@ -127,7 +127,7 @@ def moment(value: object, path: str) -> datetime:
 
 
 def ranges_of(networks: Iterable[Network]) -> dict[int, list[Range]]:
-    """The ranges of addresses by version: apart from each other, and in order."""
+    """Return disjoint, sorted ranges of addresses by IP version."""
     ranges: dict[int, list[Range]] = {4: [], 6: []}
     for one in joined(networks):
         ranges[one.version].append((int(one[0]), int(one[-1])))
@@ -135,7 +135,7 @@ def ranges_of(networks: Iterable[Network]) -> dict[int, list[Range]]:
 
 
 class AddressRanges:
-    """Ranges of one version, in which an address is found in logarithmic time."""
+    """Ranges of one IP version, searched in logarithmic time."""
 
     def __init__(self, ranges: Iterable[Range]) -> None:
         self.firsts, self.lasts = [], []
@@ -156,7 +156,9 @@ def text_schema(maximum: int) -> Schema:
 
 
 def one_or_more_schema(member: Schema, plural: str) -> Schema:
-    """A value or a list of several. The list is a component, as generators for Java cannot name it otherwise."""
+    """Schema of a value or a list of values. The list is a component, because Java generators cannot name it
+    otherwise.
+    """
     several = {COMPONENT: plural, "type": "array", "items": member, "minItems": 1, "maxItems": MAX_VALUES}
     return {"oneOf": [member, several]}
 

@@ -1,6 +1,6 @@
-"""The conditions of rules, one table (docs/reference/policies.md): each in JSON, in words, in a form, and its test.
+"""The table of rule conditions (docs/reference/policies.md): JSON, wording, form field and test of each.
 
-Everything else that knows of conditions is derived from CONDITIONS. No ORM, no HTTP.
+Everything else about conditions is derived from CONDITIONS. Uses neither ORM nor HTTP.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ from licensing.policies.matching import attribute_conditions, attributes, schedu
 
 
 def values_of(wanted: object) -> list[Any]:
-    """The values of a condition as its type has read them: texts, or a flag."""
+    """Return a parsed condition's values as a list."""
     return wanted if isinstance(wanted, list) else [wanted]
 
 
@@ -47,50 +47,52 @@ def any_of(wanted: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition of a rule: its name, what it wants (as in the JSON), its test, and what it looks at."""
+    """One condition of a rule: its name, JSON value, test, and the fact it looks at."""
 
     name: str
     wanted: object
     matches: Callable[[Facts], bool]
     saw: Callable[[Facts], object]
-    moments: tuple[datetime, ...] = ()  # at which time alone may change what it holds of
-    next_change: Callable[[datetime], datetime | None] | None = None  # the same of one that comes again and again
+    moments: tuple[datetime, ...] = ()  # when time alone may change its result
+    next_change: Callable[[datetime], datetime | None] | None = None  # same, for recurring conditions
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory it takes, at most (measured: 80 to 180 a value, beside its text)."""
+        """Upper estimate of its memory in bytes (measured: 80 to 180 per value, plus its text)."""
         return 800 + sum(180 + getsizeof(value) for value in leaves(self.wanted))
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionType:
-    """All that is particular to a condition."""
+    """Everything specific to one type of condition."""
 
     name: str
     kind: Kind
     build: Callable[[object, str], Condition]  # from its JSON and its path in the rules; raises Fault
     schema: Schema
     holds_if: str  # for docs/reference/policies.md
-    words: str  # the clause of a sentence, `{}` being what is wanted
-    place: int  # of its clause in a sentence, and of its field in a form
-    words_if_false: str = ""  # of a flag
-    label: str = ""  # of its field
+    words: str  # clause of a sentence; `{}` stands for the value
+    place: int  # position in sentences and forms
+    words_if_false: str = ""  # clause of a flag that is false
+    label: str = ""  # of its form field
     hint: str = ""
     choices: tuple[str, ...] = ()
-    # Of an object (Kind.OBJECT), from its JSON:
+    # Only for Kind.OBJECT; arguments are its JSON:
     in_words: Callable[[object], str] = any_of  # for `words`
-    text: Callable[[object], str] = str  # of its field
-    read_text: Callable[[str], object] = str  # and back; what says nothing is kept, to be refused
-    form_rule: str = ""  # what is told of a text that says nothing
-    covers: Callable[[object, object], bool] = eq  # whether the one holds wherever the other does
-    never: Callable[[object], str] = lambda wanted: ""  # why it holds of nothing; empty if it does of something
+    text: Callable[[object], str] = str  # text of its form field
+    read_text: Callable[[str], object] = (
+        str  # parses that text; returns malformed text unchanged, for validation to reject
+    )
+    form_rule: str = ""  # error message for malformed text
+    covers: Callable[[object, object], bool] = eq  # whether the first holds wherever the second does
+    never: Callable[[object], str] = lambda wanted: ""  # why it can never hold; empty if it can
 
     def clause(self, wanted: object) -> str:
         return self.words_if_false if wanted is False else self.words.format(self.in_words(wanted))
 
 
 def leaves(wanted: object) -> Iterator[object]:
-    """The values that the JSON of a condition is made of, keys included."""
+    """Yield all scalar values in a condition's JSON, and its keys."""
     if isinstance(wanted, dict):
         for name, value in wanted.items():
             yield name
@@ -106,7 +108,7 @@ def leaves(wanted: object) -> Iterator[object]:
 
 
 def member_of(name: str, read: Callable[[object, str], str], attribute: str) -> Callable[[object, str], Condition]:
-    """A condition on one known value: the attribute of the facts is one of those wanted."""
+    """Build a condition that tests whether an attribute of the facts is one of the given values."""
     look = attrgetter(attribute)
 
     def build(value: object, path: str) -> Condition:
@@ -354,7 +356,7 @@ IN_WORDS = tuple(sorted(TYPES, key=attrgetter("place")))
 
 
 def names_of(*kinds: Kind) -> tuple[str, ...]:
-    """The conditions of these kinds, in the order of a sentence."""
+    """Return the names of conditions of these kinds, in sentence order."""
     return tuple(one.name for one in IN_WORDS if one.kind in kinds)
 
 

@@ -1,4 +1,4 @@
-"""Which rules cover which: whatever the one matches, the other does too. Pure, and sound rather than complete."""
+"""Determine which rules cover others, that is, match whatever they match. Sound, but not complete."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ OBJECTS = names_of(Kind.OBJECT)
 
 
 def within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
-    """Whether each range of the one is inside a range of the other. In both they are apart, and in order."""
+    """Return whether each inner range lies within an outer one. Both must be disjoint and sorted."""
     rest = iter(outer)
     around = next(rest, None)
     for first, last in inner:
@@ -27,13 +27,13 @@ def within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A rule with its conditions in a form that can be compared; `now` is the earliest moment that counts."""
+    """A rule with its conditions in comparable form. `now` is the earliest moment considered."""
 
     rule: Rule
-    among: dict[str, frozenset[str]]  # conditions that want one of these values
+    among: dict[str, frozenset[str]]  # conditions on one of several values
     flags: dict[str, object]
-    ranges: dict[str, dict[int, list[Range]]]  # by the version of the addresses
-    objects: dict[str, object]  # conditions whose types compare them
+    ranges: dict[str, dict[int, list[Range]]]  # by IP version
+    objects: dict[str, object]  # conditions of Kind.OBJECT, compared by their types
     before: datetime | None
     after: datetime | None
     now: datetime
@@ -70,14 +70,14 @@ class Covered:
 
     @property
     def is_never_open(self) -> bool:
-        """Whether its schedule holds at no moment between its `after`, or now, and its `before`."""
+        """Return whether its schedule never holds between its `after` (or now) and its `before`."""
         if self.before is None or "schedule" not in self.objects:
             return False
         first = parse_schedule(self.objects["schedule"], "").next_hold(max(self.now, self.after or self.now))
         return first is not None and first >= self.before
 
     def covers(self, other: "Covered") -> bool:
-        """Whether from `now` on this rule matches whatever the other does: each of its conditions is implied."""
+        """Return whether, from `now` on, this rule matches whatever the other matches."""
         for name, wanted in self.among.items():
             choices = CONDITIONS[name].choices
             every = bool(choices) and wanted.issuperset(choices)

@@ -1,4 +1,4 @@
-"""The decision: a policy and facts in, a value out. Pure: no ORM, no clock, no I/O (docs/reference/policies.md)."""
+"""Decide a check from a policy and facts (docs/reference/policies.md). Pure: no ORM, clock or I/O."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from licensing.policies.modes import Mode
 from licensing.policies.rules import Rule
 
 MAX_TRACED_VALUES = 50
-ENFORCE = Mode.ENFORCE.value  # what nearly all are: to look it up in its class takes as long as a rule
+ENFORCE = Mode.ENFORCE.value  # the usual mode; looking it up in the class takes as long as evaluating a rule
 
 
 class Reason(StrEnum):
-    """Why access was denied; exactly one for each denial. Each with its words for people."""
+    """The reason for a denial; every denial has exactly one. `words` is its text for people."""
 
     words: str
 
@@ -40,11 +40,11 @@ class Reason(StrEnum):
         return reason
 
 
-# In the module for the same reason as ENFORCE.
+# Module constants for the same reason as ENFORCE.
 NO_LICENSE, LICENSE_EXPIRED, POLICY_DENIED = Reason.NO_LICENSE, Reason.LICENSE_EXPIRED, Reason.POLICY_DENIED
-WITHOUT_LICENSE = (NO_LICENSE, LICENSE_EXPIRED)  # the reasons of those who have no licence
-UNPAID = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)  # the reasons of a wallet that does not cover an access
-# The denials that a licence, or a larger one, would have turned into accesses.
+WITHOUT_LICENSE = (NO_LICENSE, LICENSE_EXPIRED)  # denials for lack of a valid licence
+UNPAID = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)  # denials because a wallet does not cover the access
+# Denials that a (larger) licence would have turned into accesses.
 UNMET_DEMAND = (
     Reason.NO_LICENSE,
     Reason.LICENSE_EXPIRED,
@@ -55,20 +55,20 @@ UNMET_DEMAND = (
 )
 
 
-NextChange = Callable[[datetime], datetime | None]  # after a moment
+NextChange = Callable[[datetime], datetime | None]  # returns the next change after a moment
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledPolicy:
-    """A revision of a policy, its rules in the order in which they are tried. A draft has neither id nor version."""
+    """A policy revision with its rules in evaluation order. A proposed policy has neither id nor version."""
 
     id: str | None
     version: int | None
     default_action: str
     rules: tuple[Rule, ...]
     mode: str = Mode.ENFORCE
-    boundaries: tuple[datetime, ...] = ()  # the moments at which time alone may change a decision, in order
-    schedules: tuple[NextChange, ...] = ()  # and the conditions that make them again and again
+    boundaries: tuple[datetime, ...] = ()  # sorted moments at which time alone may change a decision
+    schedules: tuple[NextChange, ...] = ()  # recurring conditions
 
     @classmethod
     def of(
@@ -91,15 +91,16 @@ class CompiledPolicy:
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory it takes."""
+        """Estimate of its memory in bytes."""
         return 500 + sum(rule.size for rule in self.rules)
 
 
 class Decision(Struct, frozen=True, gc=False):
-    """`rule` is the one that matched; None where none did, and the default action or an earlier step decided.
+    """An access decision.
 
-    `observed` is None where decisions are enforced. Where they are observed it is the reason for which this one, which
-    is allowed, would have been denied, or empty if it would have been allowed.
+    `rule` is the matching rule; None if the default action or an earlier step decided. `observed` is None if decisions
+    are enforced. In observe mode every check is allowed, and `observed` is the reason it would have been denied for,
+    or empty if it would have been allowed.
     """
 
     allowed: bool
@@ -108,16 +109,16 @@ class Decision(Struct, frozen=True, gc=False):
     permissions: tuple[str, ...] = ()
     license: HeldLicense | None = None
     observed: str | None = None
-    waived: bool = False  # nothing is charged, whatever the licence says
+    waived: bool = False  # not charged, even if the licence has a price
 
     @property
     def refuses(self) -> bool:
-        """Whether it is a denial, or would be one if it were enforced."""
+        """Whether this is a denial, or would be one if it were enforced."""
         return not self.allowed or bool(self.observed)
 
     @property
     def price(self) -> tuple[int, str] | None:
-        """What this access costs by its licence: millionths, and of which currency. None if it costs nothing."""
+        """What this access costs by its licence: (millionths, currency), or None if it is free."""
         held = self.license
         if held is None or not held.access_amount or held.access_currency is None or not self.is_charged:
             return None
@@ -130,12 +131,12 @@ class Decision(Struct, frozen=True, gc=False):
 
 
 def precedence(rule: Rule) -> tuple[bool, int, bool, int]:
-    """Ascending priority, a missing one last; of equals a deny before an allow, then the order of the list."""
+    """Sort key of rules: ascending priority (none last), then deny before allow, then list order."""
     return rule.priority is None, rule.priority or 0, rule.action != "deny", rule.index
 
 
 def decide(policy: CompiledPolicy | None, facts: Facts) -> Decision:
-    """May this requester have this item, as far as that is enforced?"""
+    """Decide whether the requester may access the item, taking the mode into account."""
     if facts.mode == ENFORCE and (policy is None or policy.mode == ENFORCE):
         return judge(policy, facts)
     mode = mode_of(policy, facts)
@@ -146,34 +147,34 @@ def decide(policy: CompiledPolicy | None, facts: Facts) -> Decision:
 
 
 def mode_of(policy: CompiledPolicy | None, facts: Facts) -> str:
-    """The more lenient of the site's mode and the policy's, which has no say in what is archived."""
+    """Return the more lenient of the site's and the policy's mode. The policy's does not count for archived items."""
     if policy is None or policy.mode == Mode.ENFORCE or facts.archived:
         return facts.mode
     return Mode.DISABLED if Mode.DISABLED in (policy.mode, facts.mode) else Mode.OBSERVE
 
 
 def observed(decision: Decision) -> Decision:
-    """A decision that is only watched: allowed, with what it would have been."""
+    """Turn a decision into an observed one: allowed, with what it would have been."""
     if decision.allowed:
         return replace(decision, observed="")
     return replace(decision, allowed=True, reason=None, permissions=(), observed=decision.reason)
 
 
 def limited(decision: Decision) -> Decision:
-    """The decision, its rule's limit being used up."""
+    """Return the decision as it is when the rule's rate limit is used up."""
     if decision.observed is not None:
         return replace(decision, permissions=(), observed=Reason.RATE_LIMIT_EXCEEDED)
     return replace(decision, allowed=False, reason=Reason.RATE_LIMIT_EXCEEDED, permissions=())
 
 
 def unpaid(decision: Decision, shortfall: Shortfall) -> Decision:
-    """The decision, a wallet not covering what it costs."""
+    """Return the decision as it is when a wallet does not cover the price."""
     reason = Reason.QUOTA_EXCEEDED if shortfall.unit == ACCESS else Reason.CREDITS_EXHAUSTED
     return replace(decision, allowed=False, reason=reason, permissions=())
 
 
 def falls_short(decision: Decision, shortfall: Shortfall) -> bool:
-    """Whether a wallet that had no more than that denies the decision."""
+    """Return whether a wallet with this available balance cannot pay for the decision."""
     if shortfall.unit == ACCESS:
         return counts_as_access(decision)
     amount, currency = decision.price or (0, "")
@@ -181,13 +182,13 @@ def falls_short(decision: Decision, shortfall: Shortfall) -> bool:
 
 
 def counts_as_access(decision: Decision) -> bool:
-    """Whether a quota of accesses is charged: for each that a licence of the service allows."""
+    """Return whether the decision uses a quota of accesses: each access allowed by a licence of the service does."""
     held = decision.license
     return held is not None and held.id is not None and decision.is_charged
 
 
 def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
-    """What the policy says, in whatever mode. A rule's rate limit is counted last, not here."""
+    """Evaluate the policy, ignoring its mode. Rate limits are counted later."""
     if facts.archived:
         return Decision(False, Reason.CONTENT_ARCHIVED)
     if policy is None:
@@ -221,8 +222,10 @@ def granted_permissions(rule: Rule, facts: Facts) -> tuple[str, ...]:
 
 
 def granted(rule: Rule, facts: Facts) -> Decision:
-    """What a rule that allows comes to. Without a licence one with a price has to be paid for
-    (licensing.policies.offers)."""
+    """Return the decision of a matching allow rule.
+
+    A rule with a price denies requesters without a licence, who can pay for the access (licensing.policies.offers).
+    """
     if not grants(rule, facts):
         return denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
     held = license_behind(rule, facts)
@@ -242,14 +245,14 @@ def reason_of_denial(facts: Facts) -> Reason:
 
 
 def license_of(reason: str | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
-    """The licence behind a decision; None for a denial whose reason is that there is none."""
+    """Return the licence behind a decision; None for denials for lack of a licence."""
     if reason in WITHOUT_LICENSE:
         return None
     return license_behind(rule, facts)
 
 
 def license_behind(rule: Rule | None, facts: Facts) -> HeldLicense | None:
-    """The licence that counts: the first of the type that the rule wants, or the first if it wants none."""
+    """Return the first valid licence of a type the rule accepts, or the first one if it accepts all."""
     for held in facts.licenses:
         if rule is None or rule.license_types is None or held.license_type in rule.license_types:
             return held
@@ -257,17 +260,17 @@ def license_behind(rule: Rule | None, facts: Facts) -> HeldLicense | None:
 
 
 def shortened(values: object) -> object:
-    """The first of many values: a trace is to be read, and a batch has a hundred."""
+    """Truncate long lists of values, because a trace is for people and a batch may have a hundred."""
     if isinstance(values, dict):
         return {name: shortened(value) for name, value in values.items()}
     return values[:MAX_TRACED_VALUES] if isinstance(values, list) else values
 
 
 def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]]:
-    """For each rule in the order tried: whether it matched and, if not, which condition failed and on what.
+    """Return for each rule, in evaluation order, whether it matched or else which condition failed and on what.
 
-    The first that matched is `decisive`, unless the decision was made before any rule was tried. If it allows, but not
-    the permission that was asked for, that is what failed: wanted is the permission, and saw are those that it grants.
+    The first matching rule is `decisive`, unless an earlier step decided. If it is an allow rule that does not grant
+    the requested permission, that is its failed condition: `wanted` is the permission, `saw` those it grants.
     """
     if policy is None or facts.archived or mode_of(policy, facts) == Mode.DISABLED:
         return []

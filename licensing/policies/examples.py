@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of policies."""
+"""OpenAPI examples of policies."""
 
 from kit.rest.openapi_examples import Operation, page_of
 

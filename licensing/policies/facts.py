@@ -1,8 +1,7 @@
-"""The facts of a decision, one table: each field of Facts is a fact, and its Fact says all that is particular to it.
+"""The table of facts that decisions use: each field of Facts, described by its Fact.
 
-Derived from FACTS and NOTES: the bodies of checks and of policy tests with their OpenAPI schemas, what a decision is
-made on, recorded with and replayed on, what a recorded decision shows, and the admin's labels and trial form. No ORM,
-no HTTP.
+Derived from FACTS and NOTES: the bodies of checks and policy tests with their OpenAPI schemas, what is recorded and
+replayed, what a recorded decision shows, and the admin's labels and trial form. Uses neither ORM nor HTTP.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -34,8 +33,8 @@ from licensing.policies.modes import Mode
 NOT_BLANK = r"\S"
 
 T = TypeVar("T")
-Recorded = dict[str, Any]  # facts as an event keeps them: JSON by their names
-Values = tuple[object, ...]  # of several facts, in their order
+Recorded = dict[str, Any]  # recorded facts: JSON values by name
+Values = tuple[object, ...]  # values of several facts, in table order
 
 
 class ContentType(StrEnum):
@@ -47,18 +46,18 @@ class ContentType(StrEnum):
 
 
 class HeldLicense(Struct, frozen=True, gc=False):
-    """A valid licence of the requester for the item: held by this service, or vouched for by the caller."""
+    """A valid licence of the requester for the item, stored by this service or asserted by the caller."""
 
     license_type: str | None
     source: str = "caller"
     id: str | None = None
     expires_at: datetime | None = None
-    access_amount: int | None = None  # what each access costs, in millionths
+    access_amount: int | None = None  # price of an access, in millionths
     access_currency: str | None = None
 
 
 class Shortfall(Struct, frozen=True, gc=False):
-    """What a wallet had, in millionths of its unit, when it did not cover an access."""
+    """The available balance, in millionths of `unit`, of a wallet that did not cover an access."""
 
     unit: str
     available: int
@@ -70,11 +69,11 @@ class Shortfall(Struct, frozen=True, gc=False):
 class Source(Enum):
     """Where a fact comes from."""
 
-    DECISION = auto()  # columns of the recorded decision: who asks, when, for which permission
+    DECISION = auto()  # columns of the recorded decision: requester, time, permission
     LICENSES = auto()  # the requester's licences for the item (licensing.policies.standing)
-    WALLETS = auto()  # the requester's wallets, asked when the decision is recorded (licensing.access.charging)
+    WALLETS = auto()  # the requester's wallets, read when the decision is recorded (licensing.access.charging)
     ITEM = auto()  # the item or its page: the attribute of the same name of licensing.access.subjects.Item
-    CHECK = auto()  # the body of the check, or what the edge has found out about its visitor
+    CHECK = auto()  # the body of the check, or what the edge found out about the visitor
 
 
 def as_it_is(value: T) -> T:
@@ -86,7 +85,7 @@ def as_sent(value: T, path: str) -> T:
 
 
 def value_in_words(value: object) -> str:
-    """JSON of a fact or a condition as people read it."""
+    """Format the JSON of a fact or condition for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -98,38 +97,38 @@ def value_in_words(value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """All that is particular to a fact.
+    """Everything specific to one fact.
 
-    A fact that callers send has a `place` in the body of a check, one of the item's has it in that of a policy test:
-    `context.ip`, `content.tags`. The place is that of an object's member; `permission` alone stands by itself.
+    `place` is its path in the body of a check or policy test, such as `context.ip` or `content.tags`. Only
+    `permission` is at the top level.
     """
 
-    name: str  # in the recorded facts
+    name: str  # key in the recorded facts
     source: Source = Source.CHECK
-    attribute: str = ""  # its field of Facts, empty for a note
+    attribute: str = ""  # its field of Facts; empty for a note
     place: str = ""
-    type: object = str  # of its JSON, as msgspec validates and describes it
+    type: object = str  # msgspec type of its JSON
     description: str = ""  # in the OpenAPI document
     parse: Callable[..., object] = as_sent  # from valid JSON and its path; raises Fault
-    load: Callable[..., object] = as_it_is  # from what `dump` has made
-    stored: str = ""  # the requester's field that counts where a check does not say it (None)
+    load: Callable[..., object] = as_it_is  # inverse of `dump`
+    stored: str = ""  # the requester's column that is used if a check omits the fact
     dump: Callable[..., object] = as_it_is  # to JSON
-    text: Callable[..., str] = value_in_words  # of its JSON, for people
-    words: str = ""  # of its clause in a policy test's sentence, `{}` being its text
-    is_always_said: bool = False  # by the tests that are made of decisions
-    label: str = ""  # on the admin's page of a decision; empty: not shown
-    field: str = ""  # label of its field in the admin's trial form; empty: not offered
-    hint: str = ""  # of that field
-    read_text: Callable[[str], object] = as_it_is  # from the text of the field to JSON
+    text: Callable[..., str] = value_in_words  # formats its JSON for people
+    words: str = ""  # clause in a policy test's sentence; `{}` stands for its text
+    is_always_said: bool = False  # whether tests made from decisions include it even at its default
+    label: str = ""  # on the admin's page of a decision; empty means hidden
+    field: str = ""  # label in the admin's trial form; empty means no field
+    hint: str = ""  # help text of that field
+    read_text: Callable[[str], object] = as_it_is  # parses that field's text to JSON
 
     @property
     def part(self) -> str:
-        """The object of a body that it is a member of."""
+        """The object in the body that contains it."""
         return self.place.partition(".")[0]
 
     @property
     def key(self) -> str:
-        """Its name as a member of `part`."""
+        """Its name within `part`."""
         return self.place.partition(".")[2]
 
 
@@ -158,7 +157,7 @@ def parse_content_type(value: object, path: str) -> str:
 
 
 def load_shortfall(wallet: dict[str, str]) -> Shortfall | None:
-    """None for a wallet that covers the access: it has no say."""
+    """Return the shortfall, or None if the wallet covers the access."""
     if "available" not in wallet:
         return None
     return Shortfall(wallet["unit"], to_millionths(Decimal(wallet["available"])))
@@ -178,9 +177,9 @@ def text_of_licenses(licenses: list[dict[str, str]]) -> str:
 
 
 class Facts(Struct, frozen=True, gc=False):
-    """All that a decision may depend on beside the policy. None and empty are what is not known.
+    """All facts a decision may depend on, besides the policy. None or empty means unknown.
 
-    The fields are in the order of their sources, so that a check's facts are put together from a tuple of each.
+    Fields are grouped by source, so that facts can be built from one tuple per source.
     """
 
     now: Annotated[datetime, Fact(name="at", source=Source.DECISION)]
@@ -191,11 +190,11 @@ class Facts(Struct, frozen=True, gc=False):
     ] = None
     license_types: Annotated[tuple[str, ...], Fact(name="licenseTypes", source=Source.LICENSES)] = ()
     has_valid_license: Annotated[bool, Fact(name="isLicensed", source=Source.LICENSES)] = False
-    # The service knows of licences, and none is valid.
+    # The service has licences of the requester, and none is valid.
     has_lapsed_license: Annotated[
         bool, Fact(name="lapsedLicense", source=Source.LICENSES, label="Had a licence that lapsed")
     ] = False
-    # The service knows of licences, so the caller's word does not count.
+    # The service has licences of the requester, so the caller's claims are ignored.
     licenses_by_service: Annotated[bool, Fact(name="licensesByService", source=Source.LICENSES)] = False
     licenses: Annotated[
         tuple[HeldLicense, ...],
@@ -245,11 +244,11 @@ class Facts(Struct, frozen=True, gc=False):
         ),
     ] = None
     archived: Annotated[bool, Fact(name="archived", source=Source.ITEM, label="Item archived")] = False
-    # Of the site whose page was asked for.
+    # Of the site the page belongs to.
     mode: Annotated[str, Fact(name="mode", source=Source.ITEM, label="Mode of the site")] = Mode.ENFORCE
-    # A page without a known policy, at a site that lets such pages through.
+    # A page without a policy, on a site that allows such pages.
     is_open: Annotated[bool, Fact(name="open", source=Source.ITEM)] = False
-    # A page of a host that the asking key is not for.
+    # A page on a host that the API key is not valid for.
     is_elsewhere: Annotated[bool, Fact(name="elsewhere", source=Source.ITEM, label="Host not of the key")] = False
     ip: Annotated[
         IPv4Address | IPv6Address | None,
@@ -268,7 +267,7 @@ class Facts(Struct, frozen=True, gc=False):
             words="from {}",
         ),
     ] = None
-    # How the edge identified its visitor; None for checks.
+    # How the edge identified the visitor; None for checks of the API.
     identified_by: Annotated[str | None, Fact(name="identifiedBy", label="Visitor identified by")] = None
     attributes: Annotated[
         Attributes | None,
@@ -289,12 +288,12 @@ class Facts(Struct, frozen=True, gc=False):
             read_text=read_attributes,
         ),
     ] = None
-    # Nothing is charged, whatever the licence says.
+    # Not charged, even if the licence has a price.
     waived: Annotated[bool, Fact(name="waived", label="Charge waived")] = False
 
 
-# What is recorded beside facts, for people: no rule can look at it. What callers say of licences counts as long as the
-# service knows of none (licensing.policies.standing).
+# Recorded for people; rules cannot use them. The caller's claims about licences count unless the service has licences
+# of the requester (licensing.policies.standing).
 NOTES = (
     Fact(name="url", label="Page asked for"),
     Fact(name="siteId", label="Site"),
@@ -331,7 +330,7 @@ NOTES = (
 
 
 def declared_facts() -> Iterator[Fact]:
-    """Raises TypeError for a fact that is not among those of its source."""
+    """Yield the facts of Facts. Raises TypeError for a field outside the group of its source."""
     hints = get_type_hints(Facts, include_extras=True)
     before = Source.DECISION
     for one in fields(Facts):
@@ -348,24 +347,24 @@ OF_ITEM = tuple(fact for fact in FACTS if fact.source is Source.ITEM)
 OF_CHECK = tuple(fact for fact in FACTS if fact.source is Source.CHECK)
 OF_WALLETS = tuple(fact for fact in FACTS if fact.source is Source.WALLETS)
 DEFAULTS = {one.name: one.default for one in fields(Facts)}
-NOT_ASKED = tuple(DEFAULTS[fact.attribute] for fact in OF_WALLETS)  # what wallets say before a decision is recorded
-STORED = tuple(fact for fact in OF_CHECK if fact.stored)  # known of the requester, if the check does not say them
-TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.place)  # can be said in a policy test
-# What callers send in these parts of a check's body.
+NOT_ASKED = tuple(DEFAULTS[fact.attribute] for fact in OF_WALLETS)  # before wallets are read
+STORED = tuple(fact for fact in OF_CHECK if fact.stored)  # stored with the requester, used if a check omits them
+TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.place)  # can be given in a policy test
+# Facts that callers send, by part of the body.
 SENT = {part: tuple(fact for fact in (*OF_CHECK, *NOTES) if fact.part == part) for part in ("requester", "context")}
-ASKED = tuple(fact for fact in (*NOTES, *FACTS) if fact.field)  # in the trial form
-# What a recorded decision shows of that. What callers say of licences shows in the decision's `license`.
+ASKED = tuple(fact for fact in (*NOTES, *FACTS) if fact.field)  # fields of the trial form
+# Facts shown in a recorded decision. The caller's claims about licences are in the decision's `license`.
 OF_VISIT = ("url", "siteId", "identifiedBy")  # members of recorded decisions of the edge
 SHOWN = {"requester": tuple(fact for fact in SENT["requester"] if fact.attribute), "context": SENT["context"]}
 
 
 def shown_facts(part: str, recorded: Recorded) -> Recorded:
-    """The members of that part of a recorded decision."""
+    """Return the members of that part of a recorded decision."""
     return {fact.key: recorded[fact.name] for fact in SHOWN[part] if fact.name in recorded}
 
 
 def load_facts(facts: Iterable[Fact], recorded: Recorded) -> Values:
-    """The values of these facts, in their order, from their JSON by name."""
+    """Load the values of these facts from their recorded JSON, in order."""
     return tuple(
         fact.load(recorded[fact.name]) if fact.name in recorded else DEFAULTS[fact.attribute] for fact in facts
     )
@@ -375,7 +374,7 @@ PLACES_OF_STORED = tuple(OF_CHECK.index(fact) for fact in STORED)
 
 
 def or_stored(said: Values, stored: Values) -> Values:
-    """The values of OF_CHECK: as the check says them, otherwise as they are stored with the requester."""
+    """Return the values of OF_CHECK, with stored values for those the check omits."""
     values = list(said)
     for place, value in zip(PLACES_OF_STORED, stored, strict=True):
         if values[place] is None:
@@ -384,7 +383,7 @@ def or_stored(said: Values, stored: Values) -> Values:
 
 
 class Given(Struct, frozen=True, gc=False):
-    """What comes with a check: the values of OF_CHECK, and those and the notes as they are recorded."""
+    """The facts a check supplies: values of OF_CHECK, and their recorded form with the notes."""
 
     facts: Values = tuple(DEFAULTS[fact.attribute] for fact in OF_CHECK)
     recorded: Recorded = {}

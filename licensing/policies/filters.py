@@ -1,4 +1,4 @@
-"""What policies can be filtered by."""
+"""Filters of policies."""
 
 from kit.rest.filters import (
     ORDER,

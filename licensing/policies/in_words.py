@@ -1,4 +1,4 @@
-"""A rule in words. Pure: JSON in, text out."""
+"""Describe a rule as a sentence."""
 
 from decimal import Decimal
 from typing import Required, TypedDict
@@ -18,7 +18,7 @@ class Price(TypedDict):
 
 
 class Rule(TypedDict, total=False):
-    """A valid rule as JSON of the API."""
+    """A valid rule in the JSON of the API."""
 
     action: Required[str]
     conditions: Required[dict[str, object]]
@@ -30,7 +30,7 @@ class Rule(TypedDict, total=False):
 
 
 def describe(rule: Rule) -> str:
-    """The rule as a sentence: "Allow if the licence is valid. Grants full_access. 100 times an hour.\""""
+    """Describe the rule, as in "Allow if the licence is valid. Grants full_access. 100 times an hour." """
     conditions = rule["conditions"]
     told = [one.clause(conditions[one.name]) for one in IN_WORDS if one.name in conditions]
     start = "Allow" if rule["action"] == "allow" else "Deny"

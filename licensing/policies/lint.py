@@ -1,7 +1,7 @@
-"""What a policy says that its author may not have meant. Pure: no ORM, no clock, no HTTP.
+"""Lint a policy: find rules its author probably did not intend. Pure: no ORM, clock or HTTP.
 
-Findings that a rule is never reached or never allows are sound: no facts from `now` on prove them wrong. They are not
-complete: a rule that several others cover together is not found.
+Findings of rules that never apply are sound: no facts from `now` on disprove them. They are not complete: a rule
+covered only by several others together is not found.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,12 +14,12 @@ from licensing.policies.decision import precedence
 from licensing.policies.rules import FULL_ACCESS, Rule
 
 LEVELS = ("warning", "info")
-NAMING = {"requesterId", "ip", "attributes"}  # conditions that say whom a rule is about
+NAMING = {"requesterId", "ip", "attributes"}  # conditions that identify the requester
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`path` names the place as an error of validation would: `rules[0].conditions.licenseType`."""
+    """A lint finding. `path` has the format of validation errors: `rules[0].conditions.licenseType`."""
 
     level: str
     code: str
@@ -52,9 +52,9 @@ def finding(code: str, path: str, message: str) -> Finding:
 def lint(
     rules: Sequence[Rule], default_action: str, now: datetime, license_types: Iterable[str] | None = None
 ) -> list[Finding]:
-    """The findings in the order of the list of rules, those on the whole last.
+    """Return findings in rule order, those about the whole policy last.
 
-    `license_types` are those of which there are licences; None if all licences are vouched for by callers.
+    `license_types` are the types of existing licences; None if callers assert all licences themselves.
     """
     known = None if license_types is None else frozenset(license_types)
     ordered = [Covered.of(rule, now) for rule in sorted(rules, key=precedence)]
@@ -81,7 +81,7 @@ def lint(
 
 
 def never_reached(one: Covered, earlier: Sequence[Covered]) -> Finding | None:
-    """Why the rule can never decide, if that is certain."""
+    """Return a finding if the rule can certainly never decide."""
     rule = one.rule
     path = f"rules[{rule.index}]"
     if one.empty:
@@ -112,7 +112,7 @@ def never_reached(one: Covered, earlier: Sequence[Covered]) -> Finding | None:
 
 
 def why(earlier: Rule, later: Rule) -> str:
-    """Why the one is tried before the other (decision.precedence)."""
+    """Explain why one rule is evaluated before the other (decision.precedence)."""
     if earlier.priority != later.priority:
         if later.priority is None:
             return f"it has a priority ({earlier.priority}), this one has none"
@@ -139,7 +139,7 @@ def wanted_permissions(rule: Rule) -> list[str] | None:
 
 
 def may_grant(rule: Rule) -> bool:
-    """Whether the allow rule allows any check that it matches."""
+    """Return whether the allow rule can allow any check it matches."""
     wanted = wanted_permissions(rule)
     return wanted is None or any(rule.grants(one) for one in wanted)
 

@@ -14,7 +14,7 @@ ACTIONS = [(str(one), one.title()) for one in Action]
 
 
 class Policy(models.Model):
-    """An ordered list of rules with a default action. A deleted one stays for the decisions that were made on it."""
+    """An ordered list of rules with a default action. Deleted policies are kept, because decisions refer to them."""
 
     id = IdField("pol", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="policies")
@@ -66,7 +66,7 @@ class Policy(models.Model):
 
 
 class PolicyRevision(models.Model):
-    """The terms of a policy from one version to the next; written with it, never changed."""
+    """The terms of one version of a policy. Created with the version and never changed."""
 
     id = IdField("rev", primary_key=True)
     policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="revisions")

@@ -1,14 +1,14 @@
-"""How far a decision is carried out. No ORM, no HTTP."""
+"""Modes: whether decisions are enforced. Uses neither ORM nor HTTP."""
 
 from enum import StrEnum
 
 
 class Mode(StrEnum):
-    """Ordered from the strictest to the most lenient; where two apply, the more lenient one counts."""
+    """Ordered from strictest to most lenient. If two apply, the more lenient one counts."""
 
-    ENFORCE = "enforce"  # a denial is a denial
-    OBSERVE = "observe"  # a denial is answered as allowed, and recorded as observed
-    DISABLED = "disabled"  # nothing is evaluated, everything is allowed
+    ENFORCE = "enforce"  # denials are returned as such
+    OBSERVE = "observe"  # denials are returned as allowed, and recorded as observed
+    DISABLED = "disabled"  # everything is allowed without evaluation
 
 
 MODES = tuple(mode.value for mode in Mode)

@@ -1,6 +1,6 @@
-"""What a policy offers to who holds no licence: access at a price, by the rules with a `pricePerAccess`. Pure.
+"""Offers: access at a price for requesters without a licence, by rules with `pricePerAccess`. Pure.
 
-Who takes an offer is decided as the holder of a licence of its tier at its price, for that one access.
+Accepting an offer is decided like holding a licence of the rule's type at that price, for one access.
 """
 
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from licensing.policies.decision import CompiledPolicy, Decision, judge
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.rules import Price, Rule
 
-MAX_TYPES_TRIED = 100  # licence types that one policy may cost the event loop
-OFFER = "offer"  # the `source` of a licence that is an offer taken
+MAX_TYPES_TRIED = 100  # licence types to evaluate per policy; this runs on the event loop
+OFFER = "offer"  # `source` of the licence that stands for an accepted offer
 
 
 class Payment(Struct, frozen=True, gc=False):
-    """What somebody is ready to pay for an access: at most so much, or exactly that; in millionths."""
+    """What the requester pays for an access: at most, or exactly, this amount in millionths."""
 
     amount: int
     currency: str
@@ -32,7 +32,7 @@ class Payment(Struct, frozen=True, gc=False):
 class Offer(Struct, frozen=True, gc=False):
     rule: Rule
     price: Price
-    facts: Facts  # those of who takes it
+    facts: Facts  # of a requester who accepts it
 
     @property
     def tier(self) -> str | None:
@@ -40,7 +40,7 @@ class Offer(Struct, frozen=True, gc=False):
 
 
 def offers(policy: CompiledPolicy | None, facts: Facts) -> Iterator[Offer]:
-    """Those by which the access would be allowed, in the order in which the rules are tried."""
+    """Yield the offers that would allow the access, in rule order."""
     for rule in policy.rules if policy is not None else ():
         if rule.price is None:
             continue
@@ -51,7 +51,7 @@ def offers(policy: CompiledPolicy | None, facts: Facts) -> Iterator[Offer]:
 
 
 def is_open_to_licensees(policy: CompiledPolicy | None, facts: Facts) -> bool:
-    """Return whether a licence of some type would open the access to this requester."""
+    """Return whether some licence type would allow the access to this requester."""
     rules = policy.rules if policy is not None else ()
     types = dict.fromkeys(chain([None], *(rule.license_types or () for rule in rules if rule.action == "allow")))
     return any(
@@ -64,13 +64,13 @@ def license_of_offer(tier: str | None, amount: int, currency: str) -> HeldLicens
 
 
 def with_license(facts: Facts, held: HeldLicense) -> Facts:
-    """The facts of the same requester with that licence, before all others."""
+    """Return the facts with this licence added before all others."""
     types = facts.license_types if held.license_type is None else (held.license_type, *facts.license_types)
     return replace(facts, license_types=types, has_valid_license=True, licenses=(held, *facts.licenses))
 
 
 def taken(policy: CompiledPolicy | None, facts: Facts, decision: Decision, payment: Payment) -> Facts | None:
-    """The facts under which a denied access is paid for: by the first offer that the payment covers, if any."""
+    """Return the facts under which the payment's first matching offer allows a denied access; None without one."""
     if decision.allowed:
         return None
     return next((offer.facts for offer in offers(policy, facts) if payment.covers(offer.price)), None)

@@ -1,7 +1,7 @@
-"""The tests of a policy: examples of who asks for what, each with what has to come of it. Pure: no ORM, no clock.
+"""Policy tests: example requests with the expected decision. Pure: no ORM, no clock.
 
-Each version has to pass its own before it is written (licensing.policies.services). They are no part of the compiled
-policy, so a check never loads them.
+Each version must pass its own tests before it is stored (licensing.policies.services). They are not part of the
+compiled policy, so checks never load them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,9 +28,9 @@ from licensing.policies.rules import Rule
 from licensing.policies.standing import Standing, Term, build_facts, standing_at, vouched_by
 
 MAX_TESTS = 100
-MAX_TESTS_BYTES = 64 * 1024  # of compact JSON, as of the rules
+MAX_TESTS_BYTES = 64 * 1024  # of compact JSON; same as for rules
 MAX_LICENSES = 50
-BEGINNING = datetime.min.replace(tzinfo=UTC)  # when a licence began that does not say
+BEGINNING = datetime.min.replace(tzinfo=UTC)  # default start of a licence
 
 
 class LicenseOfTest(TypedDict):
@@ -40,9 +40,9 @@ class LicenseOfTest(TypedDict):
 
 
 class RequesterOfTest(TypedDict):
-    """`licenses` are held by the service, and count instead of what the caller vouches for, as in a check.
+    """The requester of a test. `licenses` are the service's and override the caller's claims, as in a check.
 
-    Facts of the requester are further members (licensing.policies.facts.TESTED).
+    Further members are facts of the requester (licensing.policies.facts.TESTED).
     """
 
     id: str
@@ -52,7 +52,9 @@ class RequesterOfTest(TypedDict):
 
 
 class Expected(TypedDict):
-    """`matchedRule` is the index of the rule that decides, null for the default action; absent it may be any."""
+    """The expected decision. `matchedRule` is the deciding rule's index, null for the default action; absent means
+    any.
+    """
 
     allowed: bool
     reason: NotRequired[str | None]
@@ -60,7 +62,7 @@ class Expected(TypedDict):
 
 
 class PolicyTest(TypedDict):
-    """A valid test as JSON of the API."""
+    """A valid test in the JSON of the API."""
 
     name: NotRequired[str | None]
     requester: RequesterOfTest
@@ -72,7 +74,7 @@ class PolicyTest(TypedDict):
 
 
 class Result(Struct, frozen=True):
-    """What came of a test; `expected` and `decided` in words, as "denied (no_license) by rule 1"."""
+    """The result of a test. `expected` and `decided` are texts such as "denied (no_license) by rule 1"."""
 
     index: int
     name: str | None
@@ -92,7 +94,7 @@ class Result(Struct, frozen=True):
 
 
 def run_tests(rules: Sequence[Rule], default_action: str, tests: Sequence[PolicyTest], now: datetime) -> list[Result]:
-    """Run the tests as if the policy were enforced, with unused rate limits, and return their results.
+    """Run the tests as if the policy were enforced, with unused rate limits.
 
     `now` is the time of tests without `at`.
     """
@@ -125,7 +127,7 @@ def told_decision(decision: Decision) -> str:
 
 
 def told_outcome(allowed: bool, reason: str | None) -> str:
-    """As "denied (no_license)"; what is allowed because it is only observed has a reason too."""
+    """Format a decision, as in "denied (no_license)". Observed denials are allowed and have a reason."""
     if not reason:
         return "allowed" if allowed else "denied"
     return f"allowed, observed ({reason})" if allowed else f"denied ({reason})"
@@ -136,7 +138,7 @@ def told_rule(index: int | None) -> str:
 
 
 def facts_of_test(test: PolicyTest, now: datetime) -> Facts:
-    """The facts that a check of this kind would have."""
+    """Build the facts of a check like this test."""
     at = test.get("at")
     moment = parse_timestamp(at) if at else now
     requester = test["requester"]
@@ -147,7 +149,7 @@ def facts_of_test(test: PolicyTest, now: datetime) -> Facts:
 
 
 def said_facts(test: PolicyTest) -> Iterator[tuple[Fact, object]]:
-    """The facts of the table that the test says, with their JSON."""
+    """Yield the facts that the test specifies, with their JSON."""
     parts = cast("dict[str, Recorded | None]", test)
     for fact in TESTED:
         value = (parts.get(fact.part) or {}).get(fact.key)
@@ -156,7 +158,7 @@ def said_facts(test: PolicyTest) -> Iterator[tuple[Fact, object]]:
 
 
 def standing_of_test(requester: RequesterOfTest, now: datetime) -> Standing:
-    """By the licences held if any of them has begun, otherwise by the caller's word: as in a check."""
+    """Resolve the licences: those of the service if any has started, else the caller's claims."""
     terms = sorted(map(term_of, requester.get("licenses") or ()), key=lambda term: term.starts_at)
     return standing_at(terms, now) or vouched_by(requester)
 
@@ -168,9 +170,9 @@ def term_of(held: LicenseOfTest) -> Term:
 
 
 def example_of(policy: CompiledPolicy, facts: Facts, name: str) -> PolicyTest:
-    """These facts as a test that expects what the policy, enforced, decides on them now.
+    """Build a test from these facts that expects the policy's current decision, ignoring its mode.
 
-    It says when only if the policy looks at the time.
+    It has a time only if the policy depends on the time.
     """
     test: PolicyTest = {"name": name, "requester": requester_of(facts), "expect": {"allowed": False}}
     parts = cast("dict[str, Recorded]", test)
@@ -190,7 +192,7 @@ def example_of(policy: CompiledPolicy, facts: Facts, name: str) -> PolicyTest:
 
 
 def requester_of(facts: Facts) -> RequesterOfTest:
-    """Whoever has these licences, as far as rules can tell."""
+    """Build a test requester with equivalent licences."""
     requester: RequesterOfTest = {"id": facts.requester_id}
     if not facts.licenses_by_service:
         if facts.license_types:
@@ -199,6 +201,6 @@ def requester_of(facts: Facts) -> RequesterOfTest:
             requester["hasValidLicense"] = True
     elif facts.license_types:
         requester["licenses"] = [{"licenseType": name} for name in facts.license_types]
-    elif facts.has_lapsed_license:  # of which type is not known any more, and nothing asks
+    elif facts.has_lapsed_license:  # its type is unknown, and no rule can depend on it
         requester["licenses"] = [{"licenseType": "lapsed", "expiresAt": render_timestamp(facts.now)}]
     return requester

@@ -1,7 +1,7 @@
-"""A rule's rate limit: counted per rule and requester by the recorder, with the decisions themselves.
+"""Rate limits of rules, counted per rule and requester. The recorder counts them together with the decisions.
 
-It is a licence term: the count is in the database, so it is exact over all processes, survives what Redis does not,
-and nothing is consumed by a decision that was not recorded.
+Rate limits are licence terms, so the count is in the database: exact over all processes, durable, and unaffected by
+decisions that were not recorded.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,10 @@ FIRST_MONDAY = 4 * 86_400  # 1970-01-05, in Unix seconds
 
 
 def window(period: str, now: datetime) -> tuple[int, int]:
-    """Begin and end of the UTC second, minute, hour, day, week (from Monday) or calendar month, in Unix seconds."""
+    """Return begin and end of the current window in Unix seconds.
+
+    Windows are UTC seconds, minutes, hours, days, weeks (from Monday) or calendar months.
+    """
     if period == "month":
         begin = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         end = (begin + timedelta(days=31)).replace(day=1)
@@ -28,7 +31,10 @@ def window(period: str, now: datetime) -> tuple[int, int]:
 
 
 def room(policy_id: str | None, fingerprint: bytes, limit: RateLimit, requester: int | None, now: datetime) -> int:
-    """How often the requester could still be allowed in the window under way; new ones and new policies: always."""
+    """Return how many more requests the limit allows in the current window.
+
+    New requesters and proposed policies have the full limit.
+    """
     begin, _ = window(limit.period, now)
     if requester is None or policy_id is None:
         return limit.requests
@@ -40,8 +46,10 @@ def room(policy_id: str | None, fingerprint: bytes, limit: RateLimit, requester:
 def note_used_up(
     account: str, policy: CompiledPolicy | None, rule: Rule | None, reset: int | None, counted: tuple[str, str | None]
 ) -> None:
-    """Report a rule's limit that is used up until `reset` (Unix seconds). `account` is a UUID in hex; `counted` is the
-    requester's own id, and its name if that is known."""
+    """Emit the event of a rule's limit that is used up until `reset` (Unix seconds).
+
+    `account` is a UUID in hex. `counted` is the requester's (id, name or None).
+    """
     if rule is None or rule.rate_limit is None or policy is None or policy.id is None or reset is None:
         return
     requester_id, name = counted

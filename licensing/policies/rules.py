@@ -1,7 +1,7 @@
-"""Policy rules: from JSON to frozen, validated values (docs/reference/policies.md). No ORM, no HTTP.
+"""Parse policy rules from JSON into validated, frozen values (docs/reference/policies.md). No ORM, no HTTP.
 
-A rule matches if all its conditions do; a condition with several values matches if any of them does. What is not known
-matches nothing.
+A rule matches if all its conditions hold. A condition with several values holds if any value does. Unknown facts match
+nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -32,12 +32,12 @@ FULL_ACCESS = "full_access"
 READ = "read"
 
 MAX_RULES = 100
-MAX_RULES_BYTES = 64 * 1024  # of compact JSON: bounds replies, traces and what is compiled
+MAX_RULES_BYTES = 64 * 1024  # of compact JSON; limits replies, traces and compiled policies
 MAX_PRIORITY = 1_000_000
 MAX_PERMISSIONS = 50
 MAX_REQUESTS = 1_000_000_000
 MAX_MESSAGE = 500
-MAX_PRICE = 1_000_000  # in the currency's own unit
+MAX_PRICE = 1_000_000  # in the currency's main unit
 OF_ALLOW_RULES = ("permissions", "rateLimit", "pricePerAccess")
 RULE_FIELDS = ("action", "priority", "conditions", "message", *OF_ALLOW_RULES)
 
@@ -50,7 +50,7 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What an access costs; in millionths."""
+    """Price of an access, in millionths."""
 
     amount: int
     currency: str
@@ -64,15 +64,15 @@ class Rule:
     conditions: tuple[Condition, ...]
     permissions: tuple[str, ...]
     rate_limit: RateLimit | None
-    price: Price | None  # the rule's offer to who holds no licence for it
+    price: Price | None  # offer to requesters without a licence
     message: str | None
-    # What its rate limit is counted under: edits that leave action, conditions and period alone keep the count.
+    # Key of its rate-limit counter. Depends only on action, conditions and period, so other edits keep the count.
     fingerprint: bytes
 
-    # Derived, for speed: the conditions' tests alone, and the licence types that the rule asks for, if it does.
+    # Derived, for speed: the conditions' tests, and the licence types of its `licenseType` condition, if any.
     tests: tuple[Callable[[Facts], bool], ...]
     license_types: frozenset[str] | None
-    tier: str | None  # the first of them, which its offer is for
+    tier: str | None  # the first of them, used for its offer
     grants_all: bool
 
     def first_failing(self, facts: Facts) -> Condition | None:
@@ -83,7 +83,7 @@ class Rule:
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory it takes, at most (measured: 840 bytes and more, and its conditions)."""
+        """Upper estimate of its memory in bytes (measured: at least 840, plus its conditions)."""
         texts = sum(map(getsizeof, self.permissions)) + getsizeof(self.message)
         return 1_000 + texts + sum(condition.size for condition in self.conditions)
 
@@ -92,7 +92,7 @@ class Rule:
 
     @property
     def permissions_at_edge(self) -> tuple[str, ...]:
-        """What the rule grants to a visitor of a site: without permissions of its own it lets pages be read."""
+        """Permissions granted to visitors of a site. A rule without permissions grants `read` there."""
         return self.permissions or (READ,)
 
     def grants_at_edge(self, permission: str | None) -> bool:
@@ -122,9 +122,9 @@ def parse_rate_limit(value: object, path: str) -> RateLimit:
 
 
 def parse_price_amount(value: object, path: str) -> int:
-    """In millionths."""
+    """Parse an amount to millionths."""
     try:
-        # The JSON of a number has the digits that were sent, as long as they are few.
+        # Dumping the number restores the digits that were sent, if there are few.
         exact = parse_amount(value if isinstance(value, str) else orjson.dumps(value).decode())
     except (ValueError, TypeError):
         exact = parse_amount(0)
@@ -170,8 +170,7 @@ def refuse_in_deny_rule(value: object, path: str) -> NoReturn:
 
 
 def parse_rule(value: object, index: int) -> Rule:
-    """Raises Fault for all that is wrong with the rule. Of a field that only allow rules have no more is said in
-    another."""
+    """Parse a rule. Raises Fault with everything that is invalid."""
     fields = Fields(value, f"[{index}]", RULE_FIELDS, ("action", "conditions"), "Must be an object.")
     action = fields.read("action", parse_action, "")
     denies = action == Action.DENY
@@ -205,7 +204,7 @@ def parse_rule(value: object, index: int) -> Rule:
 
 
 def asked_types(conditions: Iterable[Condition]) -> list[str] | None:
-    """The licence types that a rule asks for, in its order; None if it asks for none."""
+    """Return the licence types of the rule's `licenseType` condition, or None without one."""
     for condition in conditions:
         if condition.name == "licenseType":
             return values_of(condition.wanted)
@@ -213,7 +212,7 @@ def asked_types(conditions: Iterable[Condition]) -> list[str] | None:
 
 
 def parse_rules(value: object) -> tuple[Rule, ...]:
-    """The rules of a policy in the order of its list. Raises Fault for all that is wrong with them."""
+    """Parse a policy's rules, in list order. Raises Fault with everything that is invalid."""
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise Fault("", "Must be an array of rules.")
     expect(len(value) <= MAX_RULES, "", f"A policy has at most {MAX_RULES} rules.")
@@ -226,7 +225,7 @@ def parse_rules(value: object) -> tuple[Rule, ...]:
 
 
 def parse_new_rules(value: object) -> tuple[Rule, ...]:
-    """The same of rules that are sent. Raises Fault for more than MAX_RULES_BYTES too."""
+    """Parse rules sent by a client. Also raises Fault if they exceed MAX_RULES_BYTES."""
     check_size(value)
     return parse_rules(value)
 

@@ -1,4 +1,4 @@
-"""JSON Schema of what is not a plain serializer field, for the OpenAPI document."""
+"""JSON Schema for the OpenAPI document, where serializer fields do not suffice."""
 
 from typing import cast
 
@@ -19,7 +19,7 @@ CONDITIONS: dict[str, object] = {
         one.name: {**one.schema, "description": f"{one.holds_if[0].upper()}{one.holds_if[1:]}."}
         for one in conditions.TYPES
     },
-    # In one object for the sake of clients, whose generators read and write such a one without loss.
+    # One object rather than `oneOf`, so that generated clients read and write it without loss.
     "dependentSchemas": {"default": {"maxProperties": 1}},
     "example": {"licenseType": ["commercial", "enterprise"], "hasValidLicense": True},
 }
@@ -112,13 +112,13 @@ BY_PROPERTY = ("properties", "dependentSchemas")
 
 
 def simplified(schema: object) -> object:
-    """JSON Schema as msgspec words it, without titles and defaults that say nothing; a type or null as one type."""
+    """Simplify msgspec's JSON Schema: drop titles and defaults, and merge "type or null" into one type."""
     if isinstance(schema, list):
         return [simplified(member) for member in schema]
     if not isinstance(schema, dict):
         return schema
     worded: dict[str, object] = {
-        # The names of properties may be such words.
+        # Properties may be named "default" or "title".
         name: {field: simplified(one) for field, one in value.items()} if name in BY_PROPERTY else simplified(value)
         for name, value in schema.items()
         if name not in ("default", "title")
@@ -134,7 +134,7 @@ def simplified(schema: object) -> object:
 
 
 def body_schema(body: type[msgspec.Struct], required: tuple[str, ...] = ()) -> dict[str, object]:
-    """The request of an operation whose body is a structure; `required` are fields whose types allow for defaults."""
+    """Return the OpenAPI request body of a structure. `required` fields lose their null default."""
     [schema], components = msgspec.json.schema_components([body], ref_template="{name}")
     for name, component in components.items():
         component[COMPONENT] = name.removesuffix("Body")

@@ -1,4 +1,4 @@
-"""Policies and their tests on the wire. The tests are validated, and kept as they were sent."""
+"""Serializers of policies and their tests. Tests are validated and stored as sent."""
 
 from collections.abc import Iterable, Mapping
 from typing import cast
@@ -42,17 +42,17 @@ class PermissionField(Parsed[str]):
 
 @extend_schema_field(MOMENT_SCHEMA)
 class Moment(Timestamp):
-    """Shown as it was sent: a date may stand for its midnight."""
+    """A timestamp shown as it was sent. A date means midnight."""
 
 
 class FactField(serializers.Field):
-    """A fact as callers send it: validated, and kept as it was sent."""
+    """A fact that callers send, validated and stored as sent."""
 
     def __init__(self, fact: Fact, *, allow_null: bool = False) -> None:
         super().__init__(required=False, allow_null=allow_null, help_text=fact.description or None)
         self.fact = fact
         schema = cast("dict[str, object]", schemas.simplified(msgspec.json.schema(fact.type)))
-        # A null is added to the list; an enumeration by itself becomes a component without it.
+        # drf-spectacular adds null to `anyOf`, but turns a bare enumeration into a component without null.
         is_choice_or_null = allow_null and "enum" in schema
         self._spectacular_annotation = {"field": {"anyOf": [schema]} if is_choice_or_null else schema}
 
@@ -73,14 +73,14 @@ class FactField(serializers.Field):
 
 
 def fact_fields(facts: Iterable[Fact], *, allow_null: bool = False) -> dict[str, serializers.Field]:
-    """The fields by their names in the object that they are members of."""
+    """Return the fields by name within their part of the body."""
     return {fact.key: FactField(fact, allow_null=allow_null) for fact in facts}
 
 
 class AsSent(StrictSerializer):
-    """A part of a test: its optional fields are absent where they were not sent."""
+    """A part of a policy test. Optional fields that were not sent are absent."""
 
-    facts = ""  # the part of a test whose facts are among its fields (licensing.policies.facts)
+    facts = ""  # the part of a test whose facts become fields (licensing.policies.facts)
 
     def get_fields(self) -> dict[str, serializers.Field]:
         facts = [fact for fact in TESTED if self.facts and fact.part == self.facts]
@@ -92,9 +92,9 @@ class AsSent(StrictSerializer):
 
     def to_internal_value(self, data: object) -> dict[str, object]:
         super().to_internal_value(data)
-        if not isinstance(data, Mapping):  # which has been refused already
+        if not isinstance(data, Mapping):  # for the type checker; rejected above
             raise TypeError
-        # In a PATCH nothing is required for Django REST framework, wherever it stands.
+        # In a PATCH, Django REST framework requires no field, not even in nested objects.
         missing = [name for name, field in self.fields.items() if field.required and name not in data]
         if missing:
             raise serializers.ValidationError({name: ["This field is required."] for name in missing})
@@ -114,7 +114,7 @@ class HeldLicenseOfTestSerializer(AsSent):
 
 
 class RequesterOfTestSerializer(AsSent):
-    """Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check."""
+    """The requester of a test. `licenses` that have started override the caller's claims, as in a check."""
 
     facts = "requester"
     id = Text(max_length=255)
@@ -129,19 +129,19 @@ class RequesterOfTestSerializer(AsSent):
 
 
 class ContentOfTestSerializer(AsSent):
-    """What is known of the item."""
+    """The item of a test."""
 
     facts = "content"
 
 
 class ContextOfTestSerializer(AsSent):
-    """The circumstances of the request."""
+    """The context of a test's request."""
 
     facts = "context"
 
 
 class ExpectedDecisionSerializer(AsSent):
-    """What has to come of it. Absent is what does not matter."""
+    """The expected decision. Omitted members may have any value."""
 
     allowed = Boolean()
     reason = Choice(choices=list(Reason), required=False, allow_null=True, help_text="Of a denial.")
@@ -174,7 +174,7 @@ class PolicyTests(Several):
 
 
 class PolicyTestSerializer(AsSent):
-    """An example of who asks for what, and what has to come of it: tried before each version is written."""
+    """An example request with its expected decision, run before each version is stored."""
 
     name = Text(max_length=255, required=False, allow_null=True, help_text="What it shows.")
     requester = RequesterOfTestSerializer(help_text="Who asks.")
@@ -189,14 +189,14 @@ class PolicyTestSerializer(AsSent):
     expect = ExpectedDecisionSerializer(help_text="What has to come of it.")
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """`context` cannot be declared above: every serializer has an attribute of that name."""
+        """Add `context`, which cannot be declared above because every serializer has that attribute."""
         context = ContextOfTestSerializer(required=False, allow_null=True, help_text="The circumstances.")
         return {**super().get_fields(), "context": context}
 
 
 @extend_schema_field(schemas.RULES)
 class RulesField(serializers.Field):
-    """The rules of a policy: validated, and kept as they were sent."""
+    """The rules of a policy, validated and stored as sent."""
 
     def to_internal_value(self, data: object) -> object:
         try:
@@ -215,7 +215,7 @@ class RulesField(serializers.Field):
 
 
 class PolicySerializer(StrictSerializer):
-    """Who may use what is linked to it, and on which terms."""
+    """The terms on which requesters may access linked items."""
 
     id = Id("pol", read_only=True)
     object = Choice(choices=["policy"], read_only=True)
@@ -265,9 +265,9 @@ class PolicySerializer(StrictSerializer):
 
 
 class PolicyRevisionSerializer(PolicySerializer):
-    """A policy as it was in one of its versions; `updated` is when that was written, but for the first.
+    """A version of a policy. `updated` is when it was stored; absent for the first version.
 
-    `externalId` and `metadata` are what the policy has now: versions do not keep them.
+    `externalId` and `metadata` are the policy's current ones: versions do not keep them.
     """
 
     def to_representation(self, policy: Policy | PolicyRevision) -> Rendered:

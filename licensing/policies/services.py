@@ -32,7 +32,10 @@ def keep_revision(policy: Policy) -> None:
 
 @transaction.atomic
 def create_policy(account_id: str, fields: Mapping[str, object]) -> Policy:
-    """Raises ValidationFailed where a test of the policy's own fails, and AlreadyExists for a taken externalId."""
+    """Create a policy.
+
+    Raises ValidationFailed if one of its tests fails, and AlreadyExists if its externalId is in use.
+    """
     given = {**fields, "metadata": merged({}, fields.get("metadata"))}
     policy = Policy(account_id=account_id, created=timezone.now(), **given)
     require_passing(policy)
@@ -44,9 +47,9 @@ def create_policy(account_id: str, fields: Mapping[str, object]) -> Policy:
 
 @transaction.atomic
 def update_policy(policy: Policy, fields: Mapping[str, object]) -> Policy:
-    """Writes the next version, unless nothing changes. Concurrent updates wait for each other, so none is lost.
+    """Store the next version, unless nothing changes. Concurrent updates are serialized.
 
-    Raises ValidationFailed where one of its tests fails, and AlreadyExists for a taken externalId.
+    Raises ValidationFailed if one of its tests fails, and AlreadyExists if its externalId is in use.
     """
     locked = lock(policy)
     before = locked.audited()
@@ -56,7 +59,7 @@ def update_policy(policy: Policy, fields: Mapping[str, object]) -> Policy:
 
 
 def save_policy(policy: Policy) -> None:
-    """Insert or update the row. Raises AlreadyExists for an externalId that another of the account's policies has."""
+    """Insert or update the row. Raises AlreadyExists if another policy of the account has the externalId."""
     external_id = policy.external_id
     try:
         with transaction.atomic(savepoint=external_id is not None):
@@ -75,14 +78,14 @@ def lock(policy: Policy) -> Policy:
 
 
 def tried(policy: Policy) -> list[Result]:
-    """What comes of the policy's tests now."""
+    """Run the policy's tests at the current time."""
     if not policy.tests:
         return []
     return run_tests(parse_rules(policy.rules), policy.default_action, policy.tests, timezone.now())
 
 
 def require_passing(policy: Policy) -> None:
-    """Raises ValidationFailed, which names each test that fails."""
+    """Raises ValidationFailed naming each failing test."""
     failed = [result for result in tried(policy) if not result.passed]
     if failed:
         first, *further = (ValidationFailed(one.sentence, param=f"tests[{one.index}]") for one in failed)
@@ -92,7 +95,7 @@ def require_passing(policy: Policy) -> None:
 
 @transaction.atomic
 def keep_test(policy: Policy, test: PolicyTest) -> Policy:
-    """Adds a test to those that the policy has by now. Raises ValidationFailed, as an update does."""
+    """Append a test to the policy's current ones. Raises ValidationFailed, like an update."""
     locked = lock(policy)
     return update_policy(locked, {"tests": [*locked.tests, test]})
 
@@ -110,9 +113,9 @@ def write_version(locked: Policy, before: dict[str, object], action: str) -> Pol
 
 @transaction.atomic
 def rollback_policy(policy: Policy, version: int) -> Policy:
-    """Writes a new version equal to the given one, even if the latest is equal too.
+    """Store a new version equal to the given one, even if the latest is equal too.
 
-    Raises ValidationFailed where the version's own tests fail by now.
+    Raises ValidationFailed if the policy has no such version, or one of that version's tests now fails.
     """
     revision = PolicyRevision.objects.filter(policy=policy, version=version).first()
     if revision is None:
@@ -127,7 +130,7 @@ def rollback_policy(policy: Policy, version: int) -> Policy:
 
 @transaction.atomic
 def delete_policy(policy: Policy) -> None:
-    """Takes the policy out of use. Raises InUse while content or a site links to it."""
+    """Soft-delete the policy. Raises InUse while content or a site links to it."""
     locked = Policy.objects.select_for_update().get(pk=policy.pk)
     if locked.deleted_at is not None:
         return

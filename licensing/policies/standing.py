@@ -1,4 +1,4 @@
-"""What is known of a requester's licences for an item at a moment. No ORM, no HTTP."""
+"""Resolve which of a requester's licences are valid for an item at a moment. Uses neither ORM nor HTTP."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ from licensing.policies.facts import NOT_ASKED, NOTHING, Facts, HeldLicense, Val
 
 
 class Term(Struct, frozen=True, gc=False):
-    """A licence, when it holds and what it covers; with no scope at all, everything. Policies by their UUID in hex."""
+    """A licence with its start and scope. An empty scope covers everything. `policies` are UUIDs in hex."""
 
     license: HeldLicense
     starts_at: datetime
@@ -25,20 +25,20 @@ class Term(Struct, frozen=True, gc=False):
 
 
 class Standing(Struct, frozen=True, gc=False):
-    """What is known of a requester's licences for an item at a moment, by the service or on the caller's word.
+    """A requester's licences for an item at a moment, stored by the service or asserted by the caller.
 
-    Its fields are those of Facts that come from licences, in their order.
+    Its fields are the licence fields of Facts, in their order.
     """
 
     license_types: tuple[str, ...] = ()
     is_valid: bool = False
-    has_lapsed: bool = False  # none is valid, and one that was not revoked has expired
+    has_lapsed: bool = False  # none is valid, and an unrevoked one has expired
     by_service: bool = True
     licenses: tuple[HeldLicense, ...] = ()
 
 
 def vouched_for(license_type: str | None, has_valid_license: bool) -> Standing:
-    """The standing on the caller's word."""
+    """Return the standing that the caller asserts."""
     return Standing(
         licenses=(HeldLicense(license_type),) if license_type is not None or has_valid_license else (),
         license_types=(license_type,) if license_type is not None else (),
@@ -48,23 +48,24 @@ def vouched_for(license_type: str | None, has_valid_license: bool) -> Standing:
 
 
 def vouched_by(said: Mapping[str, object]) -> Standing:
-    """The standing on the caller's word, by the names of the API."""
+    """Return the standing asserted in these members of the API's `requester`."""
     license_type = said.get("licenseType")
     return vouched_for(license_type if isinstance(license_type, str) else None, said.get("hasValidLicense") is True)
 
 
 def standing_of(licenses: Iterable[HeldLicense], *, has_lapsed: bool) -> Standing:
-    """The standing of one with these valid licences."""
+    """Return the standing of a requester with these valid licences."""
     valid = tuple(licenses)
     types = tuple(one.license_type for one in valid if one.license_type is not None)
     return Standing(types, bool(valid), has_lapsed and not valid, licenses=valid)
 
 
 def standing_at(terms: Iterable[Term], now: datetime, presented: str | None = None) -> Standing | None:
-    """The standing by these licences for an item, in the order of their start; None if none of them has begun.
+    """Return the standing by the service's licences for an item, which must be sorted by start; None if none has
+    started.
 
-    Of each type the first valid one is told: no rule can make another count. Where the `presented` licence is among
-    them, it alone is.
+    Only the first valid licence per type is kept, because rules cannot distinguish others. A valid `presented` licence
+    is used alone.
     """
     valid: dict[str | None, HeldLicense] = {}
     has_begun = has_lapsed = False
@@ -92,5 +93,7 @@ def build_facts(
     of_check: Values = NOTHING.facts,
     of_wallets: Values = NOT_ASKED,
 ) -> Facts:
-    """The facts of a requester with these licences; `of_item` and its like are the values of those facts."""
+    """Build the facts of a requester with this standing. `of_item`, `of_check` and `of_wallets` are values by
+    source.
+    """
     return Facts(now, requester_id, permission, *astuple(standing), *of_wallets, *of_item, *of_check)

@@ -1,4 +1,4 @@
-"""/v1/policies; what a draft of one would do is in licensing.drafts.views."""
+"""Endpoints below /v1/policies. Those that try proposed policies are in licensing.drafts.views."""
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -45,9 +45,9 @@ class PolicyViewSet(AccountViewSet[Policy]):
 
     @extend_schema(summary="Create a policy", responses={201: PolicySerializer})
     def create(self, request: Request) -> HttpResponse:
-        """Rules are tried by ascending `priority`; the first that matches decides, otherwise `defaultAction`.
+        """Rules are evaluated by ascending `priority`; the first that matches decides, otherwise `defaultAction`.
 
-        Where one of its `tests` fails, nothing is written: a 422 that names it.
+        If one of its `tests` fails, the API returns 422 naming it, and stores nothing.
         """
         return self.answer(services.create_policy(self.account_id, self.validated()), 201)
 
@@ -57,16 +57,16 @@ class PolicyViewSet(AccountViewSet[Policy]):
 
     @extend_schema(summary="Update a policy")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """Writes the next `version`; the former one is kept. `rules` and `tests`, where given, replace the whole list.
+        """Stores the next `version` and keeps the previous one. `rules` and `tests`, if given, replace the whole list.
 
-        A version that fails one of its `tests` is a 422 that names it, and not written.
+        If one of its `tests` fails, the API returns 422 naming it, and stores nothing.
         """
         policy = self.get_object_to_change()
         return self.answer(services.update_policy(policy, self.validated(partial=True)))
 
     @extend_schema(summary="Delete a policy", responses=DeletedSerializer)
     def destroy(self, request: Request, id: str) -> Response:
-        """A policy that content or a site still links to is a 409."""
+        """Returns 409 if content or a site still links to the policy."""
         policy = self.get_object_to_change()
         services.delete_policy(policy)
         return deleted(policy, "policy")
@@ -74,12 +74,12 @@ class PolicyViewSet(AccountViewSet[Policy]):
     @extend_schema(summary="List a policy's versions", responses=PolicyRevisionSerializer(many=True))
     @action(detail=True, serializer_class=PolicyRevisionSerializer, filterset_class=None)
     def versions(self, request: Request, id: str) -> HttpResponseBase:
-        """The policy as it was in each of its versions, newest first."""
+        """Versions of the policy, newest first."""
         return self.page(PolicyRevision.objects.filter(policy=self.get_object()).select_related("policy"))
 
     @extend_schema(summary="Roll a policy back", request=RollbackSerializer, responses=PolicySerializer)
     @action(detail=True, methods=["post"])
     def rollback(self, request: Request, id: str) -> HttpResponse:
-        """Writes a new version that says what the given one said. Its `tests` are run again."""
+        """Stores a new version with the content of the given one. Runs its `tests` again."""
         policy = self.get_object_to_change()
         return self.answer(services.rollback_policy(policy, **self.validated(RollbackSerializer)))

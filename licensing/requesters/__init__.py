@@ -1,1 +1,1 @@
-"""Those who ask for content."""
+"""Requesters: whoever asks for content."""

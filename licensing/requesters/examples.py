@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of requesters."""
+"""OpenAPI examples of requesters."""
 
 from kit.rest.openapi_examples import Operation, page_of
 from licensing.policies.examples import CREATED, MORE, UPDATED

@@ -1,4 +1,4 @@
-"""What requesters can be filtered by."""
+"""Filters of requesters."""
 
 from kit.rest.filters import EQUALITY, ORDER, PREFIX, Operand, OperatorFilterSet, text, timestamp
 from licensing.requesters.models import Requester

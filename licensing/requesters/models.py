@@ -1,4 +1,4 @@
-"""Those who ask for content."""
+"""Requesters: whoever asks for content."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,28 +8,28 @@ from django.utils import timezone
 from accounts.models import Account
 from kit.values.numbers import NumbersOfTheApi
 
-# The account as an expression, so that only lists use their index. With an index that begins with the column itself,
-# PostgreSQL plans the look-up of a check by that one while the table is small, and keeps the plan when it has grown.
+# The account as an expression, so that only lists use this index. If the index began with the plain column,
+# PostgreSQL would use it for the lookups of checks while the table is small, and keep that plan when it has grown.
 OWNER = Coalesce("account", "account")
 
 
 class Requester(models.Model):
-    """Somebody who asks for content, by the caller's own id. A first check or licence creates unknown ones."""
+    """Whoever asks for content, named by the publisher's own id. Checks and licences create unknown requesters."""
 
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)  # the constraint's begins with it
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)  # covered by the constraint's index
     requester_id = models.CharField(max_length=255)
     name = models.CharField(max_length=255, null=True, blank=True)
     email = models.EmailField(null=True, blank=True)
     notes = models.TextField(null=True, blank=True)
     metadata = models.JSONField(db_default={}, default=dict, blank=True, decoder=NumbersOfTheApi)
-    # A new one with every change of its licences (licensing.licenses.compiled); null for one that never had any.
+    # Renewed with every change of its licences (licensing.licenses.compiled); null if it never had any.
     licenses_revision = models.UUIDField(null=True, editable=False)
-    # What checks know of its wallets (analytics.wallets.services.name_of); null for one that never had any.
+    # Its wallets in the form that checks use (analytics.wallets.services.name_of); null if it never had any.
     wallets = models.JSONField(null=True, editable=False)
     is_erased = models.BooleanField(db_default=False, default=False, editable=False)
-    # What an erasure has left to do: the former id and texts; null before and after (licensing.customers.erasure).
+    # State of an unfinished erasure: the former id and texts; otherwise null (licensing.customers.erasure).
     erasing = models.JSONField(null=True, editable=False)
-    # The requester that this one was merged into; checks of this id are decided and recorded as that one's.
+    # The requester this one was merged into. Checks of this id are decided and recorded for that one.
     merged_into = models.ForeignKey("self", on_delete=models.PROTECT, null=True, editable=False, db_index=False)
     created = models.DateTimeField(default=timezone.now, editable=False)
     updated = models.DateTimeField(null=True, editable=False)  # null until the first change by a person or the API
@@ -46,12 +46,12 @@ class Requester(models.Model):
 
     @property
     def current(self) -> "Requester":
-        """The requester that this one was merged into, or itself."""
+        """The requester this one was merged into, or itself."""
         return self.merged_into or self
 
     @property
     def public_id(self) -> str:
-        """The id by which the API and the audit log know it."""
+        """The id used in the API and the audit log."""
         return self.requester_id
 
     def audited(self) -> dict[str, object]:
@@ -65,5 +65,5 @@ class Requester(models.Model):
 
     @property
     def epoch_name(self) -> str:
-        """What accounts.plans.epochs calls it."""
+        """Its name in accounts.plans.epochs."""
         return str(self.pk)

@@ -1,17 +1,17 @@
-"""Numbers of requesters whose rows are not there yet: a check is decided before its record writes who asks."""
+"""Reserve primary keys for requesters that are stored later: a check is decided before its record creates them."""
 
 from django.db import connection, transaction
 
 from kit.storage.sqlite_turns import turn_to_write
 
 POSTGRESQL = "SELECT nextval(pg_get_serial_sequence('licensing_requester', 'id')) FROM generate_series(1, %s::int)"
-# Where SQLite keeps the highest number that a row of the table has had.
+# SQLite keeps the table's highest primary key here.
 SQLITE = "UPDATE sqlite_sequence SET seq = seq + %s WHERE name = 'licensing_requester' RETURNING seq"
 FIRST_ON_SQLITE = "INSERT INTO sqlite_sequence (name, seq) VALUES ('licensing_requester', %s)"
 
 
 def reserve(count: int) -> list[int]:
-    """So many numbers that no other requester is given. One that is not used is never given again."""
+    """Reserve `count` primary keys. Unused ones are never assigned again."""
     with turn_to_write(), transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(POSTGRESQL, [count])

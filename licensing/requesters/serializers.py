@@ -1,4 +1,4 @@
-"""Requesters on the wire."""
+"""Serializers of requesters."""
 
 from rest_framework import serializers
 
@@ -12,7 +12,7 @@ MAX_NOTES = 5_000
 
 
 class RequesterStatsSerializer(serializers.Serializer):
-    """Every decision that was answered to the requester."""
+    """Counts of the requester's decisions."""
 
     allowed = serializers.IntegerField(min_value=0)
     denied = serializers.IntegerField(min_value=0)
@@ -61,6 +61,6 @@ class MergeSerializer(StrictSerializer):
 
 
 class RequesterProfileChangeSerializer(RequesterProfileSerializer):
-    """What can be changed of a requester. The id may be sent back as it was read, and is ignored."""
+    """Changes of a requester. An `id` in the body is ignored."""
 
     id = Text(read_only=True, source="requester_id")

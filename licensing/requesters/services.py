@@ -1,4 +1,4 @@
-"""Operations on requesters, for endpoints, the admin, and the services of what requesters own."""
+"""Operations on requesters, for endpoints, the admin and other services."""
 
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
@@ -17,7 +17,7 @@ Fields = Mapping[str, object]
 
 
 def get(account_id: str, requester_id: str, *, lock: bool = False) -> Requester:
-    """The account's requester with the caller's own id. Raises NotFound."""
+    """Return the account's requester with the publisher's own id. Raises NotFound."""
     rows = Requester.objects.filter(account_id=account_id, requester_id=requester_id)
     found = (rows.select_for_update() if lock else rows).first()
     if found is None:
@@ -26,7 +26,9 @@ def get(account_id: str, requester_id: str, *, lock: bool = False) -> Requester:
 
 
 def customers_named(account_id: str, name: str) -> list[Requester]:
-    """Up to three customers of exactly that name, whatever the case, if it is nobody's id."""
+    """Return up to three customers with exactly this name, ignoring case. Returns none if the name is also a requester
+    id.
+    """
     if Requester.objects.filter(account_id=account_id, requester_id=name).exists():
         return []
     words = Requester.objects.filter(account_id=account_id, name__has_words=name)
@@ -35,7 +37,7 @@ def customers_named(account_id: str, name: str) -> list[Requester]:
 
 @transaction.atomic
 def create_requester(account_id: str, fields: Fields) -> Requester:
-    """A new requester. Raises AlreadyExists for an id that the account knows, be it from a check or a licence."""
+    """Create a requester. Raises AlreadyExists if the id is known, even if only from a check or licence."""
     epochs.hold(account_id)
     given = {**fields, "metadata": merged({}, fields.get("metadata"))}
     requester, is_new = Requester.objects.get_or_create(
@@ -65,9 +67,9 @@ def update_requester(requester: Requester, fields: Fields) -> Requester:
 
 
 def find_or_create(account_id: str, requester_id: str, name: str | None) -> Requester:
-    """The requester with the caller's own id, created if unknown. A given name renames it.
+    """Return the requester with the publisher's own id, creating it if unknown. A given name renames it.
 
-    One that was merged stands for the other, which keeps its name.
+    For a merged id, returns the requester it was merged into, which keeps its name.
     """
     requester, _ = Requester.objects.select_related("merged_into").get_or_create(
         account_id=account_id, requester_id=requester_id, defaults={"name": name}
@@ -80,14 +82,14 @@ def find_or_create(account_id: str, requester_id: str, name: str | None) -> Requ
 
 
 def current_ids(account_id: str, requester_ids: Iterable[object]) -> dict[str, str]:
-    """The current ids of those that were merged into others."""
+    """Return the current ids of merged requesters, by their former ids."""
     merged_ones = Requester.objects.filter(account_id=account_id, requester_id__in=set(requester_ids) - {None})
     found = merged_ones.filter(merged_into__isnull=False)
     return dict(found.values_list("requester_id", "merged_into__requester_id"))
 
 
 def create_missing(account_id: str, named: Mapping[str, str | None]) -> None:
-    """Requesters of these ids and names, but for those that somebody else has just created."""
+    """Create requesters with these ids and names, ignoring those that another request has just created."""
     new = [Requester(account_id=account_id, requester_id=one, name=named[one]) for one in sorted(named)]
     Requester.objects.bulk_create(new, ignore_conflicts=True)
 
@@ -99,7 +101,7 @@ def rename(requester: Requester, name: str | None) -> None:
 
 
 def renew(requester: Requester) -> None:
-    """Ends what is compiled of the requester's licences and clients. Part of every change of one."""
+    """Invalidate the requester's compiled licences. Call it with every change of a licence or client."""
     requester.licenses_revision = uuid4()
     requester.save(update_fields=["licenses_revision"])
 

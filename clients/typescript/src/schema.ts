@@ -264,7 +264,7 @@ export interface components {
              */
             created: string;
         };
-        /** @description Up to 100 checks; the other fields are defaults for those that do not give their own. */
+        /** @description Up to 100 checks. The other fields are defaults for checks that omit them. */
         Batch: {
             /** @description The item by its id, */
             contentId?: string | null;
@@ -319,7 +319,7 @@ export interface components {
             /** @description Comes back with the decision. */
             correlationId?: string | null;
         };
-        /** @description A decision of a batch; one that could not be made has `error`, and of the others only `object` and `allowed`. */
+        /** @description A decision of a batch. One that failed has `error`, and otherwise only `object` and `allowed`. */
         BatchedDecision: {
             /**
              * @description The kind of the object.
@@ -528,7 +528,7 @@ export interface components {
              */
             refundable?: string;
         };
-        /** @description May this requester have this item? Exactly one of `contentId`, `externalId`, `source` names it. */
+        /** @description Check whether a requester may access an item. Exactly one of `contentId`, `externalId`, `source` names it. */
         Check: {
             /** @description The item by its id, */
             contentId?: string | null;
@@ -674,7 +674,7 @@ export interface components {
              */
             readonly updated: string;
         };
-        /** @description What is known of the item. */
+        /** @description The item of a test. */
         ContentOfTest: {
             /** @description `article`, unless given. */
             type?: components["schemas"]["ContentType"] | null;
@@ -683,7 +683,7 @@ export interface components {
             /** @description The item's category. */
             category?: string | null;
         };
-        /** @description What is known of the item. */
+        /** @description The item of a test. */
         ContentOfTestRequest: {
             /** @description `article`, unless given. */
             type?: components["schemas"]["ContentType"] | null;
@@ -751,7 +751,7 @@ export interface components {
             /** @description The requester's program, as it names itself. */
             userAgent?: string | null;
         };
-        /** @description The circumstances of the request. */
+        /** @description The context of a test's request. */
         ContextOfTest: {
             /**
              * Format: ip
@@ -759,7 +759,7 @@ export interface components {
              */
             ip?: string | null;
         };
-        /** @description The circumstances of the request. */
+        /** @description The context of a test's request. */
         ContextOfTestRequest: {
             /**
              * Format: ip
@@ -879,7 +879,10 @@ export interface components {
              */
             available: string;
         };
-        /** @description The wallet that pays an access: what remains in it. Of a denial: what is required, and what is available. */
+        /**
+         * @description The wallet that pays for an access and its remaining balance. For a denial: the amounts required and
+         *     available.
+         */
         CreditsShown: {
             /** @description The wallet's id. */
             walletId: string;
@@ -908,7 +911,7 @@ export interface components {
         };
         /** @enum {string} */
         Currency: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BOV" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHE" | "CHF" | "CHW" | "CLF" | "CLP" | "CNY" | "COP" | "COU" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MXV" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "USN" | "UYI" | "UYU" | "UYW" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAD" | "XAF" | "XCD" | "XCG" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
-        /** @description What was decided, and why. */
+        /** @description An access decision and its reasons. */
         Decision: {
             /**
              * @description The kind of the object.
@@ -1025,7 +1028,7 @@ export interface components {
             /** @description Comes with the decision. */
             message?: string;
         };
-        /** @description With `dryRun`: a draft that decides instead of the item's own policy; its defaults are those of a new one. */
+        /** @description With `dryRun`: a proposed policy that replaces the item's own. Defaults are those of a new policy. */
         Draft: {
             /** @description Together at most 65,536 bytes of JSON without spaces. */
             rules?: components["schemas"]["Rule"][];
@@ -1133,7 +1136,7 @@ export interface components {
         EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
         /** @enum {string} */
         EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled";
-        /** @description What has to come of it. Absent is what does not matter. */
+        /** @description The expected decision. Omitted members may have any value. */
         ExpectedDecision: {
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: boolean;
@@ -1142,7 +1145,7 @@ export interface components {
             /** @description The index of the rule that decides; null for none. */
             matchedRule?: number | null;
         };
-        /** @description What has to come of it. Absent is what does not matter. */
+        /** @description The expected decision. Omitted members may have any value. */
         ExpectedDecisionRequest: {
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: boolean;
@@ -1343,7 +1346,7 @@ export interface components {
              */
             readonly created: string;
         };
-        /** @description What a requester has been granted, for what, from when to when, and at which price. */
+        /** @description A licence: its type, scope, period and prices. */
         License: {
             /** @description The resource's id. */
             readonly id: string;
@@ -1423,7 +1426,7 @@ export interface components {
              */
             source: "service" | "caller" | "offer";
         };
-        /** @description What became of a row. */
+        /** @description The outcome of a row. */
         LicenseBulkOutcome: {
             /** @description Its place in `items`. */
             index: number;
@@ -1447,12 +1450,12 @@ export interface components {
             /** @description How many rows were sent. */
             totalCount: number;
         };
-        /** @description Many licences at once. */
+        /** @description Licences to issue or change. */
         LicenseBulkRequest: {
             /** @description The rows: each a new item or a change of one. */
             items: components["schemas"]["LicenseBulkRowRequest"][];
         };
-        /** @description A licence to issue, or what changes of the one that `id` or `externalId` names. */
+        /** @description A licence to issue, or changes of the one named by `id` or `externalId`. */
         LicenseBulkRowRequest: {
             /** @description The licence to change, as by PATCH. */
             id?: string | null;
@@ -1576,7 +1579,7 @@ export interface components {
             /** @description The client_secret. Shown in this reply and never again. */
             readonly secret: string;
         };
-        /** @description What a requester has been granted, for what, from when to when, and at which price. */
+        /** @description A licence: its type, scope, period and prices. */
         LicenseRequest: {
             /** @description The caller's own id. It stays. */
             requesterId: string;
@@ -1694,7 +1697,7 @@ export interface components {
             /** @description How many requests. */
             requests: number;
         };
-        /** @description What a decision would have been, if its policy and its site were enforced. */
+        /** @description The denial that enforcing the policy and its site would have produced. */
         ObservedDenial: {
             /** @description Always false. */
             allowed: boolean;
@@ -2284,7 +2287,7 @@ export interface components {
             /** @description A new item begins as `active`, whatever is given; PATCH changes it. */
             status?: components["schemas"]["ContentStatus"];
         };
-        /** @description What a requester has been granted, for what, from when to when, and at which price. */
+        /** @description A licence: its type, scope, period and prices. */
         PatchedLicenseRequest: {
             /** @description The caller's own id. It stays. */
             requesterId?: string;
@@ -2319,7 +2322,7 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             } | null;
         };
-        /** @description Who may use what is linked to it, and on which terms. */
+        /** @description The terms on which requesters may access linked items. */
         PatchedPolicyRequest: {
             /** @description The policy's id in your own system. Each policy of an account has another one. */
             externalId?: string | null;
@@ -2348,7 +2351,7 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             } | null;
         };
-        /** @description What can be changed of a requester. The id may be sent back as it was read, and is ignored. */
+        /** @description Changes of a requester. An `id` in the body is ignored. */
         PatchedRequesterProfileChangeRequest: {
             /** @description A name for people. */
             name?: string | null;
@@ -2472,7 +2475,7 @@ export interface components {
             note?: string | null;
         };
         Permissions: string[];
-        /** @description Who may use what is linked to it, and on which terms. */
+        /** @description The terms on which requesters may access linked items. */
         Policy: {
             /** @description The resource's id. */
             readonly id: string;
@@ -2520,7 +2523,7 @@ export interface components {
              */
             readonly updated?: string;
         };
-        /** @description Who may use what is linked to it, and on which terms. */
+        /** @description The terms on which requesters may access linked items. */
         PolicyRequest: {
             /** @description The policy's id in your own system. Each policy of an account has another one. */
             externalId?: string | null;
@@ -2550,9 +2553,9 @@ export interface components {
             } | null;
         };
         /**
-         * @description A policy as it was in one of its versions; `updated` is when that was written, but for the first.
+         * @description A version of a policy. `updated` is when it was stored; absent for the first version.
          *
-         *     `externalId` and `metadata` are what the policy has now: versions do not keep them.
+         *     `externalId` and `metadata` are the policy's current ones: versions do not keep them.
          */
         PolicyRevision: {
             /** @description The resource's id. */
@@ -2601,7 +2604,7 @@ export interface components {
              */
             readonly updated?: string;
         };
-        /** @description An example of who asks for what, and what has to come of it: tried before each version is written. */
+        /** @description An example request with its expected decision, run before each version is stored. */
         PolicyTest: {
             /** @description What it shows. */
             name?: string | null;
@@ -2621,7 +2624,7 @@ export interface components {
             /** @description The circumstances. */
             context?: components["schemas"]["ContextOfTest"] | null;
         };
-        /** @description An example of who asks for what, and what has to come of it: tried before each version is written. */
+        /** @description An example request with its expected decision, run before each version is stored. */
         PolicyTestRequest: {
             /** @description What it shows. */
             name?: string | null;
@@ -2746,7 +2749,7 @@ export interface components {
             hasValidLicense?: boolean | null;
         };
         RequesterIds: string[];
-        /** @description Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check. */
+        /** @description The requester of a test. `licenses` that have started override the caller's claims, as in a check. */
         RequesterOfTest: {
             /** @description The resource's id. */
             id: string;
@@ -2761,7 +2764,7 @@ export interface components {
                 [key: string]: string | number | boolean;
             } | null;
         };
-        /** @description Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check. */
+        /** @description The requester of a test. `licenses` that have started override the caller's claims, as in a check. */
         RequesterOfTestRequest: {
             /** @description The resource's id. */
             id: string;
@@ -2843,7 +2846,7 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             } | null;
         };
-        /** @description Facts that the caller sent are among the members of a recorded decision. */
+        /** @description The requester of a decision. Recorded decisions include the facts that the caller sent. */
         RequesterShown: {
             /** @description The resource's id. */
             id: string;
@@ -2854,7 +2857,7 @@ export interface components {
                 [key: string]: string | number | boolean;
             };
         };
-        /** @description Every decision that was answered to the requester. */
+        /** @description Counts of the requester's decisions. */
         RequesterStats: {
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: number;
@@ -3209,7 +3212,7 @@ export interface components {
             /** @description Null: its pages are unknown ones, as if no pattern matched. */
             policyId?: string | null;
         };
-        /** @description What a requester was charged, paid and spent in a month and a currency. All amounts are in the currency. */
+        /** @description What a requester was charged, paid and spent in a month and currency. All amounts are in the currency. */
         Statement: {
             /** @description The resource's id. */
             id: string;
@@ -3288,7 +3291,7 @@ export interface components {
              */
             closedAt: string | null;
         };
-        /** @description What happened in the requester's wallets of this currency. */
+        /** @description Changes in the requester's wallets of this currency. */
         StatementCredits: {
             /**
              * Format: decimal
@@ -3321,7 +3324,7 @@ export interface components {
              */
             closing: string;
         };
-        /** @description A licence's price, an adjustment, or all charges of the month by one licence for one item. */
+        /** @description A licence's price, an adjustment, or all charges of the month for one licence and item. */
         StatementLine: {
             /** @description The line's ledger entry; of charges the first one. */
             id: string;

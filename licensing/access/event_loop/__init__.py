@@ -1,1 +1,1 @@
-"""Access checks on the event loop, on facts that the process has cached."""
+"""Access checks on the event loop, decided on facts cached in the process."""

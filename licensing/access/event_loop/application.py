@@ -1,4 +1,4 @@
-"""POST /v1/access/check and /v1/access/check/batch as an ASGI application, from bytes to bytes."""
+"""ASGI application for POST /v1/access/check and /v1/access/check/batch."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,28 +38,29 @@ from licensing.access.tokens.license_tokens import presented
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 KEY_HEADER = b"x-licensing-key"
-MAX_QUICK_BYTES = 32 * 1024  # of a body: a hundred checks have 15 kB; the dearest JSON of this size takes 10 ms
-MAX_BYTES_AHEAD = 1024  # of one that is parsed before the request is known to be within its limits
-Parse = Callable[..., list[Check]]  # what it takes is a body's fields
+MAX_QUICK_BYTES = 32 * 1024  # of a body: 100 checks take 15 kB; the slowest JSON of this size parses in 10 ms
+MAX_BYTES_AHEAD = 1024  # of a body that is parsed before rate limiting
+Parse = Callable[..., list[Check]]  # called with the fields of a body
 
 
 class Head:
-    """The head of a request: its headers by lower-case name, its client's address, and whether it came by https.
+    """A request's head: headers by lower-case name, client address, and whether it came by https.
 
-    `headers` are those of the table in kit.http.headers; the ones in `too_long` read as empty. `body` is None until
-    it has been read.
+    Only the headers in kit.http.headers are kept; those in `too_long` read as empty. `body` is None until it is read.
     """
 
     def __init__(self, scope: Scope, proxies: TrustedProxies) -> None:
         self.scope = scope
         self.path: str = scope["path"]
         self.query: bytes = scope["query_string"]
-        self.body: bytes | None = scope.get("extensions", {}).get("body")  # if it came with the head (config.server)
+        self.body: bytes | None = scope.get("extensions", {}).get(
+            "body"
+        )  # set if it arrived with the head (config.server)
         self.headers, self.too_long = read_headers(scope["headers"])
         peer = scope["client"][0] if scope.get("client") else ""
         forwarded_for = self.headers.get(b"x-forwarded-for")
         self.address = proxies.client_of(peer, None if forwarded_for is None else forwarded_for.decode("latin-1"))
-        # The first of several, as Django reads it; from anybody but a trusted proxy it says nothing.
+        # Uses the first of several values, like Django; only trusted proxies may set it.
         protocol = self.headers.get(b"x-forwarded-proto")
         if protocol is not None and proxies.include(peer):
             self.is_secure = protocol.partition(b",")[0].strip() == b"https"
@@ -77,7 +78,7 @@ class Head:
         return f"{'https' if self.is_secure else 'http'}://{self.host}"
 
     def check_lengths(self) -> None:
-        """Raises InvalidRequest."""
+        """Raises InvalidRequest if a header or the query is too long."""
         check_lengths(self.too_long, self.query)
 
     def header(self, name: bytes) -> str:
@@ -85,7 +86,7 @@ class Head:
 
 
 class Request(Sender):
-    """A request for checks: the steps of its admission that take its head and its body."""
+    """A request for checks: the admission steps that read its head and body."""
 
     def __init__(self, head: Head, receive: Receive, callers: Callers) -> None:
         authorization = head.header(b"authorization")
@@ -94,11 +95,11 @@ class Request(Sender):
             authorization = key_header(authorization, head.header(KEY_HEADER))
         super().__init__(callers, authorization, head.address)
         self.head, self.receive = head, receive
-        self.plain: JsonObject | None = None  # the body, once it is parsed and if it is plain (kit.http.parsing)
-        self.checks: list[Check] | None = None  # likewise
+        self.plain: JsonObject | None = None  # the parsed body if it is plain (kit.http.parsing)
+        self.checks: list[Check] | None = None  # the parsed checks
 
     def prepare(self) -> None:
-        """Parses the body of a single check, if it has come and takes next to nothing."""
+        """Parse a small, complete single-check body early."""
         body = self.head.body or b""
         if self.head.path != CHECK or self.license_token is not None or not 0 < len(body) <= MAX_BYTES_AHEAD:
             return
@@ -124,7 +125,7 @@ class Request(Sender):
 
 
 async def respond(scope: Scope, send: Send, status: int, head: bytes, body: bytes) -> None:
-    """Replies in one write if the server offers it (config.server), otherwise as any ASGI application does."""
+    """Send the reply, in one write if the server supports it (config.server), else by ASGI messages."""
     at_once = scope.get("extensions", {}).get("respond")
     if at_once is not None and at_once(status, head, body):
         return
@@ -149,7 +150,7 @@ class CheckApplication:
 
     @traced(role="request on the loop")
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Raises LeftToDjango."""
+        """Serve one request. Raises LeftToDjango if Django must serve it."""
         begun = perf_counter()
         head = Head(scope, self.proxies)
         token = request_id.set(request_id_of(head.header(b"x-request-id")))
@@ -169,7 +170,7 @@ class CheckApplication:
                 extensions = {**scope.get("extensions", {}), "body": head.body, "limit_state": request.limit_state}
                 left.scope = {**scope, "extensions": extensions}
                 raise
-            except Exception as exc:  # one handler answers every error; what is unforeseen is logged there
+            except Exception as exc:  # as_api_error logs unexpected errors
                 error = as_api_error(exc)
                 status, headers = error.status_code, error.headers
                 reply, media_type = told(error, head.header(b"accept"))
@@ -192,7 +193,7 @@ class CheckApplication:
             request_id.reset(token)
 
     async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
-        """The body of the reply to a request that is admitted, and the headers beside those of every reply."""
+        """Return the body of the reply to an admitted request, and its additional headers."""
         key, retries = request.idempotency_key, self.gateway.retries
         if key is None or retries is None:
             return await self.decide_now(request), {}
@@ -208,7 +209,7 @@ class CheckApplication:
         return once.body, once.headers
 
     async def decide_now(self, request: Request) -> bytes:
-        """The body of the reply."""
+        """Decide without an Idempotency-Key; return the body of the reply."""
         checks = await self.checks_of(request)
         sign = await self.signer_of(request, checks)
         ahead: tuple[Sequence[Answer | ApiError], bytes] | None = None
@@ -218,16 +219,19 @@ class CheckApplication:
             if not batch.claims:
                 ahead = batch.answers, rendered(request.head.path, batch.answers, checks, sign)
 
-        # The loop is not idle where there are batches: others would be decided and committed later.
+        # Batches are not rendered early: that would delay the decisions and commits of other requests.
         when_idle = render if request.head.path == CHECK else None
         answers = await self.gateway.check(request, checks, moment(), render=when_idle)
         count_checks(outcomes_of(answers))
-        if ahead is not None and ahead[0] is answers:  # otherwise they were decided again
+        if ahead is not None and ahead[0] is answers:  # false if they were decided again
             return ahead[1]
         return rendered(request.head.path, answers, checks, sign)
 
     async def decide_once(self, request: Request, key: str, digest: str, is_free: bool) -> bytes:
-        """The same, kept for a key (free for sure or not) with the digest of its request in hex. Raises Unsure."""
+        """Decide with an Idempotency-Key, and store the reply under it.
+
+        `digest` is the request's fingerprint in hex; `is_free` says that the key is known to be unused. Raises Unsure.
+        """
         checks = await self.checks_of(request)
         sign = await self.signer_of(request, checks)
         now = moment()
@@ -246,7 +250,7 @@ class CheckApplication:
         return body
 
     async def checks_of(self, request: Request) -> list[Check]:
-        """Return the request's checks; small bodies are parsed on the event loop, others in a thread."""
+        """Parse the request's checks: small bodies on the event loop, others in a thread."""
         if request.checks is not None:
             return request.checks
         account_id, body = request.grant.account_id, request.head.body or b""
@@ -265,14 +269,14 @@ class CheckApplication:
         return checks if claims is None else presented(checks, claims)
 
     async def signer_of(self, request: Request, checks: Sequence[Check]) -> Sign | None:
-        """None where no decision is to be signed."""
+        """Return the function that signs decisions, or None if no check asks for it."""
         if not [check for check in checks if check.sign]:
             return None
         return (await self.gateway.signers.current()).at(request.head.base_url)
 
 
 def rendered(path: str, answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None) -> bytes:
-    """The body of the reply. Raises what a single check is answered by."""
+    """Render the body of the reply. Raises the error of a single check."""
     if path != CHECK:
         return render_json(present_batch(answers, checks, sign))
     [answer], [check] = answers, checks
@@ -286,7 +290,7 @@ def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
 
 
 def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
-    """What checks came to, as their metric names it."""
+    """Return the metric label of each answer."""
     outcomes: list[str] = []
     for answer in answers:
         if isinstance(answer, ApiError):

@@ -1,4 +1,4 @@
-"""The gateway's blocking calls, which run in threads: each serves all requests that wait for it."""
+"""Blocking calls of the gateway, run in threads. Each call serves all waiting requests."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -34,21 +34,21 @@ from licensing.requesters.numbers import reserve
 from licensing.sites.other_hosts import are_refused, keep_pages
 
 SlowPath = tuple[Caller, Sequence[Check], datetime]
-Since = tuple[str, int]  # an account's id and an epoch
-Named = tuple[str, dict[str, str | None]]  # what keep_requesters takes
-Refused = tuple[str, bool]  # an account's id, and whether the host is refused for the key's sake
+Since = tuple[str, int]  # (account id, epoch)
+Named = tuple[str, dict[str, str | None]]  # (account id, names by requester id): arguments of keep_requesters
+Refused = tuple[str, bool]  # (account id, whether the key's site restriction refuses the host)
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Sequence[T]], list[R]]:
-    """Keeps the thread's database connection from call to call; leaves one that broke."""
+    """Decorate a call to keep the thread's database connection between calls, and close a broken one."""
 
     @wraps(call)
     def wrapped(items: Sequence[T]) -> list[R]:
         if connection.vendor == "postgresql" and not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()  # to the pool, which tries what it hands out
+            connection.close_if_unusable_or_obsolete()  # returns it to the pool, which tests connections
         try:
             return call(items)
         except Exception:
@@ -60,7 +60,7 @@ def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Seque
 
 @on_own_connection
 def look_up_now(many: Sequence[Wanted]) -> list[Found]:
-    """One look-up for each account, shared by its requests."""
+    """Look up the facts of all requests, once per account."""
     together: dict[str, tuple[set[Selector], set[str]]] = {}
     for wanted in many:
         selectors, requesters = together.setdefault(wanted.account_id, (set(), set()))
@@ -71,7 +71,7 @@ def look_up_now(many: Sequence[Wanted]) -> list[Found]:
 
 
 def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: Iterable[str]) -> Found:
-    epoch = current_epoch(account_id)  # first: what is read after it is at least as new
+    epoch = current_epoch(account_id)  # read first, so the facts are at least as new as the epoch
     items = find_items(account_id, selectors)
     return Found(epoch, items, find_requesters(account_id, requesters) if requesters else {})
 
@@ -95,7 +95,7 @@ def keep_requesters_now(many: Sequence[Named]) -> list[dict[str, RequesterSnapsh
 
 @on_own_connection
 def reserve_now(counts: Sequence[int]) -> list[int]:
-    """As many numbers for requesters as these come to."""
+    """Reserve the sum of these counts of requester numbers."""
     return reserve(sum(counts))
 
 
@@ -112,7 +112,7 @@ def find_grants_now(texts: Sequence[str]) -> list[Grant | ApiError]:
 
 @on_own_connection
 def find_signer_now(many: Sequence[None]) -> list[Signer | ApiError]:
-    """One signer for all who ask."""
+    """Return the active signer for each waiting request."""
     try:
         return [current_signer()] * len(many)
     except ApiError as error:
@@ -121,7 +121,7 @@ def find_signer_now(many: Sequence[None]) -> list[Signer | ApiError]:
 
 @on_own_connection
 def find_keys_now(kids: Sequence[str]) -> list[PyJWK | None]:
-    """The keys that licence tokens verify with."""
+    """Return the keys that verify licence tokens, by their ids."""
     found = {kid: find_key(kid) for kid in set(kids)}
     return [found[kid] for kid in kids]
 
@@ -135,13 +135,13 @@ def note_uses_now(grants: Sequence[Grant]) -> list[None]:
 
 @on_own_connection
 def record_now(entries: Sequence[Entry]) -> list[Outcome]:
-    """One commit for all requests."""
+    """Record the entries of all requests in one commit."""
     return recorder.commit(entries)
 
 
 @on_own_connection
 def keep_refusals_now(many: Sequence[Refused]) -> list[bool]:
-    """Whether a host of each account is refused; then there is an item that the refusal is recorded of."""
+    """Return for each account whether the host is refused; if so, create the item the refusal is recorded under."""
     refused: dict[Refused, bool] = {}
     for account_id, is_elsewhere in set(many):
         refused[account_id, is_elsewhere] = is_elsewhere or are_refused(account_id)
@@ -156,7 +156,7 @@ def check_now(many: Sequence[SlowPath]) -> list[list[Answer | ApiError] | ApiErr
 
 
 def check_one(caller: Caller, checks: Sequence[Check], now: datetime) -> list[Answer | ApiError] | ApiError:
-    """The answers, or the error that kept this request's checks from being decided; other requests go on."""
+    """Return the answers of one request, or its error, so that other requests continue."""
     try:
         return check_access(caller.grant.account_id, checks, now, caller)
     except ApiError as error:
@@ -167,7 +167,7 @@ def check_one(caller: Caller, checks: Sequence[Check], now: datetime) -> list[An
 
 
 def parse_now(many: Sequence[Callable[[], list[Check]]]) -> list[list[Check] | ApiError]:
-    """The checks of bodies that take long to parse, or the error of each."""
+    """Parse large bodies; return the checks or the error of each."""
     parsed: list[list[Check] | ApiError] = []
     for parse in many:
         try:

@@ -1,4 +1,4 @@
-"""Callers of checks on the event loop: their keys and plan limits, and the steps of a request's admission."""
+"""Callers of checks on the event loop: API keys, plan limits, and the steps of admission."""
 
 import logging
 from asyncio import Future, sleep
@@ -30,11 +30,11 @@ R = TypeVar("R")
 
 
 class KeyChanged(Exception):
-    """The key is no longer as it was cached when it refused a request."""
+    """The cached key that refused a request is out of date."""
 
 
 class Callers:
-    """The keys and plan limits of this process. Every method is called on the event loop."""
+    """The API keys and plan limits of this process. Call every method on the event loop."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
@@ -48,13 +48,13 @@ class Callers:
         self.uses: MicroBatch[Grant, None] = MicroBatch(InThread("uses", note_uses_now))
 
     def cached_grant(self, text: str) -> Grant | None:
-        """The key's grant as of the newest epoch of its account that this process knows of."""
+        """Return the key's cached grant, or None if it is missing or out of date."""
         grant = self.snapshot.grant(keytext.name_in_cache(text))
         looked_up[MISS if grant is None else HIT] += 1
         return grant
 
     async def read_grant(self, text: str) -> Grant:
-        """The key's grant as it is now. Raises InvalidApiKey; a malformed key costs no query."""
+        """Read the key's current grant. Raises InvalidApiKey; a malformed key costs no query."""
         check_well_formed(text)
         found = await self.keys.submit(text)
         name = keytext.name_in_cache(text)
@@ -67,21 +67,23 @@ class Callers:
     async def consume(
         self, grant: Grant | None, address: Address | None, cost: int = 1, work: Work | None = None
     ) -> LimitState:
-        """`work` is done meanwhile, if there is a meanwhile (kit.storage.microbatch)."""
+        """Count against the plan's limit. `work` runs while the shared call is under way (kit.storage.microbatch)."""
         wanted = consume_of(grant, address, cost)
-        # Without Redis counting is a matter of microseconds, and no reason to change threads.
+        # Without Redis, counting takes microseconds and needs no thread.
         return limiter.consume(wanted) if self.limits is None else await self.limits.result_of(wanted, work)
 
     async def limit_of_address(self, address: Address | None) -> LimitState:
-        """The limit for the headers of a reply that was made before the caller's was known."""
+        """Return the address's limit, for replies sent before the caller's own limit is known."""
         try:
             return await self.consume(None, address, cost=0)
-        except ServiceUnavailable:  # too many are waiting, perhaps with this one
+        except ServiceUnavailable:  # too many requests are waiting
             return state_for_stranger(address)
 
     async def admit_for_django(self, authorization: str, address: Address | None) -> dict[str, Any]:
-        """What Django need not do any more to admit a request to an endpoint that asks for a key: to read the grant,
-        and to count it. Nothing of a request that is refused before it counts: that is Django's to say."""
+        """Read the grant and count the request for a Django endpoint that needs a key.
+
+        Returns an empty dict if the request is refused: Django then produces the error.
+        """
         try:
             grant = await self.read_grant(bearer_token(authorization))
             grant.check()
@@ -96,15 +98,15 @@ class Callers:
 
 
 async def read_on() -> None:
-    """Lets the requests that have arrived by now join the call: the loop looks at its sockets once a turn."""
+    """Yield to the event loop so that requests that have already arrived can join the call."""
     for _ in range(2):
         await sleep(0)
 
 
 class Sender(GrantSteps):
-    """The sender of a request, and what admitted it. `authorization` is the header.
+    """The sender of a request and its admission state. `authorization` is the header's value.
 
-    A request counts once, however often it is admitted; then it has to fit the limits of the day's plan.
+    A request counts once, however often it is admitted.
     """
 
     permission = "access:check"
@@ -113,10 +115,10 @@ class Sender(GrantSteps):
         self.callers, self.authorization, self.address = callers, authorization, address
         self.limit_state: LimitState | None = None
         self.is_counted = False  # against the plan's limit
-        self.is_confirmed = False  # its key was read from the database since it came
+        self.is_confirmed = False  # whether its key was read from the database for this request
 
     async def serve(self, act: Callable[[], Awaitable[R]]) -> R:
-        """Admits the request and returns what `act` does; once more if the key that refused it has changed since."""
+        """Admit the request and return the result of `act`. Retries once if a refusal came from an outdated key."""
         try:
             try:
                 await admit(self)
@@ -129,10 +131,10 @@ class Sender(GrantSteps):
             return await act()
 
     async def reconsider(self, refusal: ApiError) -> None:
-        """Raises KeyChanged if the key is another by now than the cached one by which the request was refused.
+        """Re-read the key after a refusal. Raises KeyChanged if the cached key was out of date.
 
-        A refusal leaves no record, which would tell that the key has been revoked or may do more by now. Raises what
-        keeps the key from being read, but for a refusal by a limit, which stands then.
+        Refusals are not recorded, and only a record confirms that the cached key is current. Raises the error that
+        prevents reading the key, except after a refusal by a rate limit.
         """
         before: Grant | None = getattr(self, "grant", None)
         if refusal.status_code >= 500 or self.is_confirmed or before is None:
@@ -149,11 +151,11 @@ class Sender(GrantSteps):
             raise KeyChanged
 
     def prepare(self) -> None:
-        """Does of the next steps what can be done while the request is counted."""
+        """Do work for the next steps while the request is being counted. Does nothing by default."""
 
     async def confirm(self) -> Grant:
-        """The key's grant, read from the database."""
-        self.is_confirmed = True  # whatever comes of it
+        """Read the key's grant from the database."""
+        self.is_confirmed = True  # even if reading fails
         self.grant = await self.callers.read_grant(bearer_token(self.authorization))
         return self.grant
 
@@ -180,6 +182,6 @@ class Sender(GrantSteps):
 
 
 def log_failure(future: Future[None]) -> None:
-    """A use that could not be noted fails no request: the next one after a minute tries again."""
+    """Log a failure to store a key's last use. The request succeeds; the next use after a minute tries again."""
     if not future.cancelled() and (error := future.exception()) is not None:
         logger.warning("The last use of a key could not be written: %s", error)

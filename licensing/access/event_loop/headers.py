@@ -1,4 +1,4 @@
-"""Headers on the event loop: the lines of a reply, and the hosts that are served."""
+"""Response headers on the event loop, and the check of the Host header."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -37,7 +37,7 @@ def policy_line(windows: tuple[Window, ...]) -> bytes:
 
 
 def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, is_secure: bool) -> bytes:
-    """Those that every reply has, and `headers`; `length` is that of the body."""
+    """Return the header lines of a reply: common ones and `headers`. `length` is the body's, in bytes."""
     lines = (
         b"%bx-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n"
         b"%bratelimit: %b;r=%d;t=%d\r\nx-request-id: %b\r\ncontent-length: %d\r\n"
@@ -54,15 +54,15 @@ def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, 
 
 
 def deprecation_of(path: str, query: bytes, body: bytes, grant: Grant | None) -> dict[str, str]:
-    """The headers of a reply to a request that uses something deprecated."""
+    """Return the deprecation headers of a reply, if the request used anything deprecated."""
     text = query.decode("latin-1") if query.count(b"&") < MAX_PARAMETERS else ""
     account_id = None if grant is None else grant.account_id
     return told("POST", path, parse_qs(text, keep_blank_values=True), body, account_id)
 
 
 def is_served(host: str) -> bool:
-    """Whether ALLOWED_HOSTS has the host."""
-    return len(host) <= MAX_HOST and is_allowed(host)  # a longer host is invalid, and would only fill the cache
+    """Return whether ALLOWED_HOSTS includes the host."""
+    return len(host) <= MAX_HOST and is_allowed(host)  # longer hosts are invalid; do not cache them
 
 
 @lru_cache(maxsize=1000)

@@ -1,7 +1,7 @@
-"""What checks read from PostgreSQL on the event loop: items and requesters, keys, changes of accounts, and numbers.
+"""Reads from PostgreSQL on the event loop: items, requesters, keys, changes of accounts and requester numbers.
 
-Each class reads for all waiting requests in one statement, and finds exactly what its twin in a thread does
-(blocking_calls). Checks wait for it where the snapshot has nothing, and after each change of an account.
+Each class reads for all waiting requests in one statement, with the same results as the function of that name in
+blocking_calls. Checks wait for these reads on a cache miss and after each change of an account.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,10 +27,10 @@ from licensing.licenses.compiled import compiled_licenses
 from licensing.policies.facts import STORED
 from licensing.requesters.numbers import POSTGRESQL as TAKE_NUMBERS
 
-# One statement sees one moment, so that the epoch is that of all it finds. It is planned once, perhaps on little data,
-# and has to be right for a million rows too. So it leaves the planner one index each: LIMIT 1 keeps the other
-# conditions, and with them other indexes, out of the look-up of an item by its id; and BETWEEN, which for a single
-# value means =, is answered by the index of requesters' ids within their account, but not by that for searches.
+# One statement sees one snapshot, so the epoch fits all rows it finds. It is planned once, perhaps on little data,
+# and must suit a million rows too. So it leaves the planner one index per table: LIMIT 1 keeps the other
+# conditions, and with them other indexes, out of the lookup of an item by its id. BETWEEN, which for a single
+# value means =, uses the index of requesters' ids within their account, but not the one for searches.
 STORED_COLUMNS = [fact.stored for fact in STORED]
 FIND = f"""
 SELECT wanted.place, (SELECT epoch FROM accounts_account WHERE id = wanted.account),
@@ -48,8 +48,8 @@ LEFT JOIN LATERAL (
   WHERE account_id = wanted.account AND requester_id BETWEEN wanted.requester AND wanted.requester LIMIT 1
 ) requester ON true
 """  # noqa: S608 - made of constants
-WIDTH = 12  # of its rows before STORED_COLUMNS, without the place
-# Otherwise it would be planned again each time: the planner thinks little of arrays that it does not know.
+WIDTH = 12  # columns of a row before STORED_COLUMNS, without `place`
+# By default PostgreSQL would plan it again each time, because it misjudges arrays of unknown length.
 PLANNED_ONCE = """
 SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)
 """
@@ -57,12 +57,12 @@ NULL = "NULL"
 ARCHIVED = Status.ARCHIVED.value.encode()
 FIND_KEYS = GRANTS.replace("SELECT ", "SELECT api_key.digest, ", 1) + "digest = ANY(%s::bytea[])"
 
-Name = tuple[str, Selector | str]  # an account's id, and what names an item or a requester of it
-Key = tuple[str, str, str]  # the same as elements of FIND's arrays
+Name = tuple[str, Selector | str]  # (account id, an item's selector or a requester's id)
+Key = tuple[str, str, str]  # the same, as elements of FIND's arrays
 
 
 def needs_no_thread(wanted: Wanted) -> bool:
-    """As far as can be told beforehand: its items are named by their ids."""
+    """Return whether all items are named by id, so find_facts may serve the lookup."""
     return all(name == "contentId" for name, _ in wanted.selectors)
 
 
@@ -72,15 +72,15 @@ class AsyncLookup:
 
     @traced("SELECT facts", system="postgresql")
     async def find_facts(self, many: Sequence[Wanted]) -> list[Found | None]:
-        """What there is of each; None where something must be compiled first, which is work for a thread.
+        """Look up the facts of each; None if a policy or licence must be compiled first, which needs a thread.
 
-        Each has to be one that `needs_no_thread`. Raises Django's OperationalError.
+        Each lookup must satisfy `needs_no_thread`. Raises Django's OperationalError.
         """
-        keys: dict[Name, Key] = {}  # what several want is read once
+        keys: dict[Name, Key] = {}  # deduplicated across requests
         for wanted in many:
             account = ids.hex_of("acc", wanted.account_id)
             for selector in wanted.selectors:
-                # What is no id at all names no item.
+                # A malformed id matches no item.
                 keys[wanted.account_id, selector] = account, ids.hex_of("cnt", selector[1]) or NULL, NULL
             for requester_id in wanted.requesters:
                 keys[wanted.account_id, requester_id] = account, NULL, quoted(requester_id)
@@ -91,7 +91,7 @@ class AsyncLookup:
 
 
 def quoted(text: str) -> str:
-    """An element of an array of texts."""
+    """Quote a text as an element of a PostgreSQL array."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -118,7 +118,7 @@ def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) ->
         row = rows[wanted.account_id, requester_id]
         epoch, *_, pk, known_name, revision, named_wallets, merged_into = row[:WIDTH]
         if merged_into is not None:
-            return None  # a thread finds whom the id stands for
+            return None  # resolving a merged id needs a thread
         own_name = None if known_name is None else known_name.decode()
         licenses = None
         if revision is not None:
@@ -131,13 +131,13 @@ def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) ->
             number, own_name, licenses, wallets=tuple(map(tuple, wallets or ())), stored=stored_facts(stored)
         )
     if epoch is None:
-        return None  # without an account there is nothing to be exact of
+        return None  # the account does not exist
     return Found(int(epoch), items, requesters)
 
 
 @lru_cache(maxsize=10_000)
 def policy_ids(uuid: bytes) -> tuple[str, str]:
-    """A policy's id, and its UUID in hex."""
+    """Return a policy's id and its UUID in hex."""
     key = uuid.decode().replace("-", "")
     return ids.encode("pol", bytes.fromhex(key)), key
 
@@ -148,7 +148,7 @@ class AsyncKeys:
 
     @traced("SELECT keys", system="postgresql")
     async def find(self, texts: Sequence[str]) -> list[Grant | ApiError]:
-        """The grants of well-formed keys' texts, with InvalidApiKey for one that is unknown."""
+        """Return the grants of well-formed key texts; InvalidApiKey for unknown ones."""
         digests = ["\\x" + keytext.digest(text).hex() for text in texts]
         quoted = ",".join('"\\' + digest + '"' for digest in set(digests))
         rows = await self.sessions.run(FIND_KEYS, [f"{{{quoted}}}"])
@@ -165,7 +165,7 @@ class AsyncChanges:
 
     @traced("SELECT changes", system="postgresql")
     async def since(self, many: Sequence[Since]) -> list[Changes | None]:
-        """As accounts.plans.epochs.changes_since; what several ask for is read once."""
+        """Like accounts.plans.epochs.changes_since, for many requests. Duplicates are read once."""
         found: dict[Since, Changes | None] = {}
         for account_id, known in set(many):
             rows = await self.sessions.run(SINCE, [str(known), ids.hex_of("acc", account_id)])
@@ -179,6 +179,6 @@ class AsyncNumbers:
 
     @traced("SELECT numbers", system="postgresql")
     async def reserve(self, counts: Sequence[int]) -> list[int]:
-        """As licensing.requesters.numbers.reserve."""
+        """Like licensing.requesters.numbers.reserve, for many requests."""
         rows = await self.sessions.run(TAKE_NUMBERS, [str(sum(counts))])
         return [int(number or 0) for [number] in rows]

@@ -1,4 +1,4 @@
-"""Prometheus metrics of access checks. Counting on the event loop costs well under a microsecond."""
+"""Prometheus metrics of access checks. Counting on the event loop takes well under a microsecond."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from kit.telemetry.observing import REFUSED_AT, WAYS, refused
 from licensing.policies.decision import Reason
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
-FORWARDED = "/v1/access/forward"  # and the same for Envoy
+FORWARDED = "/v1/access/forward"  # also stands for Envoy's path
 ALLOWED, DRY_RUN, ERROR = "allowed", "dry_run", "error"
 OUTCOMES = (ALLOWED, *map(str, Reason), DRY_RUN, ERROR)
 GATEWAY, DJANGO = WAYS
@@ -62,7 +62,7 @@ REFUSED_HERE = REFUSED_AT[GATEWAY]
 
 
 def count_checks(outcomes: Iterable[str]) -> None:
-    """Counts what checks came to: ALLOWED, a reason to deny, DRY_RUN or ERROR."""
+    """Count outcomes of checks: ALLOWED, a denial's reason, DRY_RUN or ERROR."""
     counts = checks.values
     for outcome in outcomes:
         counts[OUTCOME_AT[outcome]] += 1
@@ -79,7 +79,7 @@ def count_failed_commit() -> None:
 
 
 def count_commit(seconds: float, outcomes: Iterable[Outcome], sizes: Sequence[int]) -> None:
-    """`sizes` are the numbers of decisions that the outcomes are of."""
+    """Record the metrics of a commit. `sizes` are the numbers of decisions per outcome."""
     commits.observe(0, seconds)
     batches.observe(0, sum(sizes))
     for outcome, size in zip(outcomes, sizes, strict=True):
@@ -88,7 +88,7 @@ def count_commit(seconds: float, outcomes: Iterable[Outcome], sizes: Sequence[in
 
 
 async def sample(note_state: Callable[[], None], every: float = 1.0) -> None:
-    """Sets the gauges each second: a scrape may reach any process, and reads what all have noted."""
+    """Set the gauges each second. A scrape may reach any process and reads the values of all."""
     while True:
         begun = perf_counter()
         await asyncio.sleep(every)

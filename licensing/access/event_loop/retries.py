@@ -1,7 +1,7 @@
-"""`Idempotency-Key` on the event loop, on PostgreSQL, by the rules of accounts.retries.idempotency.
+"""`Idempotency-Key` on the event loop with PostgreSQL, by the rules of accounts.retries.idempotency.
 
-The statement that records a decision claims its key and keeps its reply, so that a crash leaves both or neither.
-Left to Django are replies that depend on what the commit counts, what leaves no record, and keys that have expired.
+The statement that records a decision also claims its key and stores its reply, so a crash leaves both or neither.
+Django serves requests whose reply depends on counts, that leave no record, or whose key has expired.
 """
 
 import asyncio
@@ -37,27 +37,27 @@ SECONDS_BETWEEN_LOOKS = 0.05
 
 
 class LeftToDjango(Exception):
-    """A request that the event loop does not serve, though it has been counted and its body read.
+    """Django must serve this request, which has been counted and its body read.
 
-    `scope` tells of both, once the application has put it here.
+    The application sets `scope`, which carries both to Django.
     """
 
     scope: Scope
 
 
 class Taken(Exception):
-    """Another request had the key first, and nothing has been recorded."""
+    """Another request holds the key; nothing was recorded."""
 
 
 class Unsure(Exception):
-    """Whether the key is free has to be known first: what would be recorded writes requesters, even if it is not."""
+    """The key must be looked up first: recording would write requesters even if the key turns out to be used."""
 
 
-Name = tuple[str, str]  # an account's UUID in hex, and a key
+Name = tuple[str, str]  # (account's UUID in hex, key)
 
 
 class Kept(Struct, frozen=True):
-    """The record of a key; `created` is in microseconds since 1970."""
+    """The stored record of a key. `created` is in microseconds since 1970."""
 
     fingerprint: bytes
     reply: bytes
@@ -72,14 +72,14 @@ class Kept(Struct, frozen=True):
 
 
 class Once(Struct, frozen=True):
-    """The body of a reply, and the headers that it has beside those of every reply."""
+    """The body of a reply, and its additional headers."""
 
     body: bytes
     headers: dict[str, str]
 
 
 class Retries:
-    """The Idempotency-Keys of this process. Every method is called on the event loop."""
+    """The idempotency keys of this process. Call every method on the event loop."""
 
     def __init__(self) -> None:
         self.sessions = Sessions(PLANNED_ONCE)
@@ -87,11 +87,11 @@ class Retries:
         self.running: dict[Name, asyncio.Future[None]] = {}
 
     async def once(self, sender: Sender, key: str, digest: bytes, act: Callable[[bool], Awaitable[bytes]]) -> Once:
-        """What `act` answers, which records the key or raises Taken; or the reply that is kept.
+        """Return the result of `act`, which stores the key or raises Taken; or the stored reply.
 
-        Most keys are new, so `act` comes first, and the look-up where it did not answer. `act` is told whether there
-        was one, and raises Unsure where there has to be. Raises IdempotencyMismatch, IdempotencyConflict, LeftToDjango
-        and what `act` raises.
+        Most keys are new, so `act` runs before any lookup. Its argument is whether the key was looked up; `act` raises
+        Unsure if it needs that first. Raises IdempotencyMismatch, IdempotencyConflict, LeftToDjango and what `act`
+        raises.
         """
         name = sender.grant.account_key, key
         deadline = asyncio.get_running_loop().time() + WAIT_SECONDS
@@ -119,7 +119,9 @@ class Retries:
             mine.set_result(None)
 
     async def wait_for_turn(self, name: Name) -> None:
-        """Returns when this process serves no other request with the key. Raises IdempotencyConflict."""
+        """Wait until this process serves no other request with the key. Raises IdempotencyConflict after
+        WAIT_SECONDS.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + WAIT_SECONDS
         while (other := self.running.get(name)) is not None:
@@ -131,7 +133,7 @@ class Retries:
         if (timezone.now() - EPOCH) // MICROSECOND - kept.created >= IdempotencyRecord.LIFETIME // MICROSECOND:
             raise LeftToDjango
         reply, headers = open_reply(kept.fingerprint, kept.reply, kept.headers, digest)
-        await sender.confirm()  # no record will tell that the key still holds
+        await sender.confirm()  # a replay is not recorded, so nothing else confirms the key
         await admit(sender)
         replays.inc()
         return Once(reply, headers)

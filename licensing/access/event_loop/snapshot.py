@@ -1,4 +1,4 @@
-"""A process's cache of its accounts' items, requesters and grants: bounded in memory, and exact up to an epoch."""
+"""Per-process cache of items, requesters and grants: bounded in memory, valid up to each account's epoch."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,33 +10,36 @@ from licensing.access.lookup import compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.licenses.compiled import compiled_licenses
 
-# In kibibytes, about: an item takes 540 bytes and more, a requester 360, a grant with many addresses more.
+# In KiB, approximately: an item takes 540 bytes or more, a requester 360, a grant with many addresses more.
 MAX_WEIGHT = 200_000
-MAX_CHANGES = 100_000  # names of what has changed, of all accounts; one takes some 200 bytes
+MAX_CHANGES = 100_000  # names of changed objects, over all accounts; each takes about 200 bytes
 
 
-Selector = tuple[str, str]  # of an item: `contentId`, `externalId`, `source` or `page`, and its name
-Key = Selector | str  # of an item, or of a requester: its id
+Selector = tuple[str, str]  # (`contentId`, `externalId`, `source` or `page`; its value)
+Key = Selector | str  # an item's selector, or a requester's id
 Known = Item | RequesterSnapshot
 
 
 class Epochs:
-    """How far what is cached of an account is known to hold: up to `epoch`, unless it was read before `floor`, or what
-    it depends on has changed since it was read. `newest` is the highest that the process has heard of."""
+    """The cache generations of an account.
+
+    Cached facts are valid at `epoch`, unless they were read before `floor` or a dependency in `changed` changed after
+    they were read. `newest` is the highest epoch this process knows of.
+    """
 
     __slots__ = ("changed", "epoch", "floor", "newest")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = self.newest = self.floor = epoch
-        self.changed: dict[str, int] = {}  # the epochs of the last changes from the floor on, by names
+        self.changed: dict[str, int] = {}  # epoch of the last change since the floor, by name
 
     def holds(self, read_at: int, depends_on: Iterable[str]) -> bool:
-        """Whether what was read at an epoch is still so at `epoch`."""
+        """Return whether facts read at an epoch are still valid at `epoch`."""
         if not self.floor <= read_at <= self.epoch:
             return False
         changed = self.changed
         if changed:
-            for name in depends_on:  # without a generator, which would take as long as the rest
+            for name in depends_on:  # a generator would double the time
                 if changed.get(name, -1) > read_at:
                     return False
         return True
@@ -47,11 +50,10 @@ class Epochs:
 
 
 class Snapshot:
-    """Entries by account and key, with the epoch up to which each is known to hold; one that does not hold counts as
-    absent.
+    """Cached facts by account and key, each with the epoch up to which it is valid. Outdated entries count as absent.
 
-    Items refer to compiled policies, and requesters to compiled licences. Those count in caches of their own, and none
-    that has gone from there stays in memory because of an entry here.
+    Items refer to compiled policies, and requesters to compiled licences. Those have caches of their own; no entry
+    here keeps an evicted one in memory.
     """
 
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
@@ -65,17 +67,17 @@ class Snapshot:
     # --- Epochs ------------------------------------------------------------------------------------------------------
 
     def epoch(self, account_id: str) -> int:
-        """Up to which what is cached of the account holds; -1 where nothing is."""
+        """Return the epoch up to which the account's cache is valid; -1 if it is empty."""
         of = self.accounts.get(account_id)
         return -1 if of is None else of.epoch
 
     def is_behind(self, account_id: str) -> bool:
-        """Whether the account is known to have reached a newer epoch."""
+        """Return whether a newer epoch of the account is known."""
         of = self.accounts.get(account_id)
         return of is not None and of.newest > of.epoch
 
     def note(self, account_id: str, epoch: int) -> Epochs:
-        """Notes that the account has reached this epoch."""
+        """Note that the account has reached this epoch."""
         of = self.accounts.get(account_id)
         if of is None:
             of = self.accounts[account_id] = Epochs(epoch)
@@ -84,7 +86,7 @@ class Snapshot:
         return of
 
     def advance(self, account_id: str, changes: Changes | None) -> None:
-        """Forgets what has changed since the account's epoch; everything where the account is no more."""
+        """Invalidate what has changed since the account's epoch; everything if the account was deleted."""
         of = self.accounts[account_id]
         if changes is None:
             changes = Changes(of.newest + 1, EVERYTHING)
@@ -126,7 +128,7 @@ class Snapshot:
             self.dropped, self.weight = dropped, 0
             self.entries.clear()
         if epoch == of.epoch:
-            epoch = of.epoch  # one integer in memory for all entries, rather than an equal one for each
+            epoch = of.epoch  # share one integer object among all entries
         if epoch >= of.floor and is_kept(value.compiled):
             self.drop((account_id, key))
             self.entries[account_id, key] = (epoch, value)
@@ -140,14 +142,14 @@ class Snapshot:
             self.weight -= former[1].weight
 
     def make_room(self) -> None:
-        """Drops the oldest entries until a tenth is free."""
+        """Evict the oldest entries until a tenth of the capacity is free."""
         while self.weight > self.max_weight * 0.9:
             self.drop(next(iter(self.entries)))
 
     # --- Grants ------------------------------------------------------------------------------------------------------
 
     def grant(self, name: bytes) -> Grant | None:
-        """The key's grant, unless it has ended as far as this process knows."""
+        """Return the key's cached grant, or None if it is missing or out of date."""
         grant = self.grants.get(name)
         if grant is None:
             return None
@@ -159,7 +161,7 @@ class Snapshot:
         return grant
 
     def vouches(self, grant: Grant, epoch: int) -> bool:
-        """Whether the grant is known to hold at an epoch."""
+        """Return whether the grant is known to be valid at an epoch."""
         if grant.epoch == epoch:
             return True
         of = self.accounts.get(grant.account_id)

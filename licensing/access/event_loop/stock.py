@@ -1,4 +1,4 @@
-"""What a process keeps in stock for later checks: numbers of new requesters, and the keys of JWS tokens."""
+"""Values each process keeps ready for later checks: numbers for new requesters, and keys of JWS tokens."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,13 +14,13 @@ from licensing.access.event_loop.blocking_calls import find_keys_now, find_signe
 from licensing.access.tokens.license_tokens import Claims, check_claims, claims_of, kid_of
 from licensing.access.tokens.signing import KEPT_SECONDS, Signer, kept_signer
 
-AT_ONCE = 100  # numbers beyond those that are needed; they are lost when the process ends
+AT_ONCE = 100  # extra numbers per reservation; unused ones are lost when the process ends
 
-Reserve = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # reserves the sum of these counts
+Reserve = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # reserves as many numbers as the counts add up to
 
 
 class Numbers:
-    """Numbers in stock, so that one new requester in a hundred costs a statement."""
+    """A pool of requester numbers, so that only one new requester in a hundred costs a statement."""
 
     def __init__(self, reserve: Reserve) -> None:
         self.reserve = reserve
@@ -38,13 +38,13 @@ class Numbers:
 
 
 class Signers:
-    """The key that signs decisions."""
+    """The cached key that signs decisions."""
 
     def __init__(self) -> None:
         self.lookups: MicroBatch[None, Signer | ApiError] = MicroBatch(InThread("signers", find_signer_now))
 
     async def current(self) -> Signer:
-        """Raises ServiceUnavailable."""
+        """Return the active signer. Raises ServiceUnavailable."""
         signer = kept_signer() or await self.lookups.submit(None)
         if isinstance(signer, ApiError):
             raise signer
@@ -52,10 +52,10 @@ class Signers:
 
 
 class LicenseKeys:
-    """The keys that verify licence tokens.
+    """The cached keys that verify licence tokens.
 
-    A key is kept for some seconds, so a retired one soon stops verifying. Unknown ids are not kept: such a key may be
-    created at any moment.
+    Keys are cached for some seconds, so a retired one soon stops verifying. Unknown ids are not cached, because such a
+    key may be created at any moment.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class LicenseKeys:
         self.kept: TTLCache[str, PyJWK] = TTLCache(100, KEPT_SECONDS, monotonic)
 
     async def verify(self, token: str, account_id: str, now: datetime) -> Claims:
-        """What a valid token says. Raises InvalidToken."""
+        """Return the claims of a valid token. Raises InvalidToken."""
         kid = kid_of(token)
         key = self.kept.get(kid)
         if key is None:

@@ -1,4 +1,4 @@
-"""Refusals of licence tokens, with the header that tells their client what is wrong (RSL 1.0, section 6)."""
+"""Errors for refused licence tokens, with the WWW-Authenticate header of RSL 1.0, section 6."""
 
 from datetime import datetime
 
@@ -12,18 +12,18 @@ def challenge(message: str, error: str) -> dict[str, str]:
 
 
 def refused(message: str, error: str = "invalid_token") -> InvalidToken:
-    """A token that does not verify, or has ended."""
+    """Build the error for a token that does not verify or has ended."""
     return InvalidToken(message, headers=challenge(message, error))
 
 
 def out_of_scope() -> InsufficientScope:
-    """A token for something else."""
+    """Build the error for a token that covers other pages."""
     message = "The licence token is not for this resource."
     return InsufficientScope(message, headers=challenge(message, "insufficient_scope"))
 
 
 def refusal_of_token(token: PresentedToken, requester: RequesterSnapshot, now: datetime) -> InvalidToken | None:
-    """Refuse a verified token whose licence or client has ended since; None for one that counts."""
+    """Refuse a verified token whose licence or client has ended. Returns None for a valid one."""
     held = requester.licenses
     if held is None or not held.holds(token.license_id, now):
         return refused("The licence of this token is not valid any more.")

@@ -1,4 +1,4 @@
-"""Key pairs of the algorithms that the service signs by, as the bytes that are kept of them. No ORM."""
+"""Key pairs for signing, as raw bytes. Does not use the ORM."""
 
 from base64 import urlsafe_b64encode
 
@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 Private = Ed25519PrivateKey | EllipticCurvePrivateKey
 EDDSA = "EdDSA"
 COORDINATE = 32  # bytes of a coordinate, and of a secret, of P-256
-UNCOMPRESSED = 1  # the byte before the coordinates of a point (SEC 1, 2.3.3)
+UNCOMPRESSED = 1  # length of the prefix before a point's coordinates (SEC 1, 2.3.3)
 
 
 def generate(algorithm: str) -> tuple[bytes, bytes]:
-    """A new pair: its public half and its private one."""
+    """Generate a key pair; return its public and private bytes."""
     if algorithm == EDDSA:
         own = Ed25519PrivateKey.generate()
         return own.public_key().public_bytes_raw(), own.private_bytes_raw()
@@ -34,7 +34,7 @@ def opened(algorithm: str, private: bytes) -> Private:
 
 
 def jwk_of(algorithm: str, public: bytes) -> dict[str, str]:
-    """The public half as a JSON Web Key (RFC 7518, RFC 8037)."""
+    """Return the public key as a JSON Web Key (RFC 7518, RFC 8037)."""
     if algorithm == EDDSA:
         return {"kty": "OKP", "crv": "Ed25519", "x": encoded(public)}
     return {"kty": "EC", "crv": "P-256", "x": encoded(public[:COORDINATE]), "y": encoded(public[COORDINATE:])}

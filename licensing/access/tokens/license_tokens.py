@@ -1,7 +1,7 @@
-"""Licence tokens: JWTs (ES256) of the licence server, bound to a licence, a requester and the pages they are for.
+"""Licence tokens: JWTs (ES256) bound to a licence, a requester and the pages they cover.
 
-What a token says is verified here; whether its licence and its client still hold is looked at where the check is
-decided (licensing.access.decisions), by facts that the decision's record confirms.
+The token itself is verified here. licensing.access.decisions checks whether its licence and client are still valid, on
+facts that the decision's record confirms.
 """
 
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ MAX_VERIFIED = 10_000
 
 
 class Claims(Struct, frozen=True):
-    """What a licence token says."""
+    """The claims of a licence token."""
 
     iss: str
-    sub: str  # the requester's own id
-    aud: tuple[str, ...]  # URLs; it is for them and for what is below them
+    sub: str  # the publisher's id of the requester
+    aud: tuple[str, ...]  # URLs; covers them and everything below them
     iat: int
     nbf: int
     exp: int
@@ -45,7 +45,7 @@ class Claims(Struct, frozen=True):
     scope: str = ""
 
     def is_for(self, url: str) -> bool:
-        """Whether the token is for the page, by host and path, however an origin reads the path."""
+        """Return whether the token covers the page's host and path, in every way an origin may read the path."""
         parts = urlsplit(url)
         own = [aud for aud in map(urlsplit, self.aud) if host_of(aud) == host_of(parts)]
         if any(normalised_path(aud.path) == normalised_path(parts.path) for aud in own):
@@ -68,7 +68,7 @@ def is_at_or_below(path: str, own: str) -> bool:
 
 
 def kid_of(token: str) -> str:
-    """The id of the key that the token names. Raises InvalidToken for what cannot be a token of this service."""
+    """Return the key id in the token's header. Raises InvalidToken if this service cannot have issued the token."""
     if len(token) > MAX_TOKEN:
         raise refused("The licence token is malformed.")
     try:
@@ -84,16 +84,16 @@ def kid_of(token: str) -> str:
 
 
 def find_key(kid: str) -> jwt.PyJWK | None:
-    """The public key that licence tokens verify with now."""
+    """Return the public key with this id if it still verifies licence tokens."""
     row: SigningKey | None = verifying_keys(Algorithm.ES256).filter(pk=kid).first()
     return None if row is None else jwt.PyJWK(jwk_of(row.algorithm, bytes(row.public)), row.algorithm)
 
 
-verified: LRUCache[tuple[str, bytes], Claims] = LRUCache(MAX_VERIFIED)  # by key and the token's digest
+verified: LRUCache[tuple[str, bytes], Claims] = LRUCache(MAX_VERIFIED)  # by key id and token digest
 
 
 def claims_of(token: str, kid: str, key: jwt.PyJWK | None) -> Claims:
-    """What the token says, signed by that key. Raises InvalidToken; whether it has expired is not looked at."""
+    """Verify the token's signature and return its claims. Does not check expiry. Raises InvalidToken."""
     if key is None:
         raise refused("The signature of the licence token is not valid.")
     name = kid, keytext.digest(token)
@@ -123,7 +123,7 @@ def claims_of(token: str, kid: str, key: jwt.PyJWK | None) -> Claims:
 
 
 def check_claims(claims: Claims, account_id: str, now: datetime) -> Claims:
-    """The same, if the token is for this account's pages and has not expired. Raises InvalidToken."""
+    """Return the claims. Raises InvalidToken if the token has expired or belongs to another account."""
     if claims.exp <= now.timestamp():
         raise refused("The licence token has expired.")
     if claims.account_id != account_id:
@@ -132,7 +132,7 @@ def check_claims(claims: Claims, account_id: str, now: datetime) -> Claims:
 
 
 def verify_now(token: str, account_id: str, now: datetime) -> Claims:
-    """What a valid token says, by the keys in the database. Raises InvalidToken."""
+    """Verify a token with the keys in the database; return its claims. Raises InvalidToken."""
     kid = kid_of(token)
     return check_claims(claims_of(token, kid, find_key(kid)), account_id, now)
 
@@ -141,13 +141,13 @@ def verify_now(token: str, account_id: str, now: datetime) -> Claims:
 
 
 def check_scope(claims: Claims, url: str) -> None:
-    """Raises InsufficientScope."""
+    """Raises InsufficientScope if the token does not cover the URL."""
     if not claims.is_for(url):
         raise out_of_scope()
 
 
 def presented(checks: Sequence[Check], claims: Claims) -> list[Check]:
-    """The checks as those of the requester whose licence token was sent with them. Raises ApiError."""
+    """Attach the licence token's licence to the checks. Raises ApiError if a check does not match the token."""
     return [presented_one(check, claims) for check in checks]
 
 

@@ -1,6 +1,6 @@
-"""Signs compact JWS (RFC 7515) that others verify offline (docs/guides/signed-decisions.md).
+"""Sign compact JWS (RFC 7515) that others verify offline (docs/guides/signed-decisions.md).
 
-Each algorithm has an active key. Processes cache it for a few seconds, so that a rotation soon reaches all of them and
+Each algorithm has one active key. Processes cache it for a few seconds, so a rotation reaches all of them soon and
 signing rarely waits for the database.
 """
 
@@ -23,25 +23,25 @@ from licensing.access.lifetimes import token_seconds
 from licensing.access.models import Algorithm, SigningKey
 from licensing.access.tokens.key_pairs import Private, generate, jwk_of, opened
 
-KEPT_SECONDS = 10  # that a process signs with a key before it looks whether that is still the active one
+KEPT_SECONDS = 10  # how long a process caches the active key
 PURPOSE = "signing-key"
 
 
 @dataclass(frozen=True)
 class Signer:
-    """The active key, opened."""
+    """An active key, decrypted."""
 
     kid: str
     algorithm: str
     private: Private = field(repr=False)
 
     def at(self, base_url: str) -> Callable[[Answer], str]:
-        """Signs decisions as issued by BASE_URL, or by the request's own base URL if that is not set."""
+        """Return a function that signs decisions as issuer BASE_URL, or the request's base URL if that is not set."""
         issuer = settings.BASE_URL or base_url
         return lambda answer: self.token(answer, issuer)
 
     def token(self, answer: Answer, issuer: str) -> str:
-        """The decision as a JWS. It was recorded, so it has an id."""
+        """Sign a recorded decision as a JWS."""
         decision = answer.decision
         issued = int(answer.facts.now.timestamp())
         return self.sign(
@@ -63,7 +63,7 @@ class Signer:
         return jwt.encode(claims, self.private, algorithm=self.algorithm, headers={"kid": self.kid})
 
 
-# The signers of this process, and until when (monotonic seconds) each may be used unasked.
+# Cached signers of this process by algorithm, each with its expiry in monotonic seconds.
 kept: dict[str, tuple[Signer, float]] = {}
 
 
@@ -77,12 +77,12 @@ def forget_signer() -> None:
 
 
 def current_signer(algorithm: str = Algorithm.EDDSA) -> Signer:
-    """The active key, made by whoever needs it first. Raises ServiceUnavailable."""
+    """Return the active key, creating the first one if needed. Raises ServiceUnavailable if it cannot be decrypted."""
     signer = kept_signer(algorithm)
     if signer is None:
         row = SigningKey.objects.filter(algorithm=algorithm, active=True).first() or make_first(algorithm)
         signer = signer_of(row)
-        if not connection.in_atomic_block:  # what has yet to commit may never be there
+        if not connection.in_atomic_block:  # an uncommitted key may be rolled back
             kept[algorithm] = signer, monotonic() + KEPT_SECONDS
     return signer
 
@@ -99,7 +99,7 @@ def signer_of(row: SigningKey) -> Signer:
 
 
 def make_first(algorithm: str = Algorithm.EDDSA) -> SigningKey:
-    """The active key: of several processes that make one at the same time, one wins."""
+    """Create the first key and return the active one. If several processes race, one wins."""
     SigningKey.objects.bulk_create([new_key(algorithm, timezone.now())], ignore_conflicts=True)
     return SigningKey.objects.get(algorithm=algorithm, active=True)
 
@@ -111,7 +111,9 @@ def new_key(algorithm: str, now: datetime) -> SigningKey:
 
 @transaction.atomic
 def rotate(overlap: timedelta, algorithm: str = Algorithm.EDDSA) -> SigningKey:
-    """The new active key. The one before verifies for `overlap`; what its processes still sign meanwhile, too."""
+    """Create and return a new active key. The previous one verifies for `overlap`, as do tokens that other processes
+    still sign with it.
+    """
     now = timezone.now()
     active = SigningKey.objects.filter(algorithm=algorithm, active=True)
     list(active.select_for_update())
@@ -124,13 +126,13 @@ def rotate(overlap: timedelta, algorithm: str = Algorithm.EDDSA) -> SigningKey:
 
 
 def verifying_keys(*algorithms: str) -> QuerySet[SigningKey]:
-    """Those that tokens of now verify with; the newest first."""
+    """Return the keys that verify current tokens, newest first."""
     rows = SigningKey.objects.filter(Q(active=True) | Q(retires_at__gt=timezone.now()), algorithm__in=algorithms)
     return rows.order_by("-created", "-pk")
 
 
 def key_set(*algorithms: str) -> dict[str, list[dict[str, object]]]:
-    """Their public halves, as a JWK Set (RFC 7517)."""
+    """Return the public keys as a JWK Set (RFC 7517)."""
     return {"keys": [public_jwk(row) for row in verifying_keys(*(algorithms or Algorithm.values))]}
 
 

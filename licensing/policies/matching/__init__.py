@@ -1,1 +1,1 @@
-"""What conditions on objects hold of: attributes of the requester, days and hours."""
+"""Conditions on objects: attributes of the requester, and schedules."""

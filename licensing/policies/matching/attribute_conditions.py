@@ -1,4 +1,4 @@
-"""The condition on a requester's attributes: its JSON, what it holds of, and how people read and type it. No ORM."""
+"""The `attributes` condition: JSON, test, wording and form text. Does not use the ORM."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -37,17 +37,17 @@ Wanted = frozenset[tuple[bool, Value]]
 
 
 def kept_apart(value: Value) -> tuple[bool, Value]:
-    """The value as a member of a set: to Python True and 1 are the same."""
+    """Return the value as a set member that distinguishes True from 1."""
     return isinstance(value, bool), value
 
 
 class Comparison:
-    """What is wanted of one attribute: to be one of some values, or to be known and lie between bounds."""
+    """The condition on one attribute: one of several values, or within bounds, or known at all."""
 
     __slots__ = ("among", "bounds", "exists")
 
     def __init__(self, wanted: object, path: str) -> None:
-        """Raises Fault."""
+        """Raises Fault if `wanted` is invalid."""
         self.among: Wanted | None = None
         self.bounds: dict[str, Decimal] = {}
         self.exists = True
@@ -66,7 +66,7 @@ class Comparison:
         fields.faults.raise_first()
 
     def holds(self, value: Value | None) -> bool:
-        """None: the attribute is not known."""
+        """Test a value; None means that the attribute is unknown."""
         if value is None:
             return not self.exists
         if self.among is not None:
@@ -83,18 +83,18 @@ class Comparison:
 
     @property
     def least(self) -> tuple[Decimal, bool] | None:
-        """The higher of the lower bounds, and whether it is allowed itself."""
+        """The highest lower bound, and whether it is inclusive."""
         given = [(self.bounds[name], name == "gte") for name in ("gte", "gt") if name in self.bounds]
         return max(given, key=lambda bound: (bound[0], not bound[1]), default=None)
 
     @property
     def most(self) -> tuple[Decimal, bool] | None:
-        """The lower of the upper bounds, and whether it is allowed itself."""
+        """The lowest upper bound, and whether it is inclusive."""
         given = [(self.bounds[name], name == "lte") for name in ("lte", "lt") if name in self.bounds]
         return min(given, default=None)
 
     def covers(self, other: "Comparison") -> bool:
-        """Whether this holds of whatever value the other holds of."""
+        """Return whether this holds for every value the other holds for."""
         if not (self.exists and other.exists):
             return self.exists is other.exists
         if other.among is not None:
@@ -117,7 +117,7 @@ def reaches(own: Bound | None, its: Bound | None, is_as_far: Callable[[Bound, Bo
 
 
 def parse_comparisons(value: object, path: str) -> dict[str, Comparison]:
-    """Raises Fault for everything that is wrong."""
+    """Parse the condition. Raises Fault with everything that is invalid."""
     wanted = parse_size(value, path, WANTED_RULE)
     expect(bool(wanted), path, "Must name an attribute.")
     faults, comparisons = Faults(), {}
@@ -130,13 +130,13 @@ def parse_comparisons(value: object, path: str) -> dict[str, Comparison]:
 
 
 def covers_attributes(outer: object, inner: object) -> bool:
-    """Whether the one condition holds wherever the other does."""
+    """Return whether the outer condition holds wherever the inner one does."""
     own, its = parse_comparisons(outer, ""), parse_comparisons(inner, "")
     return all(name in its and one.covers(its[name]) for name, one in own.items())
 
 
 def never_attributes(wanted: object) -> str:
-    """Why no attributes fit; empty if some do."""
+    """Explain why no attributes can match; empty if some can."""
     names = [name for name, one in parse_comparisons(wanted, "").items() if one.never_holds]
     return f"No number lies between the bounds of {', '.join(names)}." if names else ""
 
@@ -180,7 +180,10 @@ WANTED_SCHEMA: Schema = {
 
 
 def clause_of_attributes(wanted: object) -> str:
-    """As "the requester's country is DE or AT and seats is at least 10", by name: databases keep another order."""
+    """Describe the condition, as in "the requester's country is DE or AT and seats is at least 10".
+
+    Attributes are sorted by name, because databases do not keep their order.
+    """
     clauses = [clause for name, one in sorted(as_json(wanted).items()) for clause in clauses_of(name, one)]
     return f"the requester's {' and '.join(clauses)}"
 
@@ -217,7 +220,7 @@ BY_SIGN = {sign: name for name, (_, sign, _) in ORDER.items()}
 
 
 def lines_of_condition(wanted: object) -> str:
-    """The condition as a form shows it, with a line for each comparison."""
+    """Format the condition for a form, one comparison per line."""
     return "\n".join(line for name, one in as_json(wanted).items() for line in lines_of(name, one))
 
 
@@ -233,7 +236,7 @@ def lines_of(name: str, wanted: object) -> Iterable[str]:
 
 
 def read_condition(text: str) -> object:
-    """The condition that lines of a form say; the text itself if a line is malformed, for validation to refuse."""
+    """Parse the lines of a form. Returns malformed text unchanged, for validation to reject."""
     wanted: Json = {}
     for line in filter(None, map(str.strip, re.split(r"[\r\n]", text))):
         try:

@@ -1,7 +1,6 @@
-"""What callers say of a requester in their own words: `requester.attributes` of a check. No ORM, no HTTP.
+"""A requester's custom attributes, sent as `requester.attributes` of a check. Uses neither ORM nor HTTP.
 
-Numbers are compared as the decimals that their JSON spells, so 10 is 10.0 and 0.1 is 0.1; true and false are no
-numbers.
+Numbers are compared as decimals of their JSON text, so 10 equals 10.0, and 0.1 is exact. Booleans are not numbers.
 """
 
 import json
@@ -20,7 +19,7 @@ from licensing.policies.condition_values import Schema, expect, mapping
 
 Value = str | bool | Decimal
 Attributes = dict[str, Value]
-Json = dict[str, Any]  # of attributes, or of the condition on them
+Json = dict[str, Any]  # JSON of attributes, or of the condition on them
 
 SCALARS: list[Schema] = [{"type": "string", "maxLength": MAX_TEXT}, {"type": "number"}, {"type": "boolean"}]
 KEYS: Schema = {"maxProperties": MAX_KEYS, "propertyNames": {"pattern": f"^{KEY_PATTERN}$"}}
@@ -57,7 +56,7 @@ def parse_size(value: object, path: str, message: str = "Must be an object.") ->
 
 
 def parse_attributes(value: object, path: str) -> Attributes:
-    """Raises Fault for every key and value that is wrong."""
+    """Parse attributes. Raises Fault with every invalid key and value."""
     faults, parsed = Faults(), {}
     for name, one in parse_size(value, path).items():
         faults.expect(IS_KEY(name) is not None, f"{path}.{name}", KEY_RULE)
@@ -68,7 +67,7 @@ def parse_attributes(value: object, path: str) -> Attributes:
 
 
 def load_attributes(stored: Json) -> Attributes:
-    """The attributes from their JSON, or from a requester's metadata, which has passed the same bounds."""
+    """Load attributes from recorded JSON or a requester's metadata, which have the same limits."""
     return {name: one if isinstance(one, str | bool) else exact(one) for name, one in stored.items()}
 
 
@@ -91,7 +90,7 @@ FORM_RULE = "Write attributes as country=DE, seats=25, trial=false; quote a text
 
 
 def text_of_scalar(value: object) -> str:
-    """The value as it is typed: a text that could be read as something else stands in double quotes."""
+    """Format a value for a form. Text that could be read as another type is put in double quotes."""
     if isinstance(value, str):
         is_plain = PLAIN(value) is not None and value.isprintable() and scalar_of(value) == value
         return value if is_plain else json.dumps(value, ensure_ascii=not value.isprintable())
@@ -99,7 +98,7 @@ def text_of_scalar(value: object) -> str:
 
 
 def scalar_of(text: str) -> object:
-    """What was typed, as JSON. Raises ValueError for a text in quotes that is no JSON."""
+    """Parse a value typed into a form. Raises ValueError for malformed quoted text."""
     text = text.strip()
     if text in ("true", "false"):
         return text == "true"
@@ -111,12 +110,12 @@ def scalar_of(text: str) -> object:
 
 
 def text_of_attributes(attributes: Json) -> str:
-    """As "country=DE, seats=25"."""
+    """Format attributes, as in "country=DE, seats=25"."""
     return ", ".join(f"{name}={text_of_scalar(value)}" for name, value in attributes.items())
 
 
 def read_attributes(text: str) -> Json:
-    """Raises Fault for a text of another form."""
+    """Parse text as formatted by text_of_attributes. Raises Fault if it is malformed."""
     try:
         return {match[1]: scalar_of(match[2]) for match in every(PAIR_IN_LIST, text)}
     except ValueError:
@@ -124,7 +123,7 @@ def read_attributes(text: str) -> Json:
 
 
 def every(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
-    """The matches, one after the other, that the text is made of. Raises ValueError."""
+    """Match the whole text by consecutive matches of a pattern. Raises ValueError if some text is left over."""
     found, place = [], 0
     while place < len(text.rstrip()):
         match = pattern.match(text, place)

@@ -1,7 +1,7 @@
-"""The condition on the time of the week: days and hours by the local clock of a time zone. No ORM, no HTTP.
+"""The `schedule` condition: days and hours in a time zone. Uses neither ORM nor HTTP.
 
-Hours that cross midnight belong to the day on which they begin. The local clock decides on the days of a clock change
-too: hours that would begin in the skipped hour begin right after it, and both runs of the repeated hour count.
+Hours across midnight belong to the day on which they begin. On days of a clock change the local clock decides: hours
+that would begin in the skipped hour begin right after it, and the repeated hour counts twice.
 """
 
 import re
@@ -22,18 +22,18 @@ EXAMPLE = {"days": ["mon", "fri"], "from": "09:00", "to": "18:00", "timeZone": "
 WANTED_RULE = "Must be an object with a timeZone, and days, or from and to, or both."
 CLOCK_PATTERN = "([01][0-9]|2[0-3]):[0-5][0-9]"
 IS_CLOCK = re.compile(CLOCK_PATTERN).fullmatch
-OF_THE_MACHINE = {"localtime", "Factory", "posixrules"}  # files beside the zones, which name none
+OF_THE_MACHINE = {"localtime", "Factory", "posixrules"}  # files in the database that are not time zones
 CONTINENTS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
-WEEKS = 15  # days within which hours that are skipped once by a clock change come again
+WEEKS = 15  # days to search; hours skipped by a clock change recur within them
 ONE_DAY, INSTANT = timedelta(days=1), timedelta(microseconds=1)
-# Moments without a day before and after them have no local time everywhere.
+# Moments this close to the calendar's ends have no local time in some zones.
 FIRST, LAST = datetime.min.replace(tzinfo=UTC) + 2 * ONE_DAY, datetime.max.replace(tzinfo=UTC) - 2 * ONE_DAY
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
     days: frozenset[int]  # Monday is 0
-    start: int  # minutes since midnight, of which `end` is not part
+    start: int  # minutes since midnight; `end` is exclusive
     end: int
     zone: ZoneInfo
 
@@ -47,7 +47,7 @@ class Schedule:
         return (day in self.days and minute >= self.start) or ((day - 1) % 7 in self.days and minute < self.end)
 
     def next_change(self, moment: datetime) -> datetime | None:
-        """When it next begins or ceases to hold; None for one that always holds."""
+        """Return when its result next changes; None if it always holds."""
         if self.is_whole_week or not FIRST <= moment <= LAST:
             return None
         day = moment.astimezone(UTC).date()
@@ -58,7 +58,7 @@ class Schedule:
         return None
 
     def next_hold(self, moment: datetime) -> datetime | None:
-        """The first moment from this one on at which it holds."""
+        """Return the first moment from this one on at which it holds."""
         return moment if self.holds(moment) else self.next_change(moment)
 
     @property
@@ -66,7 +66,7 @@ class Schedule:
         return len(self.days) == len(DAYS) and self.end - self.start == DAY
 
     def minutes(self) -> frozenset[int]:
-        """The minutes of the week, counted from Monday's midnight on the wall, of which it holds."""
+        """Return the minutes of the week (from Monday 00:00, local clock) at which it holds."""
         length = self.end - self.start if self.start < self.end else self.end - self.start + DAY
         return frozenset(
             (day * DAY + minute) % (7 * DAY) for day in self.days for minute in range(self.start, self.start + length)
@@ -75,7 +75,7 @@ class Schedule:
 
 @lru_cache(maxsize=4_096)
 def changes_on(schedule: Schedule, day: date) -> tuple[datetime, ...]:
-    """The moments of a day in UTC at which the schedule begins or ceases to hold, in order."""
+    """Return the sorted moments of a UTC day at which the schedule begins or ceases to hold."""
     begin = datetime.combine(day, time(), UTC)
     found = set()
     for first, last in stretches(schedule.zone, begin, begin + ONE_DAY):
@@ -88,7 +88,7 @@ def changes_on(schedule: Schedule, day: date) -> tuple[datetime, ...]:
 
 
 def stretches(zone: ZoneInfo, begin: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """The parts of a day between which the clocks of the zone are changed."""
+    """Split a period at clock changes of the zone."""
 
     def offset(moment: datetime) -> timedelta | None:
         return moment.astimezone(zone).utcoffset()
@@ -96,7 +96,7 @@ def stretches(zone: ZoneInfo, begin: datetime, end: datetime) -> Iterator[tuple[
     if offset(begin) == offset(end - INSTANT):
         yield begin, end
         return
-    before, after = begin, end  # the clocks are changed after the one, and by the other
+    before, after = begin, end  # the clock change is between them
     while after - before > timedelta(seconds=1):
         middle = (before + (after - before) / 2).replace(microsecond=0)
         if offset(middle) == offset(begin):
@@ -131,7 +131,7 @@ def meant(value: object) -> str:
 
 
 def parse_clock(value: object, path: str) -> int:
-    """In minutes since midnight."""
+    """Parse HH:MM to minutes since midnight."""
     if not isinstance(value, str) or not IS_CLOCK(value):
         hint = " Midnight is 00:00." if value == "24:00" else ""
         raise Fault(path, f"Must be a time from 00:00 to 23:59, as 09:00.{hint}")
@@ -150,7 +150,7 @@ def parse_days(value: object, path: str) -> frozenset[int]:
 
 
 def parse_schedule(value: object, path: str) -> Schedule:
-    """Raises Fault for everything that is wrong."""
+    """Parse the condition. Raises Fault with everything that is invalid."""
     fields = Fields(value, path, ("days", "from", "to", "timeZone"), ("timeZone",), WANTED_RULE)
     zone = fields.read("timeZone", parse_zone, None)
     days = fields.read("days", parse_days, frozenset(range(7)))
@@ -167,7 +167,7 @@ def parse_schedule(value: object, path: str) -> Schedule:
 
 
 def covers_schedule(outer: object, inner: object) -> bool:
-    """Whether the one holds whenever the other does. Of two time zones nothing is said."""
+    """Return whether the outer schedule holds whenever the inner one does. False for different time zones."""
     own, its = parse_schedule(outer, ""), parse_schedule(inner, "")
     return own.is_whole_week or (own.zone == its.zone and own.minutes() >= its.minutes())
 
@@ -199,12 +199,12 @@ WANTED_SCHEMA: Schema = {
 
 # --- In words, and as the text of a form -----------------------------------------------------------------------------
 
-RUN = 3  # days in a row from which on only the first and the last are named
+RUN = 3  # minimum consecutive days that are shortened to "mon-wed"
 FORM_RULE = "Write days, hours and a time zone: mon-fri 09:00-18:00 Europe/Berlin."
 
 
 def clause_of_schedule(wanted: object) -> str:
-    """As "it is mon-fri 09:00-18:00 in Europe/Berlin"."""
+    """Describe the schedule, as in "it is mon-fri 09:00-18:00 in Europe/Berlin"."""
     return f"it is {' in '.join(parts_of(wanted))}"
 
 
@@ -213,7 +213,7 @@ def text_of_schedule(wanted: object) -> str:
 
 
 def parts_of(wanted: object) -> tuple[str, str]:
-    """Days and hours, and the time zone, of a valid schedule."""
+    """Format a valid schedule as (days and hours, time zone)."""
     known: Mapping[str, object] = wanted if isinstance(wanted, Mapping) else {}
     hours = f"{known['from']}-{known['to']}" if "from" in known else ""
     days = text_of_days(parse_days(known["days"], "")) if "days" in known else ""
@@ -237,7 +237,7 @@ DAYS_IN_TEXT = re.compile(r"([a-z]+)(?:\s*[-–]\s*([a-z]+))?").fullmatch
 
 
 def read_schedule(text: str) -> object:
-    """The schedule that the text of a form says; the text itself if it says none, for validation to refuse."""
+    """Parse the text of a form. Returns malformed text unchanged, for validation to reject."""
     match = TEXT(text.strip())
     if match is None:
         return text.strip()
@@ -254,7 +254,7 @@ def read_schedule(text: str) -> object:
 
 
 def read_days(text: str) -> list[str]:
-    """The days of "mon" or "mon-fri". Raises ValueError."""
+    """Return the days of "mon" or "mon-fri". Raises ValueError if malformed."""
     match = DAYS_IN_TEXT(text)
     if match is None:
         raise ValueError(text)

@@ -162,7 +162,7 @@ class Context(TypedDict):
 
 class ContextOfTest(TypedDict):
     """
-    The circumstances of the request.
+    The context of a test's request.
     """
 
     ip: NotRequired[str | None]
@@ -170,7 +170,7 @@ class ContextOfTest(TypedDict):
 
 class ContextOfTestRequest(TypedDict):
     """
-    The circumstances of the request.
+    The context of a test's request.
     """
 
     ip: NotRequired[str | None]
@@ -196,7 +196,8 @@ class CreditAccess(TypedDict):
 
 class CreditsShown(TypedDict):
     """
-    The wallet that pays an access: what remains in it. Of a denial: what is required, and what is available.
+    The wallet that pays for an access and its remaining balance. For a denial: the amounts required and
+    available.
     """
 
     walletId: str
@@ -888,7 +889,7 @@ class PatchedContentRequest(TypedDict):
 
 class PatchedLicenseRequest(TypedDict):
     """
-    What a requester has been granted, for what, from when to when, and at which price.
+    A licence: its type, scope, period and prices.
     """
 
     requesterId: NotRequired[str]
@@ -907,7 +908,7 @@ class PatchedLicenseRequest(TypedDict):
 
 class PatchedRequesterProfileChangeRequest(TypedDict):
     """
-    What can be changed of a requester. The id may be sent back as it was read, and is ignored.
+    Changes of a requester. An `id` in the body is ignored.
     """
 
     name: NotRequired[str | None]
@@ -1016,7 +1017,7 @@ RequesterIds: TypeAlias = list[RequesterId]
 
 class RequesterOfTest(TypedDict):
     """
-    Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check.
+    The requester of a test. `licenses` that have started override the caller's claims, as in a check.
     """
 
     id: str
@@ -1028,7 +1029,7 @@ class RequesterOfTest(TypedDict):
 
 class RequesterOfTestRequest(TypedDict):
     """
-    Who asks. Where `licenses` have begun, they count, and not what the caller vouches for: as in a check.
+    The requester of a test. `licenses` that have started override the caller's claims, as in a check.
     """
 
     id: str
@@ -1052,7 +1053,7 @@ class RequesterProfileRequest(TypedDict):
 
 class RequesterShown(TypedDict):
     """
-    Facts that the caller sent are among the members of a recorded decision.
+    The requester of a decision. Recorded decisions include the facts that the caller sent.
     """
 
     id: str
@@ -1062,7 +1063,7 @@ class RequesterShown(TypedDict):
 
 class RequesterStats(TypedDict):
     """
-    Every decision that was answered to the requester.
+    Counts of the requester's decisions.
     """
 
     allowed: int
@@ -1161,7 +1162,7 @@ class SiteRuleRequest(TypedDict):
 
 class StatementCredits(TypedDict):
     """
-    What happened in the requester's wallets of this currency.
+    Changes in the requester's wallets of this currency.
     """
 
     opening: Decimal
@@ -1174,7 +1175,7 @@ class StatementCredits(TypedDict):
 
 class StatementLine(TypedDict):
     """
-    A licence's price, an adjustment, or all charges of the month by one licence for one item.
+    A licence's price, an adjustment, or all charges of the month for one licence and item.
     """
 
     id: str
@@ -1654,7 +1655,7 @@ class ChangedDecision(TypedDict):
 
 class ContentOfTest(TypedDict):
     """
-    What is known of the item.
+    The item of a test.
     """
 
     type: NotRequired[ContentType | None]
@@ -1664,7 +1665,7 @@ class ContentOfTest(TypedDict):
 
 class ContentOfTestRequest(TypedDict):
     """
-    What is known of the item.
+    The item of a test.
     """
 
     type: NotRequired[ContentType | None]
@@ -1789,7 +1790,7 @@ class Event(TypedDict):
 
 class ExpectedDecision(TypedDict):
     """
-    What has to come of it. Absent is what does not matter.
+    The expected decision. Omitted members may have any value.
     """
 
     allowed: bool
@@ -1799,7 +1800,7 @@ class ExpectedDecision(TypedDict):
 
 class ExpectedDecisionRequest(TypedDict):
     """
-    What has to come of it. Absent is what does not matter.
+    The expected decision. Omitted members may have any value.
     """
 
     allowed: bool
@@ -1829,7 +1830,7 @@ class Grant(TypedDict):
 
 class License(TypedDict):
     """
-    What a requester has been granted, for what, from when to when, and at which price.
+    A licence: its type, scope, period and prices.
     """
 
     id: str
@@ -1854,7 +1855,7 @@ class License(TypedDict):
 
 class LicenseBulkOutcome(TypedDict):
     """
-    What became of a row.
+    The outcome of a row.
     """
 
     index: int
@@ -1872,7 +1873,7 @@ class LicenseBulkOutcomes(TypedDict):
 
 class LicenseBulkRowRequest(TypedDict):
     """
-    A licence to issue, or what changes of the one that `id` or `externalId` names.
+    A licence to issue, or changes of the one named by `id` or `externalId`.
     """
 
     id: NotRequired[str | None]
@@ -1892,7 +1893,7 @@ class LicenseBulkRowRequest(TypedDict):
 
 class LicenseRequest(TypedDict):
     """
-    What a requester has been granted, for what, from when to when, and at which price.
+    A licence: its type, scope, period and prices.
     """
 
     requesterId: str
@@ -1926,7 +1927,7 @@ class MatchedRule(TypedDict):
 
 class ObservedDenial(TypedDict):
     """
-    What a decision would have been, if its policy and its site were enforced.
+    The denial that enforcing the policy and its site would have produced.
     """
 
     allowed: bool
@@ -2077,7 +2078,7 @@ class PatchedWebhookEndpointRequest(TypedDict):
 
 class PolicyTest(TypedDict):
     """
-    An example of who asks for what, and what has to come of it: tried before each version is written.
+    An example request with its expected decision, run before each version is stored.
     """
 
     name: NotRequired[str | None]
@@ -2091,7 +2092,7 @@ class PolicyTest(TypedDict):
 
 class PolicyTestRequest(TypedDict):
     """
-    An example of who asks for what, and what has to come of it: tried before each version is written.
+    An example request with its expected decision, run before each version is stored.
     """
 
     name: NotRequired[str | None]
@@ -2258,7 +2259,7 @@ class SiteRequest(TypedDict):
 
 class Statement(TypedDict):
     """
-    What a requester was charged, paid and spent in a month and a currency. All amounts are in the currency.
+    What a requester was charged, paid and spent in a month and currency. All amounts are in the currency.
     """
 
     id: str
@@ -2411,7 +2412,7 @@ class ApiKeyBulkRequest(TypedDict):
 
 class BatchedDecision(TypedDict):
     """
-    A decision of a batch; one that could not be made has `error`, and of the others only `object` and `allowed`.
+    A decision of a batch. One that failed has `error`, and otherwise only `object` and `allowed`.
     """
 
     object: Literal["access_decision"]
@@ -2496,7 +2497,7 @@ class Conditions(TypedDict):
 
 class Decision(TypedDict):
     """
-    What was decided, and why.
+    An access decision and its reasons.
     """
 
     object: Literal["access_decision"]
@@ -2553,7 +2554,7 @@ class Error(TypedDict):
 
 class LicenseBulkRequest(TypedDict):
     """
-    Many licences at once.
+    Licences to issue or change.
     """
 
     items: list[LicenseBulkRowRequest]
@@ -2671,7 +2672,7 @@ class SimulationBodyRequest(TypedDict):
 
 class Draft(TypedDict):
     """
-    With `dryRun`: a draft that decides instead of the item's own policy; its defaults are those of a new one.
+    With `dryRun`: a proposed policy that replaces the item's own. Defaults are those of a new policy.
     """
 
     rules: NotRequired[list[Rule]]
@@ -2689,7 +2690,7 @@ class DraftRequest(TypedDict):
 
 class PatchedPolicyRequest(TypedDict):
     """
-    Who may use what is linked to it, and on which terms.
+    The terms on which requesters may access linked items.
     """
 
     externalId: NotRequired[str | None]
@@ -2704,7 +2705,7 @@ class PatchedPolicyRequest(TypedDict):
 
 class Policy(TypedDict):
     """
-    Who may use what is linked to it, and on which terms.
+    The terms on which requesters may access linked items.
     """
 
     id: str
@@ -2724,7 +2725,7 @@ class Policy(TypedDict):
 
 class PolicyRequest(TypedDict):
     """
-    Who may use what is linked to it, and on which terms.
+    The terms on which requesters may access linked items.
     """
 
     externalId: NotRequired[str | None]
@@ -2739,9 +2740,9 @@ class PolicyRequest(TypedDict):
 
 class PolicyRevision(TypedDict):
     """
-    A policy as it was in one of its versions; `updated` is when that was written, but for the first.
+    A version of a policy. `updated` is when it was stored; absent for the first version.
 
-    `externalId` and `metadata` are what the policy has now: versions do not keep them.
+    `externalId` and `metadata` are the policy's current ones: versions do not keep them.
     """
 
     id: str
@@ -2775,7 +2776,7 @@ class BatchItem(TypedDict):
 
 class Check(TypedDict):
     """
-    May this requester have this item? Exactly one of `contentId`, `externalId`, `source` names it.
+    Check whether a requester may access an item. Exactly one of `contentId`, `externalId`, `source` names it.
     """
 
     contentId: NotRequired[str | None]
@@ -2840,7 +2841,7 @@ class PaginatedPolicyRevisionList(TypedDict):
 
 class Batch(TypedDict):
     """
-    Up to 100 checks; the other fields are defaults for those that do not give their own.
+    Up to 100 checks. The other fields are defaults for checks that omit them.
     """
 
     contentId: NotRequired[str | None]
