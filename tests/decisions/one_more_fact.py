@@ -37,7 +37,7 @@ CONDITION = """
 """
 # The row, and the text of the source that it stands before.
 ROWS = {
-    "licensing.policies.facts": (FACT, "\n\n# What is recorded beside facts"),
+    "licensing.policies.facts": (FACT, "\n\n# Recorded for people; rules cannot use them"),
     "licensing.policies.conditions": (CONDITION, ")\nCONDITIONS = {"),
 }
 
