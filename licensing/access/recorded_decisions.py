@@ -49,7 +49,10 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
     if policy is not None and event.rule_index is not None:
         rule = next(rule for rule in policy.rules if rule.index == event.rule_index)
     reason = Reason(event.reason) if event.reason else None
-    considered = policy is not None and not facts.archived and mode_of(policy, facts) != Mode.DISABLED
+    mode = mode_of(policy, facts)
+    considered = policy is not None and not facts.archived and mode != Mode.DISABLED
+    # What would have been allowed anyway is stored without `observed`, but was not charged either.
+    observed = "" if mode == Mode.OBSERVE and event.observed is None else event.observed
     return Answer(
         id=event.pk,
         decision=Decision(
@@ -58,7 +61,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
             rule=rule,
             permissions=granted_permissions(rule, facts) if rule and event.allowed and not event.observed else (),
             license=license_of(event.observed or reason, rule, facts) if considered else None,
-            observed=event.observed,
+            observed=observed,
             waived=facts.waived,
         ),
         content_id=event.content_id,

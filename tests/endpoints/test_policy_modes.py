@@ -83,6 +83,9 @@ def test_an_observed_decision_costs_nothing(api, account, check):
     denied = check("observe", factories.DENY_ALL)
     assert [one["charge"] for one in (allowed, refused, denied)] == [None, None, None]
     assert not LedgerEntry.objects.exists()
+    for one in (allowed, refused, denied):
+        recorded = api.get(f"/v1/access/decisions/{one['id']}")
+        assert (recorded["charge"], recorded["cacheFor"]) == (None, one["cacheFor"])
 
 
 def test_a_disabled_policy_allows_everything_and_evaluates_nothing(api, account, check):

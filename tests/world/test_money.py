@@ -41,12 +41,12 @@ def test_every_price_and_every_adjustment_is_in_the_ledger_once_and_nothing_else
 
 
 def test_every_statement_adds_up_its_month_and_carries_its_balance_on(month: Expected) -> None:
-    names = ("opening", "licenses", "usage", "adjustments", "total", "closing", "decisions", "lines")
+    names = ("opening", "licenses", "usage", "adjustments", "total", "closing", "decisions", "lines", "credits")
     found = {
         (row["requesterId"], row["month"], row["currency"]): {name: row[name] for name in names}
         for row in month.rows("statements")
     }
-    assert found == money.statements(month.bookings)
+    assert found == money.statements(month.bookings, month.bank.books.values())
 
 
 def test_every_month_that_is_over_is_closed_and_this_one_is_open(month: Expected) -> None:

@@ -57,13 +57,16 @@ def ask_token(world: World) -> Reply:
 
 
 def show_former_token(world: World) -> None:
-    """A token is valid for an hour."""
+    """A token is valid for an hour. While the site only observes, who shows another is a visitor like any other."""
     former = world.clients[VANDELAY].get("former")
     if former:
         caller = world.visitor(ADDRESS, Host=HOST, Authorization=f"License {former}")
-        found = caller.send("GET", f"{COVERED}story-4")
+        [page] = [one for one in PAGES if one.path == f"{COVERED}story-4"]
+        found = caller.send("GET", page.path)
         said = (found.status, "www-authenticate" in found.headers)
         if world.diary.sites[HOST].between(found.begun, found.ended)[0]["mode"] == "enforce":
             world.diary.promise("the licensee", "yesterday's licence token is refused", (401, True), said)
         else:
             world.diary.promise("the licensee", "a site in observe mode refuses no token", (200, False), said)
+            asked = Question("licensee", "edge", "anonymous", page.item, page.path, "read", ip=ADDRESS)
+            world.diary.questions.append(asked.note(found))

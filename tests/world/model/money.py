@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from tests.world.model.wallets import Book, Entry
 from tests.world.model.windows import DAY, TICK, Window, midnight
 
 PLACES = {"USD": Decimal("0.01"), "EUR": Decimal("0.01"), "JPY": Decimal(1)}
@@ -111,11 +112,23 @@ KINDS = {"license": "licenses", "usage": "usage", "adjustment": "adjustments"}
 Account = tuple[str | None, str]  # a requester and a currency
 
 
-def statements(bookings: Iterable[Booking]) -> dict[tuple[str | None, str, str], dict[str, Any]]:
-    """By requester, month and currency; a month counts what was booked in it."""
+CREDITS = {
+    "grant": "granted", "carry": "granted", "spend": "spent", "expire": "expired", "void": "expired",
+    "refund": "refunded",
+}  # fmt: skip
+
+
+def statements(
+    bookings: Iterable[Booking], books: Iterable[Book] = ()
+) -> dict[tuple[str | None, str, str], dict[str, Any]]:
+    """By requester, month and currency or `access`; a month counts what was booked in it and what wallets did."""
     accounts: dict[Account, dict[str, list[Booking]]] = defaultdict(lambda: defaultdict(list))
     for one in bookings:
         accounts[one.requester, one.currency][f"{one.booked:%Y-%m}"].append(one)
+    moved_in = credits_by_month(books)
+    for (requester, unit), moved in moved_in.items():
+        for month in moved:
+            accounts[requester, unit].setdefault(month, [])
     found = {}
     for (requester, currency), months in accounts.items():
         balance = Decimal(0)
@@ -131,8 +144,28 @@ def statements(bookings: Iterable[Booking]) -> dict[tuple[str | None, str, str],
                 "closing": balance + total,
                 "decisions": sum(one.type == "usage" for one in months[month]),
                 "lines": len(lines(months[month])),
+                "credits": moved_in.get((requester, currency), {}).get(month),
             }
             balance += total
+    return found
+
+
+def credits_by_month(books: Iterable[Book]) -> dict[Account, dict[str, dict[str, Decimal]]]:
+    """What each month did to a customer's wallets in a unit, from the first month to the last that did something."""
+    entries: dict[Account, dict[str, list[Entry]]] = defaultdict(lambda: defaultdict(list))
+    for book in books:
+        for one in book.entries:
+            entries[book.purse.requester, book.purse.unit][f"{one.at:%Y-%m}"].append(one)
+    found: dict[Account, dict[str, dict[str, Decimal]]] = {}
+    for account, months in entries.items():
+        balance, found[account] = Decimal(0), {}
+        for month in sorted(months):
+            sums = dict.fromkeys(("granted", "spent", "expired", "refunded"), Decimal(0))
+            for one in months[month]:
+                sums[CREDITS[one.type]] += abs(one.amount)
+            closing = balance + sum((one.amount for one in months[month]), Decimal(0))
+            found[account][month] = {"opening": balance, **sums, "closing": closing}
+            balance = closing
     return found
 
 
