@@ -22,7 +22,7 @@ from licensing.policies.facts import (
     load_facts,
     or_stored,
 )
-from licensing.policies.offers import OFFER, license_of_offer, with_license
+from licensing.policies.offers import OFFER, payer_facts
 from licensing.policies.standing import build_facts, standing_of, vouched_by
 
 known_of: Callable[[Item], Values] = attrgetter(*(fact.attribute for fact in OF_ITEM))
@@ -81,8 +81,7 @@ def facts_of_event(recorded: Recorded, requester_id: str, permission: str | None
     paid = recorded.get("offer")
     if paid is None:
         return facts
-    held = license_of_offer(paid.get("licenseType"), paid["accessAmount"], paid["accessCurrency"])
-    return with_license(facts, held)
+    return payer_facts(facts, paid.get("licenseType"), paid["accessAmount"], paid["accessCurrency"])
 
 
 # --- Licences --------------------------------------------------------------------------------------------------------

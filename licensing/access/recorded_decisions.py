@@ -7,7 +7,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer
 from licensing.access.facts import facts_of_event
 from licensing.access.lookup import Revision, compiled_policies
-from licensing.policies.decision import CompiledPolicy, Decision, Reason, granted_permissions, license_of, mode_of
+from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of, mode_of
 from licensing.policies.modes import Mode
 
 OF_WALLETS = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)
@@ -59,7 +59,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
             allowed=event.allowed,
             reason=reason,
             rule=rule,
-            permissions=granted_permissions(rule, facts) if rule and event.allowed and not event.observed else (),
+            permissions=rule.granted_permissions(facts) if rule and event.allowed and not event.observed else (),
             license=license_of(event.observed or reason, rule, facts) if considered else None,
             observed=observed,
             waived=facts.waived,

@@ -1,7 +1,7 @@
 """Determine which rules cover others, that is, match whatever they match. Sound, but not complete."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from licensing.policies.condition_values import Kind, Range, moment, network, one_or_more, ranges_of
@@ -10,6 +10,7 @@ from licensing.policies.matching.schedules import parse_schedule
 from licensing.policies.rules import Rule
 
 AMONG = names_of(Kind.VALUES, Kind.CHOICES)
+LICENSE_CONDITIONS = ("licenseType", "hasValidLicense")
 OBJECTS = names_of(Kind.OBJECT)
 
 
@@ -55,6 +56,21 @@ class Covered:
             after=moment(wanted["after"], "") if "after" in wanted else None,
             now=now,
         )
+
+    @property
+    def license_conditions(self) -> list[str]:
+        """The names of its conditions on licences."""
+        return [name for name in LICENSE_CONDITIONS if name in self.among or name in self.flags]
+
+    def with_license(self, tier: str | None) -> "Covered":
+        """The part of what it matches that holds a valid licence of this type, of any type for None."""
+        among = self.among if tier is None else {**self.among, "licenseType": frozenset([tier])}
+        return replace(self, among=among, flags={**self.flags, "hasValidLicense": True})
+
+    @property
+    def without_license(self) -> "Covered":
+        """The part of what it matches that holds no valid licence."""
+        return replace(self, flags={**self.flags, "hasValidLicense": False})
 
     @property
     def empty(self) -> bool:

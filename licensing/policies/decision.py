@@ -9,11 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.wallets.units import ACCESS
-from licensing.policies.facts import Facts, HeldLicense, Shortfall
+from licensing.policies.facts import Facts, HeldLicense, PayerFacts, Shortfall
 from licensing.policies.modes import Mode
 from licensing.policies.rules import Rule
 
-MAX_TRACED_VALUES = 50
+MAX_TRACED_VALUES = 50  # of a condition, because a trace is for people and a batch may have a hundred
 ENFORCE = Mode.ENFORCE.value  # the usual mode; looking it up in the class takes as long as evaluating a rule
 
 
@@ -195,16 +195,23 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
         if facts.is_open:
             return Decision(True)
         return Decision(False, Reason.HOST_NOT_ALLOWED if facts.is_elsewhere else Reason.NO_POLICY)
+    if type(facts) is PayerFacts:
+        matching = (rule for rule in policy.rules if rule.first_failing(facts) is None)
+        return decided_by(next(matching, None), policy, facts)
     for rule in policy.rules:
         for test in rule.tests:
             if not test(facts):
                 break
         else:
-            if rule.action == "deny":
-                return denial(reason_of_denial(facts), rule, facts)
-            return granted(rule, facts)
-    if policy.default_action != "allow":
-        return denial(reason_of_denial(facts), None, facts)
+            return decided_by(rule, policy, facts)
+    return decided_by(None, policy, facts)
+
+
+def decided_by(rule: Rule | None, policy: CompiledPolicy, facts: Facts) -> Decision:
+    if rule is not None and rule.action != "deny":
+        return granted(rule, facts)
+    if rule is not None or policy.default_action != "allow":
+        return denial(reason_of_denial(facts), rule, facts)
     if facts.permission is not None:
         return denial(Reason.PERMISSION_NOT_GRANTED, None, facts)
     return Decision(True, license=license_behind(None, facts), waived=facts.waived)
@@ -217,10 +224,6 @@ def grants(rule: Rule, facts: Facts) -> bool:
     return rule.grants_at_edge(facts.permission)
 
 
-def granted_permissions(rule: Rule, facts: Facts) -> tuple[str, ...]:
-    return rule.permissions if facts.identified_by is None else rule.permissions_at_edge
-
-
 def granted(rule: Rule, facts: Facts) -> Decision:
     """Return the decision of a matching allow rule.
 
@@ -231,7 +234,7 @@ def granted(rule: Rule, facts: Facts) -> Decision:
     held = license_behind(rule, facts)
     if rule.price is not None and held is None:
         return denial(reason_of_denial(facts), rule, facts)
-    return Decision(True, None, rule, granted_permissions(rule, facts), held, None, facts.waived)
+    return Decision(True, None, rule, rule.granted_permissions(facts), held, None, facts.waived)
 
 
 def denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:
@@ -260,7 +263,6 @@ def license_behind(rule: Rule | None, facts: Facts) -> HeldLicense | None:
 
 
 def shortened(values: object) -> object:
-    """Truncate long lists of values, because a trace is for people and a batch may have a hundred."""
     if isinstance(values, dict):
         return {name: shortened(value) for name, value in values.items()}
     return values[:MAX_TRACED_VALUES] if isinstance(values, list) else values

@@ -394,3 +394,9 @@ class Given(Struct, frozen=True, gc=False):
 
 
 NOTHING = Given()
+
+
+class PayerFacts(Facts, frozen=True, gc=False, kw_only=True):
+    """The facts of a requester who pays for one access, like a licence holder's; `unpaid` are those without payment."""
+
+    unpaid: Facts

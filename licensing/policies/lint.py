@@ -35,6 +35,7 @@ CODES = {
     "ended": "warning",
     "permission_never_granted": "warning",
     "never_allows": "warning",
+    "price_never_quoted": "warning",
     "unknown_license_type": "warning",
     "allow_without_license": "warning",
     "default_allows": "warning",
@@ -66,7 +67,11 @@ def lint(
             dead.add(one.rule.index)
             found[one.rule.index].append(reason)
         else:
-            found[one.rule.index] += [*about_rule(one.rule, one), *about_types(one.rule, known)]
+            found[one.rule.index] += [
+                *about_rule(one.rule, one),
+                *about_price(one, ordered[:place]),
+                *about_types(one.rule, known),
+            ]
     findings = [one for index in sorted(found) for one in found[index]]
     alive = [rule for rule in rules if rule.index not in dead]
     if default_action == "allow":
@@ -97,7 +102,7 @@ def never_reached(one: Covered, earlier: Sequence[Covered]) -> Finding | None:
         message = "These days and hours do not come between the rule's `after`, or now, and its `before`."
         return finding("contradictory_conditions", f"{path}.conditions.schedule", message)
     for other in earlier:
-        if other.covers(one):
+        if other.covers(one) and not is_passed_by_payers(other, one):
             if alike(rule, other.rule):
                 message = (
                     f"Says the same as rule {other.rule.index}, which is tried before it: {why(other.rule, rule)}."
@@ -109,6 +114,29 @@ def never_reached(one: Covered, earlier: Sequence[Covered]) -> Finding | None:
             )
             return finding("unreachable_rule", path, message)
     return None
+
+
+def is_passed_by_payers(earlier: Covered, later: Covered) -> bool:
+    """Whether people without a licence get past the earlier rule by paying the price of the later one."""
+    if later.rule.price is None or earlier.rule.price is not None or earlier.rule.action == "deny":
+        return False
+    return bool(earlier.license_conditions)
+
+
+def about_price(one: Covered, earlier: Sequence[Covered]) -> Iterator[Finding]:
+    """Yield what keeps anybody from being offered the rule's price (licensing.policies.offers)."""
+    if one.rule.price is None:
+        return
+    taker = one.with_license(one.rule.tier)
+    for other in earlier:
+        decides = other.rule.action == "deny" or other.rule.price is not None
+        if decides and (other.covers(taker) or (other.rule.price is not None and other.covers(one.without_license))):
+            message = (
+                f"Nobody is offered this price: rule {other.rule.index} is tried before it, and decides about whoever "
+                f"would pay it: {why(other.rule, one.rule)}."
+            )
+            yield finding("price_never_quoted", f"rules[{one.rule.index}].pricePerAccess", message)
+            return
 
 
 def why(earlier: Rule, later: Rule) -> str:

@@ -1,16 +1,17 @@
 """Offers: access at a price for requesters without a licence, by rules with `pricePerAccess`. Pure.
 
-Accepting an offer is decided like holding a licence of the rule's type at that price, for one access.
+Accepting an offer is decided like holding a licence of the rule's type at that price, for one access. Rules without a
+price that allow licence holders do not apply (licensing.policies.rules.Rule.first_failing).
 """
 
 from collections.abc import Iterator
 from itertools import chain, islice
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from licensing.policies.decision import CompiledPolicy, Decision, judge
-from licensing.policies.facts import Facts, HeldLicense
+from licensing.policies.facts import Facts, HeldLicense, PayerFacts
 from licensing.policies.rules import Price, Rule
 
 MAX_TYPES_TRIED = 100  # licence types to evaluate per policy; this runs on the event loop
@@ -44,7 +45,7 @@ def offers(policy: CompiledPolicy | None, facts: Facts) -> Iterator[Offer]:
     for rule in policy.rules if policy is not None else ():
         if rule.price is None:
             continue
-        taken = with_license(facts, license_of_offer(rule.tier, rule.price.amount, rule.price.currency))
+        taken = payer_facts(facts, rule.tier, rule.price.amount, rule.price.currency)
         decision = judge(policy, taken)
         if decision.allowed and decision.rule is rule and decision.license is taken.licenses[0]:
             yield Offer(rule, rule.price, taken)
@@ -59,8 +60,10 @@ def is_open_to_licensees(policy: CompiledPolicy | None, facts: Facts) -> bool:
     )
 
 
-def license_of_offer(tier: str | None, amount: int, currency: str) -> HeldLicense:
-    return HeldLicense(tier, OFFER, access_amount=amount, access_currency=currency)
+def payer_facts(facts: Facts, tier: str | None, amount: int, currency: str) -> PayerFacts:
+    """Return the facts of a requester who accepts an offer of this tier, at this price in millionths."""
+    held = HeldLicense(tier, OFFER, access_amount=amount, access_currency=currency)
+    return PayerFacts(**asdict(with_license(facts, held)), unpaid=facts)
 
 
 def with_license(facts: Facts, held: HeldLicense) -> Facts:

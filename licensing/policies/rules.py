@@ -18,7 +18,7 @@ from kit.values.decimals import PLACES, parse_amount, to_millionths
 from kit.values.faults import Fault, Faults, read_each
 from licensing.policies.condition_values import Fields, expect, one_of, permission_name
 from licensing.policies.conditions import Condition, parse_conditions, values_of
-from licensing.policies.facts import Facts
+from licensing.policies.facts import Facts, PayerFacts
 
 
 class Action(StrEnum):
@@ -76,10 +76,18 @@ class Rule:
     grants_all: bool
 
     def first_failing(self, facts: Facts) -> Condition | None:
-        for condition in self.conditions:
-            if not condition.matches(facts):
-                return condition
-        return None
+        """Return the condition that keeps the rule from matching; None if it matches.
+
+        For a requester who pays for one access (PayerFacts), the payment counts as a licence in rules with a price and
+        in deny rules. Allow rules without a price have to match without the payment too.
+        """
+        failing = next((one for one in self.conditions if not one.matches(facts)), None)
+        if type(facts) is not PayerFacts or self.action == Action.DENY:
+            return failing
+        own = next((one for one in self.conditions if not one.matches(facts.unpaid)), None)
+        if self.price is not None:
+            return failing if own is not None else None
+        return failing or own
 
     @property
     def size(self) -> int:
@@ -94,6 +102,9 @@ class Rule:
     def permissions_at_edge(self) -> tuple[str, ...]:
         """Permissions granted to visitors of a site. A rule without permissions grants `read` there."""
         return self.permissions or (READ,)
+
+    def granted_permissions(self, facts: Facts) -> tuple[str, ...]:
+        return self.permissions if facts.identified_by is None else self.permissions_at_edge
 
     def grants_at_edge(self, permission: str | None) -> bool:
         return permission is None or self.grants_all or permission in self.permissions_at_edge

@@ -6,11 +6,13 @@ from ipaddress import ip_address
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from licensing.policies.decision import CompiledPolicy, decide
-from licensing.policies.facts import ContentType, Facts
+from licensing.policies.facts import ContentType, Facts, HeldLicense
 from licensing.policies.lint import CODES, LEVELS, lint
 from licensing.policies.matching.attributes import load_attributes
+from licensing.policies.offers import offers
 from licensing.policies.rules import parse_rules
 from tests.examples import examples
 from tests.factories import ALLOW_LICENSED, DENY_ALL
@@ -153,6 +155,40 @@ def test_every_finding_has_a_level_and_a_sentence():
     assert all(one.message.endswith(".") for one in found)
 
 
+def priced(**fields):
+    return {**allow(**fields), "pricePerAccess": {"amount": "0.015", "currency": "USD"}}
+
+
+def test_a_price_behind_rules_for_licence_holders_is_reached_by_paying():
+    for first in (allow(**LICENSED), allow(licenseType=["a", "b"], **LICENSED)):
+        assert not unquoted(first, priced(permission="read"))
+        assert not unquoted(first, priced(licenseType="a", **LICENSED))
+        assert not unquoted(first, priced(hasValidLicense=False))
+    assert not unquoted(deny(hasValidLicense=False), priced(permission="read"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (deny(licenseType="a"), priced(licenseType=["a", "b"])),
+        (deny(hasValidLicense=True), priced(permission="read")),
+        (priced(hasValidLicense=False), priced(permission="read")),
+        (priced(licenseType=["a", "c"], **LICENSED), priced(licenseType=["a", "b"], **LICENSED)),
+    ],
+)
+def test_a_price_that_an_earlier_rule_keeps_from_everybody_is_never_quoted(first, second):
+    assert unquoted(first, second) == [("price_never_quoted", "rules[1].pricePerAccess")]
+
+
+def test_a_price_behind_a_rule_for_everybody_is_unreachable():
+    assert unquoted(allow(default=True), priced(permission="read")) == [("unreachable_rule", "rules[1]")]
+    assert unquoted(deny(default=True), priced(permission="read")) == [("unreachable_rule", "rules[1]")]
+
+
+def unquoted(*rules):
+    return [one for one in findings(*rules) if one[0] in NEVER | NEVER_QUOTED]
+
+
 # --- Never wrong -----------------------------------------------------------------------------------------------------
 
 MOMENTS = [(NOW + timedelta(days=days)).isoformat() for days in (-2, -1, 0, 1, 2)]
@@ -205,6 +241,7 @@ ALLOW = st.fixed_dictionaries(
     optional={
         "priority": st.integers(0, 2),
         "permissions": st.lists(st.sampled_from(["read", "print", "full_access"]), max_size=2),
+        "pricePerAccess": st.just({"amount": 1, "currency": "USD"}),
     },
 )
 FACTS = st.builds(
@@ -221,6 +258,7 @@ FACTS = st.builds(
     attributes=st.none()
     | st.dictionaries(st.sampled_from("ab"), st.sampled_from([0, 1, 1.5, 2, 3])).map(load_attributes),
 )
+NEVER_QUOTED = {"price_never_quoted"}
 NEVER = {"unreachable_rule", "duplicate_rule", "contradictory_conditions", "ended"}
 
 
@@ -242,3 +280,20 @@ def test_what_lint_says_can_never_be_never_is(rules, default, many):
         decision = decide(policy, facts)
         assert decision.rule is None or f"rules[{decision.rule.index}]" not in dead
         assert not (never_allows and decision.allowed)
+
+
+@settings(max_examples=examples(120), deadline=None)
+@given(st.lists(DENY | ALLOW, min_size=1, max_size=6), st.lists(FACTS, min_size=4, max_size=8))
+def test_a_price_that_lint_says_is_never_quoted_never_is(rules, many):
+    parsed = parse_rules(rules)
+    found = {one.path.partition(".")[0] for one in lint(parsed, "deny", NOW) if one.code in NEVER | NEVER_QUOTED}
+    policy = CompiledPolicy.of("pol", 1, "deny", parsed)
+    for facts in map(with_licenses, many):
+        if not decide(policy, facts).allowed:
+            assert not found & {f"rules[{offer.rule.index}]" for offer in offers(policy, facts)}
+
+
+def with_licenses(facts):
+    """The same facts with licences of the types that they name."""
+    held = tuple(map(HeldLicense, facts.license_types or ([None] if facts.has_valid_license else [])))
+    return replace(facts, licenses=held)

@@ -63,6 +63,7 @@ class Facts:
     is_licensed: bool
     has_lapsed: bool
     terms: Sequence[Term]
+    unpaid: "Facts | None" = None  # the own facts of who pays for this access
 
 
 def moment(text: str) -> datetime:
@@ -128,13 +129,22 @@ def denial(facts: Facts, index: int | None, rule: Mapping[str, Any] | None, reas
     return Verdict(False, reason or "policy_denied", index, (), *behind(held_for(rule, facts)))
 
 
+def matches(rule: Mapping[str, Any], facts: Facts) -> bool:
+    """Whether the rule matches. Rules that let licence holders in for nothing do not apply to who pays instead."""
+    known = [facts]
+    if facts.unpaid is not None and rule["action"] == "allow":
+        known.append(facts.unpaid)
+    found = [all(holds(name, wanted, one) for name, wanted in rule["conditions"].items()) for one in known]
+    return any(found) if price_of(rule) is not None else all(found)
+
+
 def judge(policy: Mapping[str, Any] | None, facts: Facts) -> Verdict:  # noqa: PLR0911 - step by step, as documented
     if facts.item.get("status") == "archived":
         return Verdict(False, "content_archived")
     if policy is None:
         return Verdict(False, "no_policy")
     for index, rule in in_order(policy["rules"]):
-        if not all(holds(name, wanted, facts) for name, wanted in rule["conditions"].items()):
+        if not matches(rule, facts):
             continue
         if rule["action"] == "deny":
             return denial(facts, index, rule)
@@ -158,19 +168,22 @@ def judge(policy: Mapping[str, Any] | None, facts: Facts) -> Verdict:  # noqa: P
 def offers(policy: Mapping[str, Any] | None, facts: Facts) -> list[tuple[str | None, Price]]:
     """By which licence types, and at which prices, the access could be bought: as the holder of one it is allowed."""
     found = []
-    for _, rule in in_order(policy["rules"]) if policy else ():
+    for index, rule in in_order(policy["rules"]) if policy else ():
         price = price_of(rule)
         if price is None or rule["action"] != "allow":
             continue
         kind = next(iter(values(rule["conditions"].get("licenseType", []))), None)
-        if judge(policy, as_payer(facts, kind, price)).allowed:
+        verdict = judge(policy, as_payer(facts, kind, price))
+        if verdict.allowed and verdict.rule == index and verdict.license == "offer":
             found.append((kind, price))
     return found
 
 
 def as_payer(facts: Facts, kind: str | None, price: Price) -> Facts:
     types = facts.types | ({kind} if kind else set())
-    return replace(facts, types=types, is_licensed=True, terms=[Term("offer", kind, price), *facts.terms])
+    return replace(
+        facts, types=types, is_licensed=True, terms=[Term("offer", kind, price), *facts.terms], unpaid=facts
+    )
 
 
 def decide(
@@ -202,7 +215,8 @@ def is_for_licensees(policy: Mapping[str, Any] | None, facts: Facts) -> bool:
     """Whether a licence of some type would let this requester in."""
     rules = policy["rules"] if policy else ()
     kinds = {None, *(kind for rule in rules for kind in values(rule["conditions"].get("licenseType", [])))}
-    return any(judge(policy, as_payer(facts, kind, (Decimal(0), "USD"))).allowed for kind in kinds)
+    licensed = (replace(as_payer(facts, kind, (Decimal(0), "USD")), unpaid=None) for kind in kinds)
+    return any(judge(policy, one).allowed for one in licensed)
 
 
 def more_lenient(one: str, other: str) -> str:
