@@ -217,19 +217,12 @@ def decided_by(rule: Rule | None, policy: CompiledPolicy, facts: Facts) -> Decis
     return Decision(True, license=license_behind(None, facts), waived=facts.waived)
 
 
-def grants(rule: Rule, facts: Facts) -> bool:
-    """Return whether the rule grants the requested permission."""
-    if facts.identified_by is None:
-        return rule.grants(facts.permission)
-    return rule.grants_at_edge(facts.permission)
-
-
 def granted(rule: Rule, facts: Facts) -> Decision:
     """Return the decision of a matching allow rule.
 
     A rule with a price denies requesters without a licence, who can pay for the access (licensing.policies.offers).
     """
-    if not grants(rule, facts):
+    if not rule.permits(facts):
         return denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
     held = license_behind(rule, facts)
     if rule.price is not None and held is None:
@@ -285,7 +278,7 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]
         if failing is not None:
             wanted, saw = failing.wanted, failing.saw(facts)
             failed = {"condition": failing.name, "wanted": shortened(wanted), "saw": shortened(saw)}
-        elif is_decisive and rule.action == "allow" and not grants(rule, facts):
+        elif is_decisive and rule.action == "allow" and not rule.permits(facts):
             granted = shortened(list(rule.permissions))
             failed = {"condition": "permissions", "wanted": facts.permission, "saw": granted}
         steps.append(

@@ -397,6 +397,6 @@ NOTHING = Given()
 
 
 class PayerFacts(Facts, frozen=True, gc=False, kw_only=True):
-    """The facts of a requester who pays for one access, like a licence holder's; `unpaid` are those without payment."""
+    """The facts of a requester who pays for one access; `unpaid` are those without the payment."""
 
     unpaid: Facts

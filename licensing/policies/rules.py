@@ -106,6 +106,12 @@ class Rule:
     def granted_permissions(self, facts: Facts) -> tuple[str, ...]:
         return self.permissions if facts.identified_by is None else self.permissions_at_edge
 
+    def permits(self, facts: Facts) -> bool:
+        """Return whether the rule grants the requested permission."""
+        if facts.identified_by is None:
+            return self.grants(facts.permission)
+        return self.grants_at_edge(facts.permission)
+
     def grants_at_edge(self, permission: str | None) -> bool:
         return permission is None or self.grants_all or permission in self.permissions_at_edge
 
