@@ -20,7 +20,6 @@ ELSEWHERE = {
     'copy_to "$TARGET"': "needs another database: tests/commands/test_copy_to.py",
     "create_api_key": "a name without its arguments",
     "reset_second_factor": "a name without its arguments",
-    "remove_demo": "a name without its arguments",
     "delete_account acc_… --name NAME": "of one that others need: tests/admin/test_account_deletion.py",
     "remove_demo acc_…": "of a demo, which takes long to make: tests/commands/test_seed_demo.py",
     "serve": "has no end: it is what every test of this folder calls",
