@@ -1,4 +1,4 @@
-// Shapes: 69f62f54722511ae
+// Shapes: 6b9c11302dc287e1
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1195,7 +1195,7 @@ export interface components {
              * @description Machine-readable and stable.
              * @enum {string}
              */
-            code: "duplicate_rule" | "unreachable_rule" | "contradictory_conditions" | "ended" | "permission_never_granted" | "never_allows" | "unknown_license_type" | "allow_without_license" | "default_allows" | "allow_by_name_alone" | "license_may_have_lapsed" | "grants_nothing" | "begun";
+            code: "duplicate_rule" | "unreachable_rule" | "contradictory_conditions" | "ended" | "permission_never_granted" | "never_allows" | "price_never_quoted" | "unknown_license_type" | "allow_without_license" | "default_allows" | "allow_by_name_alone" | "license_may_have_lapsed" | "grants_nothing" | "begun";
             /** @description As `rules[0].conditions`. */
             path: string;
             /** @description For people. */

@@ -1,4 +1,4 @@
-# Shapes: 69f62f54722511ae
+# Shapes: 6b9c11302dc287e1
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -545,6 +545,7 @@ class FindingShown(TypedDict):
         "ended",
         "permission_never_granted",
         "never_allows",
+        "price_never_quoted",
         "unknown_license_type",
         "allow_without_license",
         "default_allows",
