@@ -1,6 +1,7 @@
 """Custom metadata on a resource: up to 50 keys with strings, numbers or booleans."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -29,6 +30,8 @@ def validate_entry(name: str, value: object) -> object:
         raise serializers.ValidationError(KEY_RULE)
     if isinstance(value, str) and len(value) > MAX_TEXT:
         raise serializers.ValidationError(f"Must have at most {MAX_TEXT} characters.")
+    if isinstance(value, Decimal):  # of a body that also has amounts of money
+        return float(value)
     if value is not None and not isinstance(value, str | int | float):
         raise serializers.ValidationError("Must be a string, a number or a boolean.")
     return value
@@ -55,15 +58,16 @@ class FreeMetadata(serializers.Field):
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
             raise serializers.ValidationError("Must be an object.")
+        entries: dict[str, object] = {}
         wrong = {}
         for name, value in data.items():
             try:
-                validate_entry(name, value)
+                entries[name] = validate_entry(name, value)
             except serializers.ValidationError as error:
                 wrong[name] = error.detail
         if wrong:
             raise serializers.ValidationError(wrong)
-        return data
+        return entries
 
     def to_representation(self, value: object) -> object:
         return value

@@ -29,7 +29,15 @@ TYPES_OF_PYTHON = [
     *("--target-python-version", "3.11", "--use-standard-collections", "--use-union-operator"),
     *("--enum-field-as-literal", "all", "--use-schema-description", "--no-use-closed-typed-dict"),
     *("--formatters", "builtin", "--disable-timestamp", "--custom-file-header", "# Generated. See tests/clients."),
-    *("--type-mappings", "date-time=string", "uri=string", "date=string", "ip=string", "ip-range=string"),
+    *(
+        "--type-mappings",
+        "date-time=string",
+        "uri=string",
+        "date=string",
+        "ip=string",
+        "ip-range=string",
+        "time-zone=string",
+    ),
 ]
 
 

@@ -4,8 +4,12 @@ import json
 
 import pytest
 
+from config.pages import openapi_document
 from kit.http.parsing import MAX_BYTES, MAX_DEPTH
-from tests.conventions.endpoints import each_with_body
+from kit.rest.deprecated import fields_of
+from tests.conventions.endpoints import ENDPOINTS, Endpoint, each, each_with_body
+
+DOCUMENT = openapi_document()
 
 NO_JSON = {
     "no body": b"",
@@ -94,6 +98,19 @@ def test_nesting_of_32_levels_is_read(api):
 def test_numbers_that_fit_are_kept_exactly(api, number):
     reply = api.post("/v1/content", {"title": "x", "metadata": {"number": number}})
     assert reply["metadata"]["number"] == number
+
+
+def takes_metadata(endpoint: Endpoint) -> bool:
+    operation = DOCUMENT["paths"].get(endpoint.path, {}).get("post", {})
+    schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    return bool(fields_of(schema, ["metadata"], DOCUMENT))
+
+
+@each([endpoint for endpoint in ENDPOINTS if endpoint.status == 201 and takes_metadata(endpoint)])
+def test_metadata_keeps_numbers_with_a_fraction(api, ids, endpoint):
+    _, body = endpoint.filled(ids)
+    numbers = {"half": 0.5, "small": -0.004402368890289837}
+    assert endpoint.send(api, ids, json={**body, "metadata": numbers})["metadata"] == numbers
 
 
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "1"}])

@@ -40,6 +40,7 @@ SEED = {"seed": int(os.environ["FUZZ_SEED"])} if "FUZZ_SEED" in os.environ else 
 # Formats that are not JSON Schema's own.
 schemathesis.openapi.format("ip", st.ip_addresses().map(str))
 schemathesis.openapi.format("ip-range", st.ip_addresses().map(str) | st.just("203.0.113.0/24"))
+schemathesis.openapi.format("time-zone", st.sampled_from(["Europe/Berlin", "UTC", "Asia/Kolkata"]))
 schemathesis.openapi.format("uri", st.sampled_from(["https://example.com/a?b=c", "http://localhost:8000"]))
 
 DOCUMENTED = [endpoint for endpoint in ENDPOINTS if endpoint.path != "/v1/openapi.json"]

@@ -1,4 +1,4 @@
-// Shapes: 6b9c11302dc287e1
+// Shapes: e80f07cacb287cc3
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -3010,7 +3010,11 @@ export interface components {
              * @example 09:00
              */
             to?: string;
-            /** @description Of the IANA time zone database, as `Europe/Berlin`. */
+            /**
+             * Format: time-zone
+             * @description Of the IANA time zone database, as `Europe/Berlin`.
+             * @example Europe/Berlin
+             */
             timeZone: string;
         };
         /** @description A URL that receives the account's events. */

@@ -190,7 +190,12 @@ WANTED_SCHEMA: Schema = {
         },
         "from": {**CLOCK_SCHEMA, "description": "With `to`; without both it is the whole day."},
         "to": {**CLOCK_SCHEMA, "description": "Not part of the hours. Earlier than `from`: on the next day."},
-        "timeZone": {"type": "string", "description": "Of the IANA time zone database, as `Europe/Berlin`."},
+        "timeZone": {
+            "type": "string",
+            "format": "time-zone",
+            "description": "Of the IANA time zone database, as `Europe/Berlin`.",
+            "example": EXAMPLE["timeZone"],
+        },
     },
     "dependentRequired": {"from": ["to"], "to": ["from"]},
     "example": {**EXAMPLE, "days": list(DAYS[:5])},

@@ -1,4 +1,4 @@
-# Shapes: 6b9c11302dc287e1
+# Shapes: e80f07cacb287cc3
 # Generated. See tests/clients.
 
 from __future__ import annotations
