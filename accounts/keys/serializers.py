@@ -120,7 +120,7 @@ class ApiKeyChangeSerializer(ApiKeySerializer):
 
 
 class CreatedApiKeySerializer(ApiKeySerializer):
-    key = serializers.CharField(read_only=True, help_text="The full key. Shown in this reply and never again.")
+    key = serializers.CharField(read_only=True, help_text="The full key. Shown only in this reply.")
 
     def to_representation(self, instance: ApiKey) -> Rendered:
         vars(instance)["key"] = self.context["key_text"]

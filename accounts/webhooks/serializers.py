@@ -125,21 +125,21 @@ class AccessFilterSerializer(StrictSerializer):
         required=False,
         min_length=1,
         max_length=MAX_FILTERED,
-        help_text="Of the policies that decided.",
+        help_text="Policies that made the decision.",
     )
     requesterIds = serializers.ListField(
         child=Text(max_length=255),
         required=False,
         min_length=1,
         max_length=MAX_FILTERED,
-        help_text="The caller's own ids of who asked.",
+        help_text="Requesters, by the caller's own ids.",
     )
     reasons = serializers.ListField(
         child=DenialReason(),
         required=False,
         min_length=1,
         max_length=MAX_FILTERED,
-        help_text="Of denials. What is allowed has none, and is left out by it.",
+        help_text="Reasons of denials. Excludes allowed decisions, which have no reason.",
     )
 
 
@@ -148,20 +148,20 @@ class WebhookEndpointSerializer(StrictSerializer):
 
     id = Id("we", read_only=True)
     object = Choice(choices=["webhook_endpoint"], read_only=True)
-    url = Url(help_text="At https, port 443 and public addresses.")
+    url = Url(help_text="`https`, port 443, a public address.")
     events = serializers.ListField(
         child=Pattern(),
         required=False,
         min_length=1,
         max_length=MAX_PATTERNS,
-        help_text="What it hears of: `*` (unless given), groups such as `content.*`, and types.",
+        help_text="Event types, groups such as `content.*`, or `*` (default).",
     )
     description = Text(max_length=500, required=False, allow_null=True, allow_blank=True)
     accessFilter = AccessFilterSerializer(
         source="access_filter",
         required=False,
         allow_null=True,
-        help_text="Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions.",
+        help_text="Which `access.denied` and `access.allowed` to send, if `events` names them; null for all.",
     )
     status = Choice(choices=EndpointStatus.choices, required=False)
     disabledReason = serializers.CharField(
@@ -171,7 +171,7 @@ class WebhookEndpointSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         write_only=True,
-        help_text="Sent with each delivery, as the receiver's authentication may ask for. Kept sealed, never shown.",
+        help_text="Sent with each delivery, for example for authentication. Stored encrypted, never shown.",
     )
     headerNames = serializers.ListField(
         child=serializers.CharField(), read_only=True, help_text="The names of `headers`."
@@ -205,9 +205,7 @@ class WebhookEndpointSerializer(StrictSerializer):
 
 
 class SecretSerializer(WebhookEndpointSerializer):
-    secret = serializers.CharField(
-        read_only=True, help_text="What signs the deliveries. Shown in this reply and never again."
-    )
+    secret = serializers.CharField(read_only=True, help_text="Signs the deliveries. Shown only in this reply.")
 
 
 class DeletedEndpointSerializer(serializers.Serializer):
@@ -223,7 +221,7 @@ class EmptySerializer(StrictSerializer):
 class RedeliverySerializer(StrictSerializer):
     """The endpoint that gets the event."""
 
-    webhookId = Id("we", max_length=100, help_text="The endpoint that gets the event once more.")
+    webhookId = Id("we", max_length=100, help_text="The endpoint to send the event to again.")
 
 
 class WebhookAttemptSerializer(serializers.Serializer):
@@ -234,13 +232,13 @@ class WebhookAttemptSerializer(serializers.Serializer):
     webhookId = Id("we", help_text="The endpoint.")
     eventId = Id("evt", help_text="The event.")
     eventType = serializers.CharField(help_text="Its type.")
-    attempt = Integer(min_value=1, help_text="Which one it was, of this event to this endpoint.")
+    attempt = Integer(min_value=1, help_text="Number of this attempt, for this event and endpoint.")
     succeeded = Boolean(help_text="Whether the status was from 200 to 299.")
-    status = Integer(allow_null=True, help_text="Of the reply; null if there was none.")
+    status = Integer(allow_null=True, help_text="Status of the reply; null if there was none.")
     error = serializers.CharField(allow_null=True, help_text="Why there was no reply.")
     response = serializers.CharField(help_text="The first 1,024 bytes of the reply's body.")
     durationMs = Integer(min_value=0, help_text="How long the attempt took, in milliseconds.")
-    nextAttempt = Timestamp(allow_null=True, help_text="When it is tried again; null: not by itself.")
+    nextAttempt = Timestamp(allow_null=True, help_text="Time of the next attempt; null if none is scheduled.")
     created = Timestamp()
 
     def to_representation(self, attempt: WebhookAttempt) -> Rendered:

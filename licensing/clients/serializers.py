@@ -45,7 +45,7 @@ class LicenseClientSerializer(StrictSerializer):
 
 
 class LicenseClientWithSecretSerializer(LicenseClientSerializer):
-    secret = serializers.CharField(read_only=True, help_text="The client_secret. Shown in this reply and never again.")
+    secret = serializers.CharField(read_only=True, help_text="The client_secret. Shown only in this reply.")
 
 
 class SecretRotationSerializer(StrictSerializer):

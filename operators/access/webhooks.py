@@ -94,7 +94,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     list_display = ("url", "account", "hears_of", "health", "failing", "created")
     list_select_related = ("account",)
     row_facts = {"health": "", "hears_of": ""}
-    groups = {"events": "What it hears of", "status": "State"}
+    groups = {"events": "Events to send", "status": "State"}
     search_fields = ("url", "description")
     list_filter = (("status", ChoicesDropdownFilter), HealthFilter, ("account", RelatedFilter))
     add_fieldsets = ((None, {"fields": ("account", "url", "events", "description")}),)

@@ -57,7 +57,7 @@ def in_python(secret, headers, body):
     names: dict = {}
     exec(code("python"), names)  # noqa: S102 - the guide's own code
     try:
-        return names["verified"](secret, headers, body)
+        return names["verify"](secret, headers, body)
     except Exception as error:
         return str(error)
 
@@ -69,7 +69,7 @@ def in_javascript(secret, headers, body):
 def by_the_npm_library(secret, headers, body, folder):
     script = """
     const { Webhook } = require("standardwebhooks");
-    const verified = (secret, headers, body) => new Webhook(secret).verify(body, headers);
+    const verify = (secret, headers, body) => new Webhook(secret).verify(body, headers);
     """
     return run_by_node(script, secret, headers, body, cwd=folder)
 
@@ -79,9 +79,9 @@ def program(name):
 
 
 def run_by_node(script, secret, headers, body, **options):
-    call = f"verified({json.dumps(secret)}, {json.dumps(headers)}, {json.dumps(body.decode())})"
-    told = f"try {{ told = {call} }} catch (error) {{ told = error.message }}"
-    script = f"{script}\nlet told; {told}; console.log(JSON.stringify(told))"
+    call = f"verify({json.dumps(secret)}, {json.dumps(headers)}, {json.dumps(body.decode())})"
+    attempt = f"try {{ result = {call} }} catch (error) {{ result = error.message }}"
+    script = f"{script}\nlet result; {attempt}; console.log(JSON.stringify(result))"
     done = subprocess.run([program("node"), "-e", script], capture_output=True, check=True, text=True, **options)
     return json.loads(done.stdout)
 

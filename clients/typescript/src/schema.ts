@@ -6,20 +6,20 @@ export interface components {
     schemas: {
         /** @description Which decisions the endpoint receives; each given list must contain the decision's own value. */
         AccessFilter: {
-            /** @description Of the policies that decided. */
+            /** @description Policies that made the decision. */
             policyIds?: string[];
-            /** @description The caller's own ids of who asked. */
+            /** @description Requesters, by the caller's own ids. */
             requesterIds?: string[];
-            /** @description Of denials. What is allowed has none, and is left out by it. */
+            /** @description Reasons of denials. Excludes allowed decisions, which have no reason. */
             reasons?: components["schemas"]["Reason"][];
         };
         /** @description Which decisions the endpoint receives; each given list must contain the decision's own value. */
         AccessFilterRequest: {
-            /** @description Of the policies that decided. */
+            /** @description Policies that made the decision. */
             policyIds?: string[];
-            /** @description The caller's own ids of who asked. */
+            /** @description Requesters, by the caller's own ids. */
             requesterIds?: string[];
-            /** @description Of denials. What is allowed has none, and is left out by it. */
+            /** @description Reasons of denials. Excludes allowed decisions, which have no reason. */
             reasons?: components["schemas"]["Reason"][];
         };
         /** @description The price of access now, and the policy's offers. */
@@ -861,7 +861,7 @@ export interface components {
              * @description Null, or when the key was revoked.
              */
             readonly revokedAt: string | null;
-            /** @description The full key. Shown in this reply and never again. */
+            /** @description The full key. Shown only in this reply. */
             readonly key: string;
         };
         /** @description Whether a wallet could pay an amount now. */
@@ -1576,7 +1576,7 @@ export interface components {
              * @description When it was created.
              */
             readonly created: string;
-            /** @description The client_secret. Shown in this reply and never again. */
+            /** @description The client_secret. Shown only in this reply. */
             readonly secret: string;
         };
         /** @description A licence: its type, scope, period and prices. */
@@ -1826,7 +1826,7 @@ export interface components {
              * @description Null, or when the key was revoked.
              */
             readonly revokedAt: string | null;
-            /** @description The full key. Shown in this reply and never again. */
+            /** @description The full key. Shown only in this reply. */
             readonly key?: string;
         };
         /** @enum {integer} */
@@ -2400,17 +2400,17 @@ export interface components {
         PatchedWebhookEndpointRequest: {
             /**
              * Format: uri
-             * @description At https, port 443 and public addresses.
+             * @description `https`, port 443, a public address.
              */
             url?: string;
-            /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
+            /** @description Event types, groups such as `content.*`, or `*` (default). */
             events?: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description?: string | null;
-            /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
+            /** @description Which `access.denied` and `access.allowed` to send, if `events` names them; null for all. */
             accessFilter?: components["schemas"]["AccessFilterRequest"] | null;
             status?: components["schemas"]["WebhookStatus"];
-            /** @description Sent with each delivery, as the receiver's authentication may ask for. Kept sealed, never shown. */
+            /** @description Sent with each delivery, for example for authentication. Stored encrypted, never shown. */
             headers?: {
                 [key: string]: string;
             } | null;
@@ -2705,7 +2705,7 @@ export interface components {
         };
         /** @description The endpoint that gets the event. */
         RedeliveryRequest: {
-            /** @description The endpoint that gets the event once more. */
+            /** @description The endpoint to send the event to again. */
             webhookId: string;
         };
         /** @description Credit that comes again each period, and ends with it but for what rolls over. */
@@ -3028,14 +3028,14 @@ export interface components {
             readonly object: "webhook_endpoint";
             /**
              * Format: uri
-             * @description At https, port 443 and public addresses.
+             * @description `https`, port 443, a public address.
              */
             url: string;
-            /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
+            /** @description Event types, groups such as `content.*`, or `*` (default). */
             events: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description: string | null;
-            /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
+            /** @description Which `access.denied` and `access.allowed` to send, if `events` names them; null for all. */
             accessFilter: components["schemas"]["AccessFilter"] | null;
             status: components["schemas"]["WebhookStatus"];
             /** @description Why the service disabled it; null if it did not. */
@@ -3057,7 +3057,7 @@ export interface components {
              * @description When it was last changed.
              */
             readonly updated: string;
-            /** @description What signs the deliveries. Shown in this reply and never again. */
+            /** @description Signs the deliveries. Shown only in this reply. */
             readonly secret: string;
         };
         /** @description The body of a secret rotation. */
@@ -3643,11 +3643,11 @@ export interface components {
             eventId: string;
             /** @description Its type. */
             eventType: string;
-            /** @description Which one it was, of this event to this endpoint. */
+            /** @description Number of this attempt, for this event and endpoint. */
             attempt: number;
             /** @description Whether the status was from 200 to 299. */
             succeeded: boolean;
-            /** @description Of the reply; null if there was none. */
+            /** @description Status of the reply; null if there was none. */
             status: number | null;
             /** @description Why there was no reply. */
             error: string | null;
@@ -3657,7 +3657,7 @@ export interface components {
             durationMs: number;
             /**
              * Format: date-time
-             * @description When it is tried again; null: not by itself.
+             * @description Time of the next attempt; null if none is scheduled.
              */
             nextAttempt: string | null;
             /**
@@ -3677,14 +3677,14 @@ export interface components {
             readonly object: "webhook_endpoint";
             /**
              * Format: uri
-             * @description At https, port 443 and public addresses.
+             * @description `https`, port 443, a public address.
              */
             url: string;
-            /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
+            /** @description Event types, groups such as `content.*`, or `*` (default). */
             events: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description: string | null;
-            /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
+            /** @description Which `access.denied` and `access.allowed` to send, if `events` names them; null for all. */
             accessFilter: components["schemas"]["AccessFilter"] | null;
             status: components["schemas"]["WebhookStatus"];
             /** @description Why the service disabled it; null if it did not. */
@@ -3711,17 +3711,17 @@ export interface components {
         WebhookEndpointRequest: {
             /**
              * Format: uri
-             * @description At https, port 443 and public addresses.
+             * @description `https`, port 443, a public address.
              */
             url: string;
-            /** @description What it hears of: `*` (unless given), groups such as `content.*`, and types. */
+            /** @description Event types, groups such as `content.*`, or `*` (default). */
             events?: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description?: string | null;
-            /** @description Narrows `access.denied` and `access.allowed`, where `events` names them; null for all decisions. */
+            /** @description Which `access.denied` and `access.allowed` to send, if `events` names them; null for all. */
             accessFilter?: components["schemas"]["AccessFilterRequest"] | null;
             status?: components["schemas"]["WebhookStatus"];
-            /** @description Sent with each delivery, as the receiver's authentication may ask for. Kept sealed, never shown. */
+            /** @description Sent with each delivery, for example for authentication. Stored encrypted, never shown. */
             headers?: {
                 [key: string]: string;
             } | null;
