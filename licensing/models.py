@@ -8,13 +8,15 @@ from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import Requester
 from licensing.sites.models import OtherHosts, Site, SiteRule
-from licensing.visits.models import VisitorDay, VisitsCounted
+from licensing.visits.models import Page, PageDay, VisitorDay, VisitsCounted
 
 __all__ = [
     "Content",
     "License",
     "LicenseClient",
     "OtherHosts",
+    "Page",
+    "PageDay",
     "Policy",
     "PolicyRevision",
     "Requester",

@@ -12,6 +12,7 @@ from licensing.edge.views import CrawlerViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
 from licensing.sites.views import SiteViewSet
+from licensing.visits.page_views import PageViewSet
 from licensing.visits.views import VisitorViewSet
 
 router = SimpleRouter(trailing_slash=False, use_regex_path=False)
@@ -27,6 +28,7 @@ router.register("access", AccessViewSet, "access")
 router.register("access", OfferViewSet, "offer")
 router.register("analytics", ObservedViewSet, "observed")
 router.register("analytics", VisitorViewSet, "visitor")
+router.register("analytics", PageViewSet, "page")
 router.register("access/decisions", DecisionViewSet)
 
 # An id may have slashes, so the route of one requester would match this too.

@@ -49,6 +49,36 @@ VISITORS: dict[str, object] = {
     "byClass": [COUNTS],
     "visitors": [{"id": "crawler:examplebot", "name": "ExampleBot", **COUNTS}],
 }
+ASKED = {"requests": 53, "allowed": 12, "observed": 0, "denied": 41}
+CRAWLED = {"id": "crawler:examplebot", "name": "ExampleBot"}
+PAGES: dict[str, object] = {
+    "object": "page_report",
+    "siteId": None,
+    "startDate": "2026-02-08T00:00:00.000000Z",
+    "endDate": "2026-02-14T23:59:59.999999Z",
+    "summary": ASKED,
+    "timeSeries": [{"date": "2026-02-14", **ASKED}],
+    "byCrawler": [
+        {
+            **CRAWLED,
+            "operator": "Example AI",
+            "crawlerClass": "ai_training",
+            "identifiedBy": "address",
+            "verified": True,
+            **ASKED,
+            "lastSeen": "2026-02-14T16:44:07.250000Z",
+        }
+    ],
+    "folders": [{"url": "https://publisher.example/", **ASKED}],
+    "pages": [
+        {
+            "url": "https://publisher.example/news/harbour",
+            **ASKED,
+            "lastSeen": "2026-02-14T16:44:07.250000Z",
+            "visitors": [{**CRAWLED, "requests": 53}],
+        }
+    ],
+}
 
 OPERATIONS = {
     "GET /v1/crawlers": Operation(
@@ -56,4 +86,5 @@ OPERATIONS = {
     ),
     "GET /v1/analytics/observed": Operation("getObserved", OBSERVED),
     "GET /v1/analytics/visitors": Operation("getVisitors", VISITORS),
+    "GET /v1/analytics/pages": Operation("getPages", PAGES),
 }

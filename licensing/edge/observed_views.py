@@ -10,13 +10,11 @@ from rest_framework.response import Response
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import first_event
 from analytics.windows import MICROSECOND, USAGE
-from kit.http.errors import InvalidRequest
 from kit.rest.fields import Choice, Id, Timestamp
-from kit.values import ids
 from licensing.access.serializers import ChargeShown
 from licensing.edge.observed import observed_denials, observed_report, present_observed
 from licensing.policies.decision import Reason
-from licensing.sites.models import Site
+from licensing.sites.named import SITE_ID, site_named
 
 
 class ObservedReason(serializers.Serializer):
@@ -52,9 +50,6 @@ class ObservedReport(serializers.Serializer):
     revenueAtStake = ChargeShown(many=True, help_text="What those would have been asked to pay, by currency.")
 
 
-SITE_ID = {"type": "string", "pattern": f"^site_{ids.TEXT}$"}
-
-
 class ObservedViewSet(AccountViewSet):
     permissions_required = {"observed": "analytics:read"}
     heavy = frozenset({"observed"})
@@ -73,15 +68,6 @@ class ObservedViewSet(AccountViewSet):
         """Denials that were observed instead of enforced, with the price that each would have been offered."""
         accounts = [self.account_id]
         window = USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts))
-        site = self.site_named(request.query_params.get("siteId"))
+        site = site_named(self.account_id, request.query_params.get("siteId"))
         found = observed_report(observed_denials(self.account_id, window.start, window.end, site))
         return Response(present_observed(found, window.start, window.end - MICROSECOND, site))
-
-    def site_named(self, site_id: str | None) -> Site | None:
-        if site_id is None:
-            return None
-        own = Site.objects.filter(account_id=self.account_id)
-        site = own.filter(pk=site_id).first() if ids.decode("site", site_id) is not None else None
-        if site is None:
-            raise InvalidRequest("There is no such site.", param="siteId")
-        return site

@@ -12,39 +12,25 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import TruncDate
 from django.utils import timezone
-from msgspec import Struct
 
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
+from licensing.visits.figures import Visits
 from licensing.visits.models import VisitorDay, VisitsCounted
+from licensing.visits.pages import keep_pages, page_visits_in
 
 EVERY = timedelta(minutes=1)
 GRACE = timedelta(minutes=1)  # for decisions that are still being recorded
-STEP = timedelta(hours=1)  # most that one transaction counts
-STEPS = 60  # most steps per run; the next run continues
+# One transaction counts at most this, so that on SQLite other writers wait for a second at most.
+STEP = timedelta(hours=1)
+MOST_DECISIONS = 2_000
+STEPS = 600  # most steps per run; the next run continues
 # how far back the first run starts, when older processes that did not count may still have recorded visits
 BEGINNING = timedelta(minutes=10)
 
 Key = tuple[str, date, int, str]
-
-
-class Visits(Struct, frozen=True):
-    """Numbers of visits by answer, and the time of the last visit."""
-
-    allowed: int
-    observed: int
-    denied: int
-    last_seen: datetime
-
-    def __add__(self, other: "Visits") -> "Visits":
-        return Visits(
-            self.allowed + other.allowed,
-            self.observed + other.observed,
-            self.denied + other.denied,
-            max(self.last_seen, other.last_seen),
-        )
 
 
 def count_visits() -> int:
@@ -59,11 +45,24 @@ def steps(end: datetime) -> Iterator[datetime]:
         if begin is None:
             VisitsCounted.objects.get_or_create(pk=1, defaults={"until": end - BEGINNING})
             continue
-        until = min(begin + STEP, end)
+        until = end_of_step(begin, min(begin + STEP, end))
         if until <= begin:
             return
         if count_stretch(begin, until):
             yield until
+
+
+def end_of_step(begin: datetime, end: datetime) -> datetime:
+    """Return the end of a step with about MOST_DECISIONS; more only if they were created in the same millisecond.
+
+    Ids have milliseconds, and `decisions` filters by them.
+    """
+    made = decisions(begin, end).order_by("pk").values_list("created", flat=True)
+    further = made[MOST_DECISIONS : MOST_DECISIONS + 1].first()
+    if further is None:
+        return end
+    moment = further.replace(microsecond=further.microsecond // 1_000 * 1_000)
+    return moment if moment > begin else end
 
 
 def counted_until() -> datetime | None:
@@ -75,7 +74,7 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
 
     Reads before locking, because decisions of past minutes no longer change.
     """
-    found = visits_in(decisions(begin, end))
+    found, pages = visits_in(decisions(begin, end)), page_visits_in(decisions(begin, end))
     with turn_to_write(), transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
@@ -83,6 +82,7 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
         if not VisitsCounted.objects.filter(until=begin).update(until=end):
             return False
         keep(found)
+        keep_pages(pages)
     return True
 
 

@@ -31,8 +31,53 @@ class VisitorDay(models.Model):
         return f"{self.requester_id} on {self.day}: {self.allowed + self.observed + self.denied}"
 
 
+class Page(models.Model):
+    """A page that was asked for at the edge. The site is the one that decided last about it."""
+
+    account = models.ForeignKey(
+        Account, on_delete=models.CASCADE, db_index=False
+    )  # the unique constraint has it first
+    digest = models.BinaryField(max_length=16)  # of the URL, which is too long for an index
+    url = models.TextField()  # without query; empty for all pages of a day beyond the first MOST_PAGES
+    site = models.ForeignKey(
+        "licensing.Site", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "digest"], name="one_row_per_page")]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class PageDay(models.Model):
+    """Decisions at the edge about one page and one visitor on one UTC day, by how the visitor was identified."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
+    day = models.DateField()
+    page = models.ForeignKey(Page, on_delete=models.CASCADE, db_index=False, related_name="days")
+    requester = models.ForeignKey(Requester, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    identified_by = models.CharField(max_length=20, choices=[(one.value, one.words) for one in Identification])
+    allowed = models.BigIntegerField()
+    observed = models.BigIntegerField()  # allowed only because denials are observed
+    denied = models.BigIntegerField()
+    last_seen = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "day", "page", "requester", "identified_by"],
+                name="one_row_per_page_visitor_and_day",
+            )
+        ]
+        indexes = [models.Index(fields=["page"], name="days_of_page")]
+
+    def __str__(self) -> str:
+        return f"{self.page_id} on {self.day}: {self.allowed + self.observed + self.denied}"
+
+
 class VisitsCounted(models.Model):
-    """A single row: decisions created before `until` are counted in VisitorDay."""
+    """A single row: decisions created before `until` are counted in VisitorDay and PageDay."""
 
     until = models.DateTimeField()
 

@@ -7,10 +7,11 @@ from django.db.models import Max, Q, Sum, Value
 from msgspec import Struct
 
 from analytics.windows import MICROSECOND, Window, end_of_day, midnight
-from licensing.edge.crawlers import current_table
+from licensing.edge.crawlers import Crawler, current_table
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
-from licensing.visits.counting import Visits, decisions, visits_in
+from licensing.visits.counting import decisions, visits_in
+from licensing.visits.figures import Visits
 from licensing.visits.models import VisitorDay, VisitsCounted
 
 TOP = 100
@@ -48,7 +49,7 @@ def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
     found, until = counted(account_ids, window)
     for who, visits in waiting(account_ids, window, until).items():
         found[who] = found[who] + visits if who in found else visits
-    ranked = sorted(found.items(), key=lambda one: (-total_of(one[1]), -one[1].last_seen.timestamp(), one[0]))
+    ranked = sorted(found.items(), key=lambda one: (-one[1].total, -one[1].last_seen.timestamp(), one[0]))
     requesters, classes = known(account_ids, [pk for (pk, _), _ in ranked[:TOP]])
     visitors = [
         Visitor(requesters.get(pk), classes.get(pk, OTHER), Identification(by), visits)
@@ -60,10 +61,6 @@ def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
         sums[key] = sums[key] + visits if key in sums else visits
     told = sorted(sums.items(), key=lambda one: (one[0][0] == OTHER, one[0][0], list(Identification).index(one[0][1])))
     return VisitorReport(visitors, len(ranked), [(*key, visits) for key, visits in told])
-
-
-def total_of(visits: Visits) -> int:
-    return visits.allowed + visits.observed + visits.denied
 
 
 def counted(account_ids: Sequence[str], window: Window) -> tuple[dict[Who, Visits], datetime | None]:
@@ -99,11 +96,14 @@ def waiting(account_ids: Sequence[str], window: Window, until: datetime | None) 
     return found
 
 
+def known_crawlers() -> dict[str, Crawler]:
+    """Return the crawlers of the table by the ids of the requesters that they are decided as, verified or not."""
+    return {f"{kind}:{one.key}": one for one in current_table.get().crawlers for kind in KINDS}
+
+
 def known(account_ids: Sequence[str], wanted: Sequence[int]) -> tuple[dict[int, Requester], dict[int, str]]:
     """Return the requesters with these keys, and the crawler classes of all known crawlers, verified or not."""
-    crawlers: dict[str, str] = {
-        f"{kind}:{one.key}": one.crawler_class for one in current_table.get().crawlers for kind in KINDS
-    }
+    crawlers: dict[str, str] = {requester_id: one.crawler_class for requester_id, one in known_crawlers().items()}
     found = Requester.objects.select_related("account").filter(
         Q(pk__in=wanted) | Q(account_id__in=account_ids, requester_id__in=list(crawlers))
     )

@@ -14,7 +14,7 @@ from kit.rest.fields import Choice, Timestamp
 from kit.values.timestamps import render_timestamp
 from licensing.edge.views import CLASSES
 from licensing.sites.identification import Identification
-from licensing.visits.counting import Visits
+from licensing.visits.figures import Visits
 from licensing.visits.report import TOP, Visitor, visitor_report, whole_days
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from analytics.models import AccessEvent
 from analytics.windows import DAY
 from licensing.edge.crawlers import Table, current_table
-from licensing.visits.counting import Visits
+from licensing.visits.figures import Visits
 from licensing.visits.report import OTHER, Visitor, visitor_report
 from operators.base.empty_state import EmptyState
 from operators.base.figures.choice import MOST_ACCOUNTS, read_choice

@@ -77,6 +77,14 @@ def test_every_visit_is_counted_once(ask, account, mixed, when):
     }
 
 
+def test_a_step_with_many_visits_is_divided(ask, account, mixed, monkeypatch):
+    monkeypatch.setattr(counting, "MOST_DECISIONS", 3)
+    for _ in range(20):
+        ask("/open/a")
+    assert len(count_all()) > 1
+    assert VisitorDay.objects.get().allowed == 20
+
+
 def test_a_visitor_is_told_by_what_told_who_it_was(ask, account, mixed):
     ask("/open/a")
     ask("/open/a", user_agent="GPTBot/1.0")

@@ -51,6 +51,11 @@ export abstract class Operations {
     return this.send({ method: "GET", path: `/v1/analytics/observed`, query, answer: "ObservedReport" });
   }
 
+  /** Get page analytics. */
+  getPages(query?: Query): Promise<Schemas["PageReportShown"]> {
+    return this.send({ method: "GET", path: `/v1/analytics/pages`, query });
+  }
+
   /** Get revenue analytics. */
   getRevenueReport(query?: Query): Promise<Schemas["RevenueReport"]> {
     return this.send({ method: "GET", path: `/v1/analytics/revenue`, query, answer: "RevenueReport" });

@@ -1,4 +1,4 @@
-// Shapes: e80f07cacb287cc3
+// Shapes: 1ac2bc5461a4c325
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1201,6 +1201,19 @@ export interface components {
             /** @description For people. */
             message: string;
         };
+        /** @description A folder or a page directly below `url[prefix]`. */
+        FolderShown: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** @description Ends with a slash for a folder: the next `url[prefix]`. */
+            url: string;
+        };
         /** @description Credit that was added to a wallet. */
         Grant: {
             /** @description The resource's id. */
@@ -1872,6 +1885,17 @@ export interface components {
              */
             expiresAt: string | null;
         };
+        /** @description Numbers of requests by answer. */
+        PageCounts: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+        };
         /** @description A page or an item: exactly one of the two. */
         PageOrItemRequest: {
             /**
@@ -1881,6 +1905,98 @@ export interface components {
             url?: string;
             /** @description or an item by its id. */
             contentId?: string;
+        };
+        /** @description Requests at the edge by page, by folder, by crawler and by day. */
+        PageReportShown: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "page_report";
+            /** @description Null: all sites. */
+            siteId: string | null;
+            /**
+             * Format: date-time
+             * @description The first day or moment of the window.
+             */
+            startDate: string;
+            /**
+             * Format: date-time
+             * @description Itself included.
+             */
+            endDate: string;
+            summary: components["schemas"]["PageCounts"];
+            /** @description The days that had requests. */
+            timeSeries: components["schemas"]["PagesOfDay"][];
+            /** @description The 100 visitors with most requests. */
+            byCrawler: components["schemas"]["PageVisitor"][];
+            /** @description The 100 with most requests. */
+            folders: components["schemas"]["FolderShown"][];
+            /** @description The 100 with most requests. */
+            pages: components["schemas"]["PageShown"][];
+        };
+        /** @description A page with the visitors that requested it most. */
+        PageShown: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** @description Without query. Null: all pages of a day beyond the first 20,000. */
+            url: string | null;
+            /**
+             * Format: date-time
+             * @description When the last of them was decided.
+             */
+            lastSeen: string;
+            /** @description The ten with most requests. */
+            visitors: components["schemas"]["VisitorOfPage"][];
+        };
+        /** @description A crawler or another visitor of these pages. */
+        PageVisitor: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** @description The requester. Null for one that was deleted. */
+            id: string | null;
+            /** @description A name for people. */
+            name: string | null;
+            /** @description Who runs the crawler. */
+            operator: string | null;
+            /** @description `other` for a visitor that is not a known crawler. */
+            crawlerClass: components["schemas"]["CrawlerClass"];
+            identifiedBy: components["schemas"]["Identification"];
+            /** @description Whether the visitor proved who it is. */
+            verified: boolean;
+            /**
+             * Format: date-time
+             * @description When the last of them was decided.
+             */
+            lastSeen: string;
+        };
+        /** @description Numbers of requests by answer. */
+        PagesOfDay: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /**
+             * Format: date
+             * @description A UTC day.
+             */
+            date: string;
         };
         PaginatedApiKeyList: {
             /**
@@ -3488,6 +3604,14 @@ export interface components {
              * @description When the last of them was decided.
              */
             lastSeen: string;
+        };
+        VisitorOfPage: {
+            /** @description The resource's id. */
+            id: string | null;
+            /** @description A name for people. */
+            name: string | null;
+            /** @description How many requests. */
+            requests: number;
         };
         /** @description Visits at the edge by visitor and by crawler class. */
         VisitorReportShown: {

@@ -84,6 +84,10 @@ class Operations:
             self.send(call("GET", "/v1/analytics/observed", query=query, answer="ObservedReport")),
         )
 
+    def get_pages(self, query: Query | None = None) -> types.PageReportShown:
+        """Get page analytics."""
+        return cast("types.PageReportShown", self.send(call("GET", "/v1/analytics/pages", query=query)))
+
     def get_revenue_report(self, query: Query | None = None) -> types.RevenueReport:
         """Get revenue analytics."""
         return cast(
@@ -793,6 +797,10 @@ class AsyncOperations:
             "types.ObservedReport",
             await self.send(call("GET", "/v1/analytics/observed", query=query, answer="ObservedReport")),
         )
+
+    async def get_pages(self, query: Query | None = None) -> types.PageReportShown:
+        """Get page analytics."""
+        return cast("types.PageReportShown", await self.send(call("GET", "/v1/analytics/pages", query=query)))
 
     async def get_revenue_report(self, query: Query | None = None) -> types.RevenueReport:
         """Get revenue analytics."""

@@ -1,4 +1,4 @@
-# Shapes: e80f07cacb287cc3
+# Shapes: 1ac2bc5461a4c325
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -558,6 +558,18 @@ class FindingShown(TypedDict):
     message: str
 
 
+class FolderShown(TypedDict):
+    """
+    A folder or a page directly below `url[prefix]`.
+    """
+
+    requests: int
+    allowed: int
+    observed: int
+    denied: int
+    url: str
+
+
 GrantKind: TypeAlias = Literal["paid", "promotional", "refill", "refund"]
 
 
@@ -812,6 +824,17 @@ class OwnKey(TypedDict):
     expiresAt: str | None
 
 
+class PageCounts(TypedDict):
+    """
+    Numbers of requests by answer.
+    """
+
+    requests: int
+    allowed: int
+    observed: int
+    denied: int
+
+
 class PageOrItemRequest(TypedDict):
     """
     A page or an item: exactly one of the two.
@@ -819,6 +842,36 @@ class PageOrItemRequest(TypedDict):
 
     url: NotRequired[str]
     contentId: NotRequired[str]
+
+
+class PageVisitor(TypedDict):
+    """
+    A crawler or another visitor of these pages.
+    """
+
+    requests: int
+    allowed: int
+    observed: int
+    denied: int
+    id: str | None
+    name: str | None
+    operator: str | None
+    crawlerClass: CrawlerClass
+    identifiedBy: Identification
+    verified: bool
+    lastSeen: str
+
+
+class PagesOfDay(TypedDict):
+    """
+    Numbers of requests by answer.
+    """
+
+    requests: int
+    allowed: int
+    observed: int
+    denied: int
+    date: str
 
 
 class PaginatedAuditEntryList(TypedDict):
@@ -1283,6 +1336,12 @@ class VisitCounts(TypedDict):
     observed: int
     denied: int
     lastSeen: str
+
+
+class VisitorOfPage(TypedDict):
+    id: str | None
+    name: str | None
+    requests: int
 
 
 class VisitorShown(TypedDict):
@@ -1982,6 +2041,20 @@ class OwnAccount(TypedDict):
     created: str
 
 
+class PageShown(TypedDict):
+    """
+    A page with the visitors that requested it most.
+    """
+
+    requests: int
+    allowed: int
+    observed: int
+    denied: int
+    url: str | None
+    lastSeen: str
+    visitors: list[VisitorOfPage]
+
+
 class PaginatedApiKeyList(TypedDict):
     object: Literal["list"]
     data: list[ApiKey]
@@ -2570,6 +2643,22 @@ class OfferList(TypedDict):
     data: list[BatchedOffer]
     hasMore: bool
     totalCount: int
+
+
+class PageReportShown(TypedDict):
+    """
+    Requests at the edge by page, by folder, by crawler and by day.
+    """
+
+    object: Literal["page_report"]
+    siteId: str | None
+    startDate: str
+    endDate: str
+    summary: PageCounts
+    timeSeries: list[PagesOfDay]
+    byCrawler: list[PageVisitor]
+    folders: list[FolderShown]
+    pages: list[PageShown]
 
 
 class PaginatedDecisionList(TypedDict):

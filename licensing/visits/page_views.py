@@ -1,0 +1,166 @@
+"""Endpoint /v1/analytics/pages."""
+
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+
+from accounts.viewsets import AccountViewSet
+from analytics.usage.report import first_event
+from analytics.windows import MICROSECOND, USAGE
+from kit.rest.export import report_response
+from kit.rest.fields import Choice as OneOf
+from kit.rest.fields import Id, Timestamp
+from kit.values.timestamps import render_timestamp
+from licensing.edge.views import CLASSES
+from licensing.requesters.models import Requester
+from licensing.sites.identification import Identification
+from licensing.sites.named import SITE_ID, site_named
+from licensing.visits.figures import Visits
+from licensing.visits.page_report import Choice, PageReport, page_report
+from licensing.visits.report import OTHER, TOP, known_crawlers, whole_days
+
+
+class PageCounts(serializers.Serializer):
+    """Numbers of requests by answer."""
+
+    requests = serializers.IntegerField(min_value=0)
+    allowed = serializers.IntegerField(min_value=0)
+    observed = serializers.IntegerField(min_value=0, help_text="Allowed only because denials are observed.")
+    denied = serializers.IntegerField(min_value=0)
+
+
+class PagesOfDay(PageCounts):
+    date = serializers.DateField(help_text="A UTC day.")
+
+
+class PageVisitor(PageCounts):
+    """A crawler or another visitor of these pages."""
+
+    id = serializers.CharField(allow_null=True, help_text="The requester. Null for one that was deleted.")
+    name = serializers.CharField(allow_null=True)
+    operator = serializers.CharField(allow_null=True, help_text="Who runs the crawler.")
+    crawlerClass = OneOf(choices=CLASSES, help_text="`other` for a visitor that is not a known crawler.")
+    identifiedBy = OneOf(choices=[one.value for one in Identification])
+    verified = serializers.BooleanField(help_text="Whether the visitor proved who it is.")
+    lastSeen = Timestamp(help_text="When the last of them was decided.")
+
+
+class VisitorOfPage(serializers.Serializer):
+    id = serializers.CharField(allow_null=True)
+    name = serializers.CharField(allow_null=True)
+    requests = serializers.IntegerField(min_value=0)
+
+
+class PageShown(PageCounts):
+    """A page with the visitors that requested it most."""
+
+    url = serializers.CharField(
+        allow_null=True, help_text="Without query. Null: all pages of a day beyond the first 20,000."
+    )
+    lastSeen = Timestamp(help_text="When the last of them was decided.")
+    visitors = VisitorOfPage(many=True, help_text="The ten with most requests.")
+
+
+class FolderShown(PageCounts):
+    """A folder or a page directly below `url[prefix]`."""
+
+    url = serializers.CharField(help_text="Ends with a slash for a folder: the next `url[prefix]`.")
+
+
+class PageReportShown(serializers.Serializer):
+    """Requests at the edge by page, by folder, by crawler and by day."""
+
+    object = OneOf(choices=["page_report"])
+    siteId = Id("site", allow_null=True, help_text="Null: all sites.")
+    startDate = Timestamp()
+    endDate = Timestamp(help_text="Itself included.")
+    summary = PageCounts()
+    timeSeries = PagesOfDay(many=True, help_text="The days that had requests.")
+    byCrawler = PageVisitor(many=True, help_text=f"The {TOP} visitors with most requests.")
+    folders = FolderShown(many=True, help_text=f"The {TOP} with most requests.")
+    pages = PageShown(many=True, help_text=f"The {TOP} with most requests.")
+
+
+class PageViewSet(AccountViewSet):
+    permissions_required = {"pages": "analytics:read"}
+    exportable = {"pages": "pages"}
+    heavy = frozenset({"pages"})
+    serializer_class = PageReportShown
+    query_parameters = frozenset({"period", "startDate", "endDate", "siteId", "url[prefix]"})
+
+    @extend_schema(
+        summary="Get page analytics",
+        parameters=[
+            *(one for one in USAGE.documented() if one.name != "groupBy"),
+            OpenApiParameter("siteId", SITE_ID, description="Pages of this site only."),
+            OpenApiParameter(
+                "url[prefix]", str, description="Pages below this URL only, such as `https://publisher.example/news/`."
+            ),
+        ],
+    )
+    @action(detail=False)
+    def pages(self, request: Request) -> HttpResponseBase:
+        """Which pages crawlers and other visitors requested in whole UTC days, and what they were answered."""
+        accounts, query = [self.account_id], request.query_params
+        window = whole_days(USAGE.parse(query, timezone.now(), lambda: first_event(accounts)))
+        site = site_named(self.account_id, query.get("siteId"))
+        choice = Choice(accounts, window, site, query.get("url[prefix]", ""))
+        name = self.exportable["pages"]
+        return report_response(request, name, PageReportShown, lambda: present_pages(page_report(choice), choice))
+
+
+def present_pages(found: PageReport, choice: Choice) -> dict[str, object]:
+    window = choice.window
+    return {
+        "object": "page_report",
+        "siteId": None if choice.site is None else choice.site.pk,
+        "startDate": render_timestamp(window.start),
+        "endDate": render_timestamp(window.end - MICROSECOND),
+        "summary": counts_of(found.total),
+        "timeSeries": [{"date": f"{day:%Y-%m-%d}", **counts_of(visits)} for day, visits in found.days.items()],
+        "byCrawler": [present_visitor(*one) for one in found.visitors],
+        "folders": [{"url": url, **counts_of(visits)} for url, visits in found.folders],
+        "pages": [
+            {
+                "url": one.url or None,
+                **counts_of(one.visits),
+                "lastSeen": render_timestamp(one.visits.last_seen),
+                "visitors": [{**named(requester), "requests": number} for requester, number in one.visitors],
+            }
+            for one in found.pages
+        ],
+    }
+
+
+def counts_of(visits: Visits | None) -> dict[str, object]:
+    if visits is None:
+        return {"requests": 0, "allowed": 0, "observed": 0, "denied": 0}
+    return {
+        "requests": visits.total,
+        "allowed": visits.allowed,
+        "observed": visits.observed,
+        "denied": visits.denied,
+    }
+
+
+def named(requester: Requester | None) -> dict[str, object]:
+    if requester is None:
+        return {"id": None, "name": None}
+    return {"id": requester.requester_id, "name": requester.name}
+
+
+def present_visitor(requester: Requester | None, identified_by: str, visits: Visits) -> dict[str, object]:
+    crawler = None if requester is None else known_crawlers().get(requester.requester_id)
+    by = Identification(identified_by)
+    return {
+        **named(requester),
+        "operator": None if crawler is None else crawler.operator,
+        "crawlerClass": OTHER if crawler is None else crawler.crawler_class,
+        "identifiedBy": by.value,
+        "verified": by.verifies,
+        **counts_of(visits),
+        "lastSeen": render_timestamp(visits.last_seen),
+    }

@@ -1,0 +1,165 @@
+"""Counts visits by page and visitor, from the same decisions and in the same transaction as visits by visitor."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
+from hashlib import sha256
+from typing import TypeVar
+
+from django.db.models import Count, Max, Q, QuerySet
+from django.db.models.fields.json import KT
+from django.db.models.functions import TruncDate
+from msgspec import Struct
+
+from analytics.models import AccessEvent
+from kit.values import ids
+from licensing.visits.figures import Visits
+from licensing.visits.models import Page, PageDay
+
+MOST_PAGES = 20_000  # of an account that are counted one by one on a day; strangers can invent addresses
+FURTHER = ""  # the URL that all others count under
+BATCH = 500
+
+Value = TypeVar("Value")
+
+
+class Visited(Struct, frozen=True, order=True):
+    """The page and the visitor that decisions of a day are about. `requester` is a primary key."""
+
+    account: str
+    day: date
+    url: str
+    requester: int
+    identified_by: str
+
+
+class Found(Struct, frozen=True):
+    visits: Visits
+    site: str | None
+
+
+def page_visits_in(events: QuerySet[AccessEvent]) -> dict[Visited, Found]:
+    rows = (
+        events.filter(facts__has_key="url")
+        .order_by()
+        .values_list("account_id", TruncDate("created"), KT("facts__url"), "requester_id", KT("facts__identifiedBy"))
+        .annotate(
+            allowed_count=Count("pk", filter=Q(allowed=True, observed=None)),
+            observed_count=Count("pk", filter=Q(observed__isnull=False)),
+            denied_count=Count("pk", filter=Q(allowed=False)),
+            last=Max("created"),
+            site=Max(KT("facts__siteId")),
+        )
+    )
+    return {Visited(*row[:5]): Found(Visits(*row[5:9]), row[9]) for row in rows}
+
+
+def digest_of(url: str) -> bytes:
+    return sha256(url.encode()).digest()[:16]
+
+
+def keep_pages(found: dict[Visited, Found]) -> None:
+    """Add the counts to the rows of PageDay. The caller holds the lock of what is counted."""
+    found = without_further(found)
+    if not found:
+        return
+    pages = keep_urls(found)
+    known: dict[Visited, Visits] = {}
+    by_page = {pk: url for (_, url), pk in pages.items()}
+    days = Q(account__in={one.account for one in found}, day__in={one.day for one in found})
+    for some in batches(sorted(by_page)):
+        rows = PageDay.objects.filter(days, page__in=some)
+        for row in rows:
+            key = Visited(row.account_id, row.day, by_page[row.page_id], row.requester_id, row.identified_by)
+            known[key] = Visits(row.allowed, row.observed, row.denied, row.last_seen)
+    PageDay.objects.bulk_create(
+        [
+            row_of(key, pages[key.account, key.url], one.visits + known[key] if key in known else one.visits)
+            for key, one in sorted(found.items(), key=lambda item: item[0])
+        ],
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["account", "day", "page", "requester", "identified_by"],
+        update_fields=["allowed", "observed", "denied", "last_seen"],
+    )
+
+
+def without_further(found: dict[Visited, Found]) -> dict[Visited, Found]:
+    """Put together what is beyond MOST_PAGES of a day."""
+    asked: dict[tuple[str, date], set[str]] = defaultdict(set)
+    for one in found:
+        asked[one.account, one.day].add(one.url)
+    kept: dict[tuple[str, date], set[str]] = {}
+    for (account, day), urls in asked.items():
+        counted = PageDay.objects.filter(account=account, day=day)
+        number = counted.values("page").distinct().count()
+        if number + len(urls) <= MOST_PAGES:
+            continue
+        there = {
+            url
+            for some in batches(sorted(urls))
+            for url in counted.filter(page__digest__in=map(digest_of, some)).values_list("page__url", flat=True)
+        }
+        new = sorted(urls - there)[: max(MOST_PAGES - number, 0)]
+        kept[account, day] = there | set(new)
+    if not kept:
+        return found
+    result: dict[Visited, Found] = {}
+    for key, visited in found.items():
+        urls = kept.get((key.account, key.day), {key.url})
+        named = key if key.url in urls else Visited(key.account, key.day, FURTHER, key.requester, key.identified_by)
+        before = result.get(named)
+        result[named] = visited if before is None else Found(before.visits + visited.visits, None)
+    return result
+
+
+def keep_urls(found: dict[Visited, Found]) -> dict[tuple[str, str], int]:
+    """Create the pages that are new. Returns the primary key of each account and URL."""
+    sites: dict[tuple[str, str], str | None] = {}
+    for key, one in found.items():
+        site = one.site if one.site is not None and ids.decode("site", one.site) is not None else None
+        sites[key.account, key.url] = site or sites.get((key.account, key.url))
+    there = {(page.account_id, page.url): page for page in stored(sites)}
+    changed = {
+        key: site
+        for key, site in sites.items()
+        if key not in there or (site is not None and there[key].site_id != site)
+    }  # fmt: skip
+    Page.objects.bulk_create(
+        [
+            Page(account_id=account, digest=digest_of(url), url=url, site_id=site)
+            for (account, url), site in sorted(changed.items(), key=lambda item: item[0])
+        ],
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["account", "digest"],
+        update_fields=["site"],
+    )
+    there |= {(page.account_id, page.url): page for page in stored(changed.keys() - there.keys())}
+    return {key: page.pk for key, page in there.items()}
+
+
+def stored(pages: Collection[tuple[str, str]]) -> Iterator[Page]:
+    """Return the rows of these pages, each an account and a URL, as far as they exist."""
+    for some in batches(sorted(pages)):
+        accounts, digests = {account for account, _ in some}, [digest_of(url) for _, url in some]
+        yield from Page.objects.filter(account__in=accounts, digest__in=digests)
+
+
+def row_of(key: Visited, page: int, visits: Visits) -> PageDay:
+    return PageDay(
+        account_id=key.account,
+        day=key.day,
+        page_id=page,
+        requester_id=key.requester,
+        identified_by=key.identified_by,
+        allowed=visits.allowed,
+        observed=visits.observed,
+        denied=visits.denied,
+        last_seen=visits.last_seen,
+    )
+
+
+def batches(values: Sequence[Value]) -> Iterator[Sequence[Value]]:
+    for start in range(0, len(values), BATCH):
+        yield values[start : start + BATCH]

@@ -1,0 +1,173 @@
+"""Which pages were requested at the edge, and by whom: counted from the decisions, exactly."""
+
+from collections import Counter
+from datetime import timedelta
+from random import Random
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from analytics.models import AccessEvent
+from licensing.visits import counting, pages
+from licensing.visits.models import Page, PageDay, VisitsCounted
+from tests import factories
+from tests.edge.asking import READERS
+
+AGENTS = {"Mozilla/5.0": "anonymous", "GPTBot/1.0": "unverified:gptbot", "Googlebot/2.1": "unverified:googlebot"}
+FOLDERS = ("/open/", "/watched/", "/closed/")
+HOST = "https://pub.example"
+
+
+@pytest.fixture
+def site(account):
+    """A site with pages that are open, closed, and closed for observation alone."""
+    return factories.site(
+        account,
+        {
+            "/open/": factories.policy(account, READERS),
+            "/closed/": factories.policy(account, factories.DENY_ALL),
+            "/watched/": factories.policy(account, factories.DENY_ALL, mode="observe"),
+        },
+        host="pub.example",
+    )
+
+
+def count_all():
+    """Counts everything that is recorded, as if its minutes were over."""
+    return list(counting.steps(timezone.now() + timedelta(minutes=2)))
+
+
+def numbers(shown):
+    return {name: shown[name] for name in ("requests", "allowed", "observed", "denied")}
+
+
+def by_url(rows):
+    return {row["url"]: row["requests"] for row in rows}
+
+
+@pytest.mark.parametrize("when", ["before they are counted", "counted in between", "once they are counted"])
+def test_every_request_is_counted_once(ask, api, site, when):
+    random, asked = Random(27), []
+    for number in range(40):
+        folder, page, agent = random.choice(FOLDERS), random.choice("abcd"), random.choice(list(AGENTS))
+        reply = ask(f"{folder}{page}?utm={number}", user_agent=agent)
+        outcome = "denied" if reply.status != 200 else "observed" if "X-Access-Would" in reply.headers else "allowed"
+        asked.append((f"{HOST}{folder}{page}", outcome, AGENTS[agent]))
+        if when == "counted in between" and number == 20:
+            VisitsCounted.objects.create(pk=1, until=timezone.now() - timedelta(seconds=30))
+            assert counting.count_stretch(counting.counted_until(), timezone.now())
+    if when == "once they are counted":
+        count_all()
+        assert PageDay.objects.exists()
+    report = api.get("/v1/analytics/pages")
+    outcomes = Counter(outcome for _, outcome, _ in asked)
+    assert len(outcomes) == 3
+    assert numbers(report["summary"]) == {"requests": 40, **outcomes}
+    assert by_url(report["pages"]) == Counter(url for url, _, _ in asked)
+    assert {one["id"]: one["requests"] for one in report["byCrawler"]} == Counter(who for *_, who in asked)
+    assert by_url(report["folders"]) == {f"{HOST}/": 40}
+    assert [numbers(one) for one in report["timeSeries"]] == [numbers(report["summary"])]
+    for page in report["pages"]:
+        visitors = {one["id"]: one["requests"] for one in page["visitors"]}
+        assert visitors == Counter(who for url, _, who in asked if url == page["url"])
+
+
+def test_a_crawler_is_shown_with_its_operator_and_class(ask, api, site):
+    ask("/closed/a", user_agent="GPTBot/1.0")
+    [crawler] = api.get("/v1/analytics/pages")["byCrawler"]
+    shown = [crawler[name] for name in ("id", "operator", "crawlerClass", "identifiedBy", "verified", "denied")]
+    assert shown == ["unverified:gptbot", "OpenAI", "ai_training", "user_agent", False, 1]
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_folders_lead_down_to_the_pages(ask, api, site, counted):
+    for path in ("/open/news/a", "/open/news/b", "/open/news/2026/c", "/open/d", "/closed/e"):
+        ask(path)
+    if counted:
+        count_all()
+
+    def below(prefix):
+        report = api.get("/v1/analytics/pages", **{"url[prefix]": f"{HOST}{prefix}"})
+        return {url.removeprefix(HOST): number for url, number in by_url(report["folders"]).items()}
+
+    assert below("/") == {"/open/": 4, "/closed/": 1}
+    assert below("/open/") == {"/open/news/": 3, "/open/d": 1}
+    assert below("/open/news/") == {"/open/news/a": 1, "/open/news/b": 1, "/open/news/2026/": 1}
+    assert below("/OPEN/") == {}
+
+
+def test_one_site_is_chosen(ask, api, account, site):
+    other = factories.site(account, {"/": factories.policy(account, READERS)}, host="other.example")
+    ask("/open/a")
+    ask("/b", x_forwarded_host="other.example")
+    for _ in range(2):
+        assert by_url(api.get("/v1/analytics/pages", siteId=site.pk)["pages"]) == {f"{HOST}/open/a": 1}
+        assert by_url(api.get("/v1/analytics/pages", siteId=other.pk)["pages"]) == {"https://other.example/b": 1}
+        count_all()
+
+
+def test_another_accounts_pages_are_not_shown(ask, api, other_api, site):
+    ask("/open/a")
+    assert other_api.get("/v1/analytics/pages")["pages"] == []
+    count_all()
+    report = other_api.get("/v1/analytics/pages")
+    assert (report["pages"], report["folders"], report["byCrawler"], report["timeSeries"]) == ([], [], [], [])
+    assert other_api.get("/v1/analytics/pages", siteId=site.pk).error["param"] == "siteId"
+
+
+def test_pages_beyond_the_bound_of_a_day_count_together(ask, api, site, monkeypatch):
+    monkeypatch.setattr(pages, "MOST_PAGES", 3)
+    for page in "ab":
+        ask(f"/open/{page}")
+    count_all()
+    VisitsCounted.objects.update(until=AccessEvent.objects.order_by("-pk")[0].created + timedelta(microseconds=1))
+    for page in "abcdefg":
+        ask(f"/open/{page}")
+    count_all()
+    found = by_url(api.get("/v1/analytics/pages")["pages"])
+    assert found == {f"{HOST}/open/a": 2, f"{HOST}/open/b": 2, f"{HOST}/open/c": 1, None: 4}
+    assert api.get("/v1/analytics/pages")["summary"]["requests"] == 9
+
+
+def test_a_very_long_url_is_counted(ask, api, site):
+    ask(f"/open/{'x' * 4_000}")
+    count_all()
+    [page] = api.get("/v1/analytics/pages")["pages"]
+    assert page["requests"] == 1
+    assert Page.objects.count() == 1
+
+
+@pytest.mark.parametrize("query", [{"period": "ever"}, {"groupBy": "day"}, {"siteId": "site_x"}, {"url": "x"}])
+def test_what_is_asked_wrongly_is_refused(api, query):
+    reply = api.get("/v1/analytics/pages", **query)
+    assert (reply.status, reply.error["param"]) == (400, next(iter(query)))
+
+
+def test_a_report_of_many_pages_takes_as_many_queries_as_one_of_few(ask, api, site):
+    def queries():
+        with CaptureQueriesContext(connection) as captured:
+            assert api.get("/v1/analytics/pages").status == 200
+        return len(captured)
+
+    def visit(pages):
+        for number in range(pages):
+            ask(f"/open/{number}", user_agent=list(AGENTS)[number % 3])
+
+    visit(3)
+    count_all()
+    visit(3)
+    queries()  # notes the use of the key
+    few = queries()
+    visit(30)
+    VisitsCounted.objects.update(until=timezone.now() - timedelta(days=1))
+    assert queries() == few
+
+
+def test_a_file_has_the_pages(ask, api, site):
+    ask("/closed/a", user_agent="GPTBot/1.0")
+    rows = api.get("/v1/analytics/pages", format="csv").content.decode().splitlines()
+    assert rows[0].startswith("list,requests,allowed,observed,denied,date,id,name,operator,crawlerClass")
+    assert [row.split(",")[0] for row in rows[1:]] == ["summary", "timeSeries", "byCrawler", "folders", "pages"]
+    assert f"{HOST}/closed/a" in rows[-1]
