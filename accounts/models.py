@@ -2,7 +2,7 @@
 
 from accounts.auditing.models import ActorType, AuditEntry, Redaction
 from accounts.events.models import EndNotice, Event
-from accounts.keys.models import ApiKey, KeyType
+from accounts.keys.models import ApiKey, KeyType, PepperFingerprint
 from accounts.limits.models import LimitNotice
 from accounts.plans.models import PLAN_LIMITS, Account, EpochChange, Plan, Unknown
 from accounts.retries.models import IdempotencyRecord
@@ -22,6 +22,7 @@ __all__ = [
     "IdempotencyRecord",
     "KeyType",
     "LimitNotice",
+    "PepperFingerprint",
     "Plan",
     "RecoveryCode",
     "Redaction",

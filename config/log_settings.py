@@ -5,7 +5,10 @@ from kit.environ import env_choice
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "kit.http.middleware.RequestIdFilter"}},
+    "filters": {
+        "request_id": {"()": "kit.http.middleware.RequestIdFilter"},
+        "outages": {"()": "kit.storage.outages.PoolFilter"},
+    },
     "formatters": {"line": {"()": "kit.telemetry.logs.Lines"}, "json": {"()": "kit.telemetry.logs.JsonLines"}},
     "handlers": {
         "console": {
@@ -18,6 +21,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
         "django.request": {"level": "ERROR"},
+        "psycopg.pool": {"filters": ["outages"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # anyone can cause it; answered with 400
     },
 }

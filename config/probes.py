@@ -6,10 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import Error, close_old_connections, connection
 
 from accounts.limits.limiter import limiter
+from config import schema
 from kit import statements
 from kit.http.bodies import Scope, Send
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
+from kit.storage.outages import cause_of, is_read_only, outages
 
 PROBES = frozenset({"/livez", "/readyz"})
 SECONDS = 5  # time limit for the database
@@ -18,12 +20,16 @@ Report = tuple[dict[str, object], int]  # body and status
 
 
 def readiness() -> Report:
-    """Return 503 if the database does not answer. Missing Redis does not matter."""
+    """Return 503 if the database does not answer, lacks migrations or refuses writes. Redis may be missing."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
+        if schema.pending():
+            return readiness_with("migrations_pending")
+        if is_read_only():
+            return readiness_with("read_only")
     except Error as error:
-        return readiness_with(type(error).__name__)
+        return readiness_with(cause_of(error))
     return readiness_with("ok")
 
 
@@ -47,7 +53,7 @@ class Readiness:
         try:
             return await asyncio.wait_for(asyncio.shield(self.asking), SECONDS)
         except TimeoutError:
-            return readiness_with("TimeoutError")
+            return readiness_with(outages.of_pool() if outages.pool else "timeout")
 
     def ask(self) -> Report:
         token = statements.bound.set(statements.Bound(SECONDS))

@@ -18,6 +18,7 @@ from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due
 from analytics.wallets.upkeep import settle_due
 from kit.http.errors import ServiceUnavailable
+from kit.storage.outages import is_outage, outages
 from licensing.customers import erasure
 from licensing.visits import counting
 
@@ -110,10 +111,13 @@ async def run(job: Job) -> None:
         return
     try:
         await asyncio.to_thread(on_a_connection_of_its_own, job.act)
-    except job.expected as error:
-        logger.warning("%s: %s", job.complaint, error)
-    except Exception:
-        logger.exception(job.complaint)
+    except Exception as error:
+        if is_outage(error):
+            outages.log(logger, error)
+        elif isinstance(error, job.expected):
+            logger.warning("%s: %s", job.complaint, error)
+        else:
+            logger.exception(job.complaint)
 
 
 def on_a_connection_of_its_own(act: Callable[[], object]) -> None:

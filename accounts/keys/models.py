@@ -50,3 +50,17 @@ class ApiKey(models.Model):
             "expiresAt": render_timestamp(self.expires_at),
             "revokedAt": render_timestamp(self.revoked_at),
         }
+
+
+class PepperFingerprint(models.Model):
+    """The fingerprint of the API_KEY_PEPPER with which this database's keys were made: one row at most."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    fingerprint = models.CharField(max_length=64)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(id=1), name="one_pepper_fingerprint")]
+
+    def __str__(self) -> str:
+        return self.fingerprint[:8]

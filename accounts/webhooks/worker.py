@@ -26,6 +26,7 @@ from accounts.webhooks import queue, wakeup
 from accounts.webhooks.queue import Claimed, Result
 from accounts.webhooks.sending import attempt
 from kit.outbound.client import SECONDS, Client
+from kit.storage.outages import is_outage, outages
 
 logger = logging.getLogger(__name__)
 
@@ -87,8 +88,8 @@ class Worker:
             while not self.stopping:
                 try:
                     began = await self.step()
-                except Exception:
-                    logger.exception("Webhooks could not be delivered; trying again")
+                except Exception as error:
+                    log_failure("Webhooks could not be delivered; trying again", error)
                     await asyncio.sleep(REST_SECONDS)
                     continue
                 if self.until_idle and not began and not self.tasks and not self.results:
@@ -126,8 +127,8 @@ class Worker:
                 self.next_looks[look] = monotonic() + look.every.total_seconds()
                 try:
                     await in_thread(self.clock_database, look.act)
-                except Exception:
-                    logger.exception("What time has brought could not be told; trying again in %s", look.every)
+                except Exception as error:
+                    log_failure(f"What time has brought could not be told; trying again in {look.every}", error)
 
     def room(self) -> dict[str, int]:
         """Return how many more deliveries each known endpoint may claim; unknown ones get PLACES."""
@@ -222,6 +223,13 @@ class Worker:
 
     async def in_database(self, act: Callable[[], T]) -> T:
         return await in_thread(self.database, act)
+
+
+def log_failure(complaint: str, error: Exception) -> None:
+    if is_outage(error):
+        outages.log(logger, error)
+    else:
+        logger.error(complaint, exc_info=error)
 
 
 async def in_thread(thread: ThreadPoolExecutor, act: Callable[[], T]) -> T:

@@ -18,6 +18,7 @@ from kit.http.error_docs import ErrorExample, ErrorOptions, doc_url
 from kit.http.field_errors import all_errors
 from kit.http.problems import JSON, PROBLEM, as_problem, prefers_problem
 from kit.http.rendering import render_json
+from kit.storage.outages import outages
 from kit.values.faults import MAX_FAULTS, Fault, FaultKind
 
 logger = logging.getLogger(__name__)
@@ -250,7 +251,7 @@ def forget_frames(error: BaseException) -> None:
 def database_error(exc: Exception) -> ApiError:
     """Return the API error for an unreachable database or an interrupted statement."""
     if not statements.was_ended(exc):
-        logger.error("The database did not answer: %s", exc)
+        outages.log(logger, exc)
         return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
     if statements.is_for_nobody():
         return ClientGone("The client has gone.")

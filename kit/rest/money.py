@@ -96,7 +96,7 @@ class Money(StrictSerializer):
         fields = super().to_internal_value(data)
         missing = {str(name): ["This field is required."] for name in self.fields if name not in fields}
         if missing:  # a PATCH replaces the whole object
-            raise serializers.ValidationError(missing)
+            raise serializers.ValidationError(missing, code="required")
         return fields
 
     @staticmethod

@@ -97,7 +97,7 @@ class AsSent(StrictSerializer):
         # In a PATCH, Django REST framework requires no field, not even in nested objects.
         missing = [name for name, field in self.fields.items() if field.required and name not in data]
         if missing:
-            raise serializers.ValidationError({name: ["This field is required."] for name in missing})
+            raise serializers.ValidationError({name: ["This field is required."] for name in missing}, code="required")
         return dict(data)
 
 

@@ -40,7 +40,7 @@ class SiteRuleSerializer(StrictSerializer):
     def to_internal_value(self, data: object) -> Rendered:
         rule = super().to_internal_value(data)
         if "pattern" not in rule:  # DRF does not require fields of nested objects in a PATCH
-            raise serializers.ValidationError({"pattern": ["This field is required."]})
+            raise serializers.ValidationError({"pattern": ["This field is required."]}, code="required")
         return {"policy_id": None, **rule}
 
     def validate_pattern(self, text: str) -> str:

@@ -117,6 +117,20 @@ def test_the_kinds_of_faults(api: ApiClient):
     assert error["errors"][2]["message"].endswith(" Did you mean `article`?")
 
 
+@pytest.mark.parametrize(
+    ("path", "fields", "param"),
+    [
+        ("policies", {"tests": [{"name": "Unknown", "expect": {"allowed": True}}]}, "tests[0].requester"),
+        ("sites", {"rules": [{"policyId": None}]}, "rules[0].pattern"),
+        ("licenses", {"pricePerAccess": {"amount": "1"}}, "pricePerAccess.currency"),
+    ],
+)
+def test_a_required_field_of_an_object_in_a_patch_is_missing(api: ApiClient, account, path, fields, param):
+    make = {"policies": factories.policy, "sites": factories.site, "licenses": factories.license}[path]
+    error = api.patch(f"/v1/{path}/{make(account).pk}", fields).error
+    assert (error["param"], error["kind"]) == (param, "missing")
+
+
 def test_a_misspelled_condition_is_corrected(api: ApiClient):
     rule = {"action": "allow", "conditions": {"licenceType": "a"}}
     error = api.post("/v1/policies", {"name": "x", "rules": [rule]}).error

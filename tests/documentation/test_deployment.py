@@ -229,7 +229,25 @@ def test_compose_has_what_the_printed_commands_name():
     assert "service" in made["services"]
     assert set(made["x-service"]["environment"]) <= SETTINGS
     named = set(re.findall(r"`([A-Z_]{5,})`", (ROOT / DEPLOYMENT).read_text().partition("## With Docker")[2]))
-    assert named <= {*made["x-service"]["environment"], "POSTGRES_PASSWORD"}
+    assert named <= {*made["x-service"]["environment"], "POSTGRES_PASSWORD", "ADMIN_REQUIRE_TOTP"}
+
+
+def test_every_setting_in_the_environment_file_reaches_the_service():
+    """For compose by `env_file`, but for what `environment` sets; for systemd by `EnvironmentFile`."""
+    service = yaml.safe_load((ROOT / "compose.yaml").read_text())["x-service"]
+    assert service["env_file"] == [{"path": ".env", "required": False}]
+    fixed = {name for name, value in service["environment"].items() if f"${{{name}" not in value}
+    assert fixed == {"DATABASE_URL", "REDIS_URL"}  # those of its own containers
+    unit = ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(block(DEPLOYMENT, UNIT).partition("\n")[2])
+    assert unit["Service"]["EnvironmentFile"] == "/etc/licensing.env"
+    assert "Environment" not in unit["Service"]
+
+
+def test_the_image_fixes_only_where_it_listens_and_keeps_its_data():
+    [fixed] = re.findall(r"^ENV (HOST=.*)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert {setting.partition("=")[0] for setting in fixed.split()} == {"HOST", "PORT", "DATA_DIR"}
 
 
 # --- Observing -------------------------------------------------------------------------------------------------------

@@ -44,6 +44,21 @@ def rotated(replies: Replies) -> None:
     assert audit["object"] == "list"
 
 
+def changed(replies: Replies) -> None:
+    lint, tried, backtest, saved, allowed, rolled_back = replies
+    assert [one["code"] for one in lint["findings"]] == ["allow_without_license"]
+    assert (tried["allowed"], tried["id"], backtest["object"]) == (True, None, "policy_simulation")
+    assert (saved["version"], len(saved["tests"]), allowed["permissions"]) == (2, 2, ["read"])
+    assert (rolled_back["version"], len(rolled_back["rules"])) == (3, 1)
+
+
+def closed(replies: Replies) -> None:
+    refund, payment, statement, lines = replies
+    assert (refund["amount"], payment["amount"]) == (-12.5, 50)
+    assert (statement["charges"], statement["refunds"], statement["payments"]) == (100, 12.5, 50)
+    assert (statement["closing"], lines["totalCount"]) == (37.5, 2)
+
+
 def watched(replies: Replies) -> None:
     key, visitors, pages, observed, enforced = replies
     assert (key["permissions"], key["allowedHosts"]) == (["access:check"], ["pub.example"])
@@ -57,6 +72,8 @@ GUIDES: dict[str, Callable[[Replies], None]] = {
     "docs/guides/price-a-crawler.md": priced,
     "docs/guides/why-refused.md": explained,
     "docs/guides/rotate-a-leaked-key.md": rotated,
+    "docs/guides/change-a-policy.md": changed,
+    "docs/guides/month-end.md": closed,
     "docs/start/edge.md": watched,
 }
 

@@ -16,6 +16,8 @@ PROOFS = {
             *(("docs/guides/price-a-crawler.md", one) for one in ("api", "POLICY=", "SITE=")),
             *(("docs/guides/why-refused.md", one) for one in ("api", "DENIED=")),
             *(("docs/guides/rotate-a-leaked-key.md", one) for one in ("api", "LEAKED=")),
+            *(("docs/guides/change-a-policy.md", one) for one in ("api", "RULES=", "TESTS=")),
+            *(("docs/guides/month-end.md", one) for one in ("api", "LICENSE=", "STATEMENT=", "curl")),
             *(("docs/start/edge.md", one) for one in ("api", "SITE=")),
         ],
         f"{HERE}/test_jobs.py::test_the_steps_of_a_guide_work",

@@ -58,6 +58,6 @@ def test_readyz_does_not_wait_for_a_database_that_hangs(ask, monkeypatch):
     monkeypatch.setattr(probes.ready, "ask", lambda: answer.wait(20))
     assert ask("/readyz")[:2] == (
         503,
-        '{"status":"unavailable","checks":{"database":"TimeoutError","limits":"' + probes.limiter.state() + '"}}',
+        '{"status":"unavailable","checks":{"database":"timeout","limits":"' + probes.limiter.state() + '"}}',
     )
     answer.set()

@@ -13,7 +13,10 @@ from django.db import DatabaseError, connections
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from accounts.keys import pepper
+from config import schema
 from config.server.open_files import allow_connections
+from kit.storage.outages import is_read_only
 from kit.telemetry.workers import shared_metrics
 from licensing.content.rekeying import has_stale_keys
 
@@ -40,7 +43,7 @@ class Command(BaseCommand):
         settings.ADMIN_PORT = admin_port
         os.environ["ADMIN_PORT"] = str(admin_port or "")
         call_command("check", fail_level="ERROR")
-        check_urls()
+        check_database()
         allow_connections(settings.MAX_CONNECTIONS)
         with ExitStack() as stack:
             if settings.WORKERS > 1 and not settings.PROMETHEUS_MULTIPROC_DIR:
@@ -61,19 +64,40 @@ class Command(BaseCommand):
             uvicorn.run(**options_of(settings.PORT))
 
 
-def check_urls() -> None:
-    """Raise CommandError if items cannot be found by URL, because a denied page would then count as unknown."""
+def check_database() -> None:
+    """Raise CommandError if the service would run with this database and answer wrongly.
+
+    Without a database it starts, and answers 503 until there is one.
+    """
     try:
-        is_stale = has_stale_keys()
-    except DatabaseError:  # the service starts without its database and answers 503 until it is available
+        fault = fault_of_database()
+    except DatabaseError:
         return
     finally:
         connections.close_all()
-    if is_stale:
-        raise CommandError(
+    if fault is not None:
+        raise CommandError(fault)
+
+
+def fault_of_database() -> str | None:
+    lacking = schema.pending()
+    if lacking:
+        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        return f"The database lacks the migration {lacking[0]}{more}. Run `manage.py migrate` first."
+    if is_read_only():
+        return None  # a standby, which serves once it is promoted
+    if not pepper.is_of_this_database():
+        return (
+            "API_KEY_PEPPER (or SECRET_KEY, if that stands in for it) is not the one with which this database's keys "
+            "were made, so every key would be refused. Set the former one. If you changed it on purpose, run "
+            "`manage.py accept_pepper`; docs/guides/deployment.md, Changing secrets, says what ends."
+        )
+    if has_stale_keys():  # a denied page would count as unknown
+        return (
             "Items lack the keys of their URLs: SAME_PAGE or PAGE_PARAMETERS has changed, or the version before wrote "
             "items after `migrate`. Run `manage.py rekey_content` first."
         )
+    return None
 
 
 def check_free(host: str, port: int) -> None:

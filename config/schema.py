@@ -1,0 +1,24 @@
+"""Whether the database has the tables that this version of the code needs."""
+
+from functools import cache
+
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+Migration = tuple[str, str]  # app and name
+
+
+@cache
+def needed() -> frozenset[Migration]:
+    """Return the migrations of this version."""
+    return frozenset(MigrationLoader(None).disk_migrations)
+
+
+def pending() -> list[str]:
+    """Return the migrations that the database lacks, such as `licensing.0026_names`, in order.
+
+    Migrations that only a later version knows are none of ours: it may have migrated while this process serves.
+    """
+    applied = MigrationRecorder(connection).applied_migrations()
+    return [f"{app}.{name}" for app, name in sorted(needed() - applied.keys())]

@@ -1,0 +1,113 @@
+"""What keeps the database from answering: a short name for probes, and one line in the log for each outage."""
+
+import logging
+from threading import Lock
+from time import monotonic
+
+from django.db import InterfaceError, OperationalError, connection
+from psycopg_pool import PoolTimeout
+
+SILENT_SECONDS = 60.0
+CAUSES = {  # by SQLSTATE (PostgreSQL, Appendix A) or SQLite's name of the error
+    "28P01": "login_refused",
+    "28000": "login_refused",
+    "3D000": "no_such_database",
+    "53100": "disk_full",
+    "53200": "out_of_memory",
+    "53300": "too_many_connections",
+    "57P01": "shutting_down",
+    "57P02": "shutting_down",
+    "57P03": "starting",
+    "25006": "read_only",
+    "42P01": "schema_differs",
+    "42703": "schema_differs",
+    "SQLITE_FULL": "disk_full",
+    "SQLITE_READONLY": "read_only",
+    "SQLITE_CANTOPEN": "unreachable",
+}
+# libpq passes no SQLSTATE on for a connection that was refused, only the server's message.
+MESSAGES = {
+    "password authentication failed": "login_refused",
+    "no pg_hba.conf entry": "login_refused",
+    "too many clients": "too_many_connections",
+    "remaining connection slots": "too_many_connections",
+    "the database system is starting up": "starting",
+    "the database system is shutting down": "shutting_down",
+    "No space left on device": "disk_full",
+}
+
+
+FAILED = "failed"  # the database answered, with an error that is not about itself
+
+
+def cause_of(error: BaseException) -> str:
+    """Return what keeps the database from answering, such as `disk_full`; `unreachable` if nothing more is known."""
+    error = error if error.__cause__ is None else error.__cause__
+    if isinstance(error, PoolTimeout):
+        return outages.of_pool()
+    code = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
+    if code is not None:
+        return CAUSES.get(code, FAILED)
+    text = str(error)
+    if "database" in text and "does not exist" in text:
+        return "no_such_database"
+    return next((cause for message, cause in MESSAGES.items() if message in text), "unreachable")
+
+
+def is_outage(error: BaseException) -> bool:
+    return isinstance(error, OperationalError | InterfaceError) and cause_of(error) != FAILED
+
+
+class OutageLog:
+    """Logs an outage when it begins and once a minute while it lasts, however many requests it fails."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.logged: dict[str, float] = {}  # when each cause was logged last
+        self.silent: dict[str, int] = {}  # failures since then
+        self.pool: tuple[str, float] | None = None  # why the pool could not connect, and when
+
+    def log(self, logger: logging.Logger, error: BaseException) -> None:
+        cause, now = cause_of(error), monotonic()
+        with self.lock:
+            if now - self.logged.get(cause, -SILENT_SECONDS) < SILENT_SECONDS:
+                self.silent[cause] = self.silent.get(cause, 0) + 1
+                return
+            self.logged[cause] = now
+            before = self.silent.pop(cause, 0)
+        more = f" ({before:,} more failures since this was last logged)" if before else ""
+        logger.error("The database did not answer (%s): %s%s", cause, error, more)
+
+    def note_pool(self, error: BaseException) -> None:
+        self.pool = cause_of(error), monotonic()
+
+    def of_pool(self) -> str:
+        """Return why the pool has no connection: its last failure, or that all connections are in use."""
+        if self.pool is not None and monotonic() - self.pool[1] < SILENT_SECONDS:
+            return self.pool[0]
+        return "pool_exhausted"
+
+
+outages = OutageLog()
+
+
+class PoolFilter(logging.Filter):
+    """Of the pool's log: passes a failure to connect on to `outages`, because the pool logs each of its attempts."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.args[-1] if isinstance(record.args, tuple) and record.args else None
+        if isinstance(error, BaseException):
+            outages.note_pool(error)
+            outages.log(logging.getLogger(__name__), error)
+            return False
+        return not record.getMessage().startswith("reconnection attempt")
+
+
+def is_read_only() -> bool:
+    """Whether PostgreSQL refuses writes: a standby, or `default_transaction_read_only`."""
+    if connection.vendor != "postgresql":
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW transaction_read_only")
+        [answer] = cursor.fetchone()
+    return bool(answer == "on")

@@ -1,0 +1,95 @@
+"""`serve` refuses a database with which the service would answer wrongly, and says what to do."""
+
+import io
+from hashlib import sha256
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+
+from accounts.models import PepperFingerprint
+from config import schema
+from config.management.commands.serve import check_database, fault_of_database
+from kit.storage import outages
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+OTHER = sha256(b"another pepper").digest()
+
+
+def test_a_migrated_database_is_fit():
+    assert fault_of_database() is None
+
+
+def test_a_database_that_lacks_a_migration_is_refused():
+    last = max(name for app, name in schema.needed() if app == "accounts")
+    MigrationRecorder(connection).record_unapplied("accounts", last)
+    expected = f"The database lacks the migration accounts.{last}. Run `manage.py migrate` first."
+    assert fault_of_database() == expected
+
+
+def test_a_process_with_pending_migrations_is_not_ready(client: Client):
+    MigrationRecorder(connection).record_unapplied("accounts", "0001_initial")
+    reply = client.get("/readyz")
+    assert (reply.status_code, reply.json()["checks"]["database"]) == (503, "migrations_pending")
+
+
+def test_migrations_of_a_later_version_are_no_reason_to_stop(client: Client):
+    MigrationRecorder(connection).record_applied("accounts", "9999_of_the_next_version")
+    assert fault_of_database() is None
+    assert client.get("/readyz").status_code == 200
+
+
+def test_another_pepper_is_refused_once_there_are_keys(account, settings):
+    assert fault_of_database() is None
+    factories.api_key(account)
+    settings.API_KEY_PEPPER = OTHER
+    assert "API_KEY_PEPPER" in (fault_of_database() or "")
+    assert "accept_pepper" in (fault_of_database() or "")
+
+
+def test_a_database_without_keys_takes_any_pepper(settings):
+    assert fault_of_database() is None
+    settings.API_KEY_PEPPER = OTHER
+    assert fault_of_database() is None
+    assert PepperFingerprint.objects.count() == 1
+
+
+def test_a_pepper_that_was_changed_on_purpose_is_accepted(account, settings):
+    fault_of_database()
+    factories.api_key(account)
+    settings.API_KEY_PEPPER = OTHER
+    out = io.StringIO()
+    call_command("accept_pepper", stdout=out)
+    assert fault_of_database() is None
+    assert out.getvalue().startswith("The service starts with this API_KEY_PEPPER.")
+
+
+def test_the_fingerprint_tells_nothing_of_the_pepper(settings):
+    fault_of_database()
+    stored = PepperFingerprint.objects.get().fingerprint
+    assert settings.API_KEY_PEPPER.hex() not in stored
+    assert len(stored) == 64
+
+
+def test_a_read_only_database_is_not_ready(client: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("config.probes.is_read_only", lambda: True)
+    reply = client.get("/readyz")
+    assert (reply.status_code, reply.json()["checks"]["database"]) == (503, "read_only")
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no sessions that refuse writes")
+def test_a_session_that_refuses_writes_is_read_only():
+    assert not outages.is_read_only()
+    with connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION READ ONLY")
+    assert outages.is_read_only()
+
+
+def test_serve_ends_with_the_fault(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("config.management.commands.serve.connections.close_all", lambda: None)
+    MigrationRecorder(connection).record_unapplied("accounts", "0001_initial")
+    with pytest.raises(CommandError, match=r"accounts.0001_initial. Run `manage.py migrate` first"):
+        check_database()

@@ -1,0 +1,86 @@
+"""Why the database does not answer: in /readyz and in the log, once for each outage."""
+
+import logging
+
+import pytest
+from django.db import OperationalError
+from psycopg import OperationalError as PsycopgError
+from psycopg import errors
+from psycopg_pool import PoolTimeout
+
+from kit.storage import outages
+from kit.storage.outages import OutageLog, cause_of
+
+logger = logging.getLogger("tests.outages")
+
+
+def raised_from(cause: Exception) -> OperationalError:
+    error = OperationalError(str(cause))
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (raised_from(errors.DiskFull("could not extend file")), "disk_full"),
+        (raised_from(errors.ReadOnlySqlTransaction("cannot execute INSERT")), "read_only"),
+        (raised_from(errors.UndefinedTable('relation "x" does not exist')), "schema_differs"),
+        (raised_from(errors.AdminShutdown("terminating connection")), "shutting_down"),
+        (OperationalError('FATAL:  password authentication failed for user "licensing"'), "login_refused"),
+        (OperationalError('FATAL:  database "licensing" does not exist'), "no_such_database"),
+        (OperationalError("FATAL:  sorry, too many clients already"), "too_many_connections"),
+        (OperationalError("connection refused"), "unreachable"),
+    ],
+)
+def test_an_error_has_its_cause(error, cause):
+    assert cause_of(error) == cause
+
+
+def test_an_outage_is_logged_once_however_many_requests_it_fails(caplog):
+    log = OutageLog()
+    for _ in range(1000):
+        log.log(logger, OperationalError("connection refused"))
+    assert [record.getMessage() for record in caplog.records] == [
+        "The database did not answer (unreachable): connection refused"
+    ]
+
+
+def test_an_outage_that_lasts_is_logged_again_with_what_it_failed(caplog, monkeypatch):
+    log, now = OutageLog(), 100.0
+    monkeypatch.setattr(outages, "monotonic", lambda: now)
+    for _ in range(1235):
+        log.log(logger, OperationalError("connection refused"))
+    now += outages.SILENT_SECONDS
+    log.log(logger, OperationalError("connection refused"))
+    assert caplog.records[-1].getMessage().endswith("(1,234 more failures since this was last logged)")
+
+
+def test_another_cause_is_logged_at_once(caplog):
+    log = OutageLog()
+    log.log(logger, OperationalError("connection refused"))
+    log.log(logger, raised_from(errors.DiskFull("could not extend file")))
+    assert len(caplog.records) == 2
+
+
+def test_attempts_of_the_pool_are_one_outage_and_its_cause(caplog, monkeypatch):
+    log = OutageLog()
+    monkeypatch.setattr(outages, "outages", log)
+    pool = logging.getLogger("psycopg.pool")
+    with caplog.at_level(logging.INFO):
+        for _ in range(10):
+            refused = PsycopgError('FATAL:  password authentication failed for user "licensing"')
+            pool.warning("error connecting in %r: %s", "pool-1", refused)
+            pool.warning("reconnection attempt in pool %r failed after %s sec", "pool-1", 1.0)
+    assert len(caplog.records) == 1
+    assert cause_of(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "login_refused"
+
+
+def test_a_pool_whose_connections_are_all_in_use_is_exhausted(monkeypatch):
+    monkeypatch.setattr(outages, "outages", OutageLog())
+    assert cause_of(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "pool_exhausted"
+
+
+@pytest.mark.parametrize("error", [errors.DeadlockDetected("deadlock"), errors.UniqueViolation("duplicate key")])
+def test_an_error_of_a_statement_is_no_outage(error):
+    assert not outages.is_outage(raised_from(error))
