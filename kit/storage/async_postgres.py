@@ -4,18 +4,19 @@ import asyncio
 from collections.abc import Sequence
 from functools import cache
 from struct import Struct
-from typing import cast
+from typing import Any, cast
 
 import psycopg
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
 
+from kit.storage.poolers import connection_parameters
+
 SECONDS_TO_WAIT = 20
 # PostgreSQL disconnected or could not do its work, for example because a disk is full or failing.
 NOT_DONE = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
-OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # Django's settings without meaning here
 
 Row = list[bytes | None]  # values in PostgreSQL's text format
 Parameter = str | list[str] | list[bytes]  # a list of strings holds UUIDs in hex
@@ -62,8 +63,7 @@ class Sessions:
             return await self.connect()
 
     async def connect(self) -> "Session":
-        given = connection.get_connection_params()
-        parameters = {name: value for name, value in given.items() if name not in OF_DJANGO}
+        parameters: dict[str, Any] = connection_parameters()
         made = Session(await psycopg.AsyncConnection.connect(**parameters, autocommit=True))
         try:
             if self.set_up:

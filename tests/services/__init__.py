@@ -8,8 +8,20 @@
 `python -m tests.services` runs both until Ctrl-C, `python -m tests.services COMMAND …` while COMMAND runs.
 """
 
+from tests.services.pgbouncer_server import PROGRAM as PGBOUNCER
+from tests.services.pgbouncer_server import pgbouncer
 from tests.services.postgres_server import Postgres, postgres
 from tests.services.server import UnavailableError, dies_with, free_port
 from tests.services.valkey_server import Valkey, valkey
 
-__all__ = ["Postgres", "UnavailableError", "Valkey", "dies_with", "free_port", "postgres", "valkey"]
+__all__ = [
+    "PGBOUNCER",
+    "Postgres",
+    "UnavailableError",
+    "Valkey",
+    "dies_with",
+    "free_port",
+    "pgbouncer",
+    "postgres",
+    "valkey",
+]

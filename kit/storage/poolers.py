@@ -1,0 +1,40 @@
+"""Whether a connection pooler such as PgBouncer shares PostgreSQL's sessions out by transaction.
+
+The service keeps prepared statements and settings in its sessions, so behind such a pooler its statements would fail,
+or run with another client's settings. A pooler that gives each client a session of its own does no harm.
+"""
+
+import psycopg
+from django.db import OperationalError, connection
+
+OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # Django's settings that psycopg does not know
+
+
+def connection_parameters() -> dict[str, object]:
+    """Return what psycopg needs to connect to Django's PostgreSQL database."""
+    given: dict[str, object] = connection.get_connection_params()
+    return {name: value for name, value in given.items() if name not in OF_DJANGO}
+
+
+def shares_sessions() -> bool:
+    """Whether two open connections can be served by one session of PostgreSQL. False on SQLite.
+
+    The second connection gets the session that the first has just given back, unless a busy pooler handed it to
+    somebody else; hence several attempts. Raises Django's OperationalError.
+    """
+    if connection.vendor != "postgresql":
+        return False
+    parameters = connection_parameters()
+    try:
+        with (
+            psycopg.connect(**parameters, autocommit=True, prepare_threshold=None) as one,  # type: ignore[arg-type]
+            psycopg.connect(**parameters, autocommit=True, prepare_threshold=None) as other,  # type: ignore[arg-type]
+        ):
+            return any(session_of(one) == session_of(other) for _ in range(20))
+    except psycopg.OperationalError as error:
+        raise OperationalError(str(error)) from error
+
+
+def session_of(opened: psycopg.Connection) -> int:
+    [row] = opened.execute("SELECT pg_backend_pid()").fetchall()
+    return int(row[0])

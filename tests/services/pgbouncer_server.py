@@ -1,0 +1,62 @@
+"""PgBouncer, a pooler of PostgreSQL's sessions, from the system's package."""
+
+import shutil
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.services.postgres_server import Postgres
+from tests.services.server import Server, UnavailableError, directory
+
+PROGRAM = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+
+
+class PgBouncer(Server):
+    name = "PgBouncer"
+    stop_signals = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    def install(self) -> Path:
+        if PROGRAM is None:
+            raise UnavailableError("pgbouncer is not installed.")
+        return Path(PROGRAM).parent
+
+    def configure(self, server: Postgres, pool_mode: str) -> None:
+        (self.directory / "users").write_text('"postgres" ""\n')
+        (self.directory / "pgbouncer.ini").write_text(
+            f"[databases]\npostgres = host=127.0.0.1 port={server.port} dbname=postgres user=postgres\n"
+            f"[pgbouncer]\npool_mode = {pool_mode}\nauth_type = trust\nauth_file = {self.directory}/users\n"
+            "listen_addr = 127.0.0.1\nunix_socket_dir =\nmax_client_conn = 500\ndefault_pool_size = 100\n"
+        )
+
+    def command(self) -> list[str]:
+        # The port is chosen anew if somebody else takes it first.
+        settings = self.directory / "pgbouncer.ini"
+        kept = [line for line in settings.read_text().splitlines() if not line.startswith("listen_port")]
+        settings.write_text("\n".join([*kept, f"listen_port = {self.port}", ""]))
+        return [str(self.binaries / "pgbouncer"), str(settings)]
+
+    def is_ready(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                return True
+        except OSError:
+            return False
+
+
+@contextmanager
+def pgbouncer(server: Postgres, pool_mode: str) -> Iterator[PgBouncer]:
+    """PgBouncer before a PostgreSQL server, sharing its sessions out by `session` or `transaction`."""
+    with directory() as path:
+        pooler = PgBouncer(path, [])
+        pooler.configure(server, pool_mode)
+        try:
+            pooler.start_anywhere()
+            yield pooler
+        finally:
+            pooler.kill()
