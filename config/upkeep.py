@@ -20,6 +20,7 @@ from analytics.wallets.upkeep import settle_due
 from kit.http.errors import ServiceUnavailable
 from kit.storage.outages import is_outage, outages
 from licensing.customers import erasure
+from licensing.edge.verification.stored_names import forget_outdated_names
 from licensing.visits import counting
 
 if settings.ADMIN:
@@ -85,6 +86,9 @@ JOBS = [
         ERASING_SECONDS,
         "An erasure that was interrupted could not be finished; trying again",
         expected=(ServiceUnavailable,),
+    ),
+    Job(
+        forget_outdated_names, DAY, "Outdated names of crawlers' addresses could not be deleted; trying again in a day"
     ),
     TELLING,
     Job(

@@ -4,6 +4,7 @@ from licensing import database_lookups  # noqa: F401 - registers the lookup `has
 from licensing.access.models import SigningKey
 from licensing.clients.models import LicenseClient
 from licensing.content.models import Content
+from licensing.edge.verification.models import AddressName
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import Requester
@@ -11,6 +12,7 @@ from licensing.sites.models import OtherHosts, Site, SiteRule
 from licensing.visits.models import Page, PageDay, VisitorDay, VisitsCounted
 
 __all__ = [
+    "AddressName",
     "Content",
     "License",
     "LicenseClient",

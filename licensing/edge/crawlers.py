@@ -6,7 +6,7 @@ files are loaded separately (licensing.edge.verification.published_addresses).
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
 from ipaddress import ip_network
@@ -98,6 +98,14 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         parsed = parse_address(address) if networks and address is not None else None
         return parsed is not None and parsed in networks
 
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        return frozenset(host for one in self.crawlers for host in one.hosts)
+
+    def has_host(self, name: str) -> bool:
+        """Return whether a DNS name lies in a domain of some crawler's addresses."""
+        return lies_below(name, self.hosts)
+
     def with_addresses(self, published: Mapping[str, frozenset[str]]) -> "Table":
         """Return the table with additional addresses, given by crawler key."""
         none = frozenset[str]()
@@ -116,6 +124,11 @@ def parse_table(data: bytes) -> Table:
         raise ValueError(f"{repeated} is there twice.")
     _ = table.networks  # raises ValueError for an invalid range
     return table
+
+
+def lies_below(name: str, hosts: Iterable[str]) -> bool:
+    """Return whether a DNS name is one of the domains or lies below one."""
+    return any(name == host or name.endswith(f".{host}") for host in hosts)
 
 
 def first_repeated(values: Sequence[str]) -> str | None:

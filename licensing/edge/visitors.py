@@ -95,7 +95,7 @@ async def identify(
         )
     if signed is not None:
         return who_signed(signed, crawler)
-    if crawler is not None and (verified_by := place_of(crawler, original.address, names)) is not None:
+    if crawler is not None and (verified_by := await place_of(crawler, original.address, names)) is not None:
         return Visitor(f"crawler:{crawler.key}", crawler.name, crawler.permission, verified_by)
     claimed = {} if crawler is None else claims(crawler)
     scheme, _, credentials = authorization.partition(" ")
@@ -122,12 +122,12 @@ def claimed_visitor(crawler: Crawler | None) -> Visitor:
     return Visitor(ANONYMOUS, None)
 
 
-def place_of(crawler: Crawler, address: str | None, names: AddressNames) -> Identification | None:
+async def place_of(crawler: Crawler, address: str | None, names: AddressNames) -> Identification | None:
     """Return how the address verifies the crawler: by range or by reverse DNS name; None if it does not."""
     if current_table.get().is_at(crawler, address):
         return Identification.ADDRESS
     parsed = parse_address(address) if crawler.hosts and address is not None else None
-    if parsed is not None and names.lies_below(parsed, crawler.hosts):
+    if parsed is not None and await names.lies_below(parsed, crawler.hosts):
         return Identification.REVERSE_DNS
     return None
 

@@ -60,6 +60,15 @@ def crawler_table(settings: Any, tmp_path: Path) -> Iterator[Callable[..., None]
 
 
 @pytest.fixture
+def seeker(crawler_table: Callable[..., None]) -> None:
+    """Lists the crawler Seeker alone, which reverse DNS verifies."""
+    crawler_table(
+        {"name": "Seeker", "class": "search", "operator": "Seeker", "userAgent": "Seeker",
+         "hosts": ["crawl.seeker.example"]}
+    )  # fmt: skip
+
+
+@pytest.fixture
 def key(account: Account) -> str:
     return factories.key_text(account, permissions=["access:check"])
 

@@ -1,38 +1,79 @@
 """Crawlers verified by the names of their addresses."""
 
-import socket
+import asyncio
+from datetime import timedelta
 from ipaddress import ip_address
+from time import time
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.db.models import F
+from django.utils import timezone
 
+from kit.storage.microbatch import MicroBatch
 from licensing.edge.verification import reverse_dns
-from licensing.edge.verification.reverse_dns import AddressNames, confirmed_name
-from tests.edge.asking import event, told
+from licensing.edge.verification.models import AddressName
+from licensing.edge.verification.reverse_dns import AddressNames, LookupFailed
+from licensing.edge.verification.stored_names import forget_outdated_names
+from tests.edge.asking import event
 
 SEEKER, ADDRESS = "Seeker/1.0", "8.8.4.4"
 SEARCHED = {"action": "allow", "conditions": {"default": True}, "permissions": ["search"]}
 
 
-@pytest.fixture
-def table(crawler_table):
-    crawler_table(
-        {"name": "Seeker", "class": "search", "operator": "Seeker", "userAgent": "Seeker",
-         "hosts": ["crawl.seeker.example"]}
-    )  # fmt: skip
-
-
-def test_a_crawler_is_known_by_the_name_of_its_address_from_the_second_visit_on(ask, site, table, dns):
+def test_a_crawler_is_known_by_the_name_of_its_address_on_its_first_visit(ask, site, seeker, dns):
     site(SEARCHED)
     dns[ADDRESS] = "a-1.crawl.seeker.example"
-    assert told(ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS))[0] == 403
-    reply = ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS)
-    assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "crawler:seeker")
-    assert event(reply).facts["identifiedBy"] == "reverse_dns"
+    for _ in range(2):
+        reply = ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS)
+        assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "crawler:seeker")
+        assert event(reply).facts["identifiedBy"] == "reverse_dns"
+    assert dns.asked == [ADDRESS]
+
+
+def test_another_process_and_the_next_start_know_the_name(ask, site, seeker, dns, forwards):
+    site(SEARCHED)
+    dns[ADDRESS] = "a-1.crawl.seeker.example"
+    ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS)
+    forwards.names = AddressNames(dns.resolve)  # as another process has them
+    assert ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS).status == 200
+    assert dns.asked == [ADDRESS]
+
+
+def test_a_name_is_looked_up_again_after_a_day(ask, site, seeker, dns, forwards):
+    site(SEARCHED)
+    dns[ADDRESS] = "a-1.crawl.seeker.example"
+    ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS)
+    AddressName.objects.update(looked_up_at=F("looked_up_at") - timedelta(hours=23))
+    forwards.names = AddressNames(dns.resolve)
+    ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS)
+    [known] = forwards.names.named.values()
+    assert known.until < time() + 3_601
+    AddressName.objects.update(looked_up_at=F("looked_up_at") - timedelta(hours=1))
+    forwards.names = AddressNames(dns.resolve)
+    del dns[ADDRESS]
+    assert ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS).status == 403
+    assert dns.asked == [ADDRESS, ADDRESS]
+
+
+def test_the_nightly_job_deletes_outdated_names_alone(db):
+    now = timezone.now()
+    for hours in (1, 23, 25):
+        AddressName.objects.create(address=f"8.8.4.{hours}", name="a", looked_up_at=now - timedelta(hours=hours))
+    assert forget_outdated_names() == 1
+    assert {one.address for one in AddressName.objects.all()} == {"8.8.4.1", "8.8.4.23"}
+
+
+def test_addresses_without_a_crawlers_name_are_not_stored(ask, site, seeker, dns):
+    site(SEARCHED)
+    dns[ADDRESS] = "host.elsewhere.example"
+    for address in (ADDRESS, "8.8.8.8"):
+        assert ask("/premium/a", user_agent=SEEKER, x_forwarded_for=address).status == 403
+    assert not AddressName.objects.exists()
 
 
 @pytest.mark.parametrize("name", ["seeker.example", "crawl.seeker.example.evil.example", "evilcrawl.seeker.example"])
-def test_a_name_elsewhere_verifies_nobody(ask, site, table, dns, name):
+def test_a_name_elsewhere_verifies_nobody(ask, site, seeker, dns, name):
     site(SEARCHED)
     dns[ADDRESS] = name
     for _ in range(2):
@@ -40,7 +81,7 @@ def test_a_name_elsewhere_verifies_nobody(ask, site, table, dns, name):
         assert (reply.status, reply.headers["X-Access-Requester"]) == (403, "unverified:seeker")
 
 
-def test_a_name_says_nothing_of_who_claims_no_crawler(ask, site, table, dns):
+def test_a_name_says_nothing_of_who_claims_no_crawler(ask, site, seeker, dns):
     site(SEARCHED)
     dns[ADDRESS] = "a-1.crawl.seeker.example"
     for _ in range(2):
@@ -48,7 +89,7 @@ def test_a_name_says_nothing_of_who_claims_no_crawler(ask, site, table, dns):
 
 
 @pytest.mark.parametrize("address", ["10.0.0.7", "127.0.0.1", "203.0.113.9", "fd00::1", "::1", "169.254.1.1"])
-def test_an_address_that_is_not_public_is_not_looked_up(ask, site, table, dns, forwards, address):
+def test_an_address_that_is_not_public_is_not_looked_up(ask, site, seeker, dns, forwards, address):
     site(SEARCHED)
     dns[address] = "a-1.crawl.seeker.example"
     for _ in range(2):
@@ -56,7 +97,7 @@ def test_an_address_that_is_not_public_is_not_looked_up(ask, site, table, dns, f
     assert dns.asked == []
 
 
-def test_it_can_be_turned_off(ask, site, table, dns, settings):
+def test_it_can_be_turned_off(ask, site, seeker, dns, settings):
     settings.CRAWLER_DNS = False
     site(SEARCHED)
     dns[ADDRESS] = "a-1.crawl.seeker.example"
@@ -69,103 +110,99 @@ def test_it_can_be_turned_off(ask, site, table, dns, settings):
 
 
 @pytest.fixture
-def resolver(monkeypatch):
-    """What DNS says: the names of addresses, and the addresses of names."""
-    names, addresses = {}, {}
+def names(seeker):
+    """Names of addresses, and how often each was looked up; those of no listed crawler are None."""
+    asked = []
 
-    def gethostbyaddr(address):
-        if address not in names:
-            raise socket.herror(1, "Unknown host")
-        return names[address], [], [address]
+    async def resolve(address):
+        asked.append(str(address))
+        return "a.crawl.seeker.example" if str(address) == ADDRESS else None
 
-    def getaddrinfo(host, port, **options):
-        if host not in addresses:
-            raise socket.gaierror(-2, "Name or service not known")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in addresses[host]]
-
-    monkeypatch.setattr(socket, "gethostbyaddr", gethostbyaddr)
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    return names, addresses
+    made = AddressNames(resolve)
+    made.asked = asked
+    return in_memory(made)
 
 
-def confirmed(address=ADDRESS):
-    return async_to_sync(confirmed_name)(ip_address(address))
+def in_memory(names):
+    """Names without a database, which these tests are not about."""
 
+    async def find(addresses):
+        return [None] * len(addresses)
 
-def test_a_name_counts_that_has_the_address_in_turn(resolver):
-    names, addresses = resolver
-    names[ADDRESS] = "Crawl-1.Seeker.example"
-    addresses["Crawl-1.Seeker.example"] = ["192.0.2.1", ADDRESS]
-    assert confirmed() == "crawl-1.seeker.example"
-
-
-def test_a_name_that_somebody_gave_his_own_address_does_not(resolver):
-    names, addresses = resolver
-    names[ADDRESS] = "crawl-1.seeker.example"
-    addresses["crawl-1.seeker.example"] = ["192.0.2.1"]
-    assert confirmed() is None
-
-
-def test_neither_does_a_name_that_leads_nowhere(resolver):
-    names, _ = resolver
-    names[ADDRESS] = "crawl-1.seeker.example"
-    assert confirmed() is None
-    names.clear()
-    assert confirmed() is None
+    names.stored, names.keeping = MicroBatch(find), MicroBatch(find)
+    return names
 
 
 def asks(names, *addresses):
-    """Asks for all at once, and waits until what is looked up is known."""
+    """Ask for all of them at once."""
 
     async def asking():
-        found = [names.lies_below(ip_address(address), ("seeker.example",)) for address in addresses]
-        for task in list(names.waiting.values()):
-            await task
+        many = [names.lies_below(ip_address(address), ("crawl.seeker.example",)) for address in addresses]
+        found = await asyncio.gather(*many)
+        await asyncio.gather(*(lookup.task for lookup in list(names.waiting.values())))
         return found
 
     return async_to_sync(asking)()
 
 
-@pytest.fixture
-def asked():
-    return []
+def test_visits_at_the_same_time_share_one_lookup(names):
+    assert asks(names, *[ADDRESS] * 50, *["8.8.8.8"] * 50) == [True] * 50 + [False] * 50
+    assert asks(names, ADDRESS, "8.8.8.8") == [True, False]
+    assert names.asked == [ADDRESS, "8.8.8.8"]
 
 
-@pytest.fixture
-def names(asked):
+def test_a_visit_waits_no_longer_than_its_patience(seeker, monkeypatch):
+    monkeypatch.setattr(reverse_dns, "PATIENCE", 0.01)
+    answered = asyncio.Event()
+
+    async def late(address):
+        await answered.wait()
+        return "a.crawl.seeker.example"
+
+    names = in_memory(AddressNames(late))
+
+    async def asking():
+        hosts = ("crawl.seeker.example",)
+        first = await names.lies_below(ip_address(ADDRESS), hosts)
+        second = await asyncio.wait_for(names.lies_below(ip_address(ADDRESS), hosts), 60)
+        answered.set()
+        await names.waiting[ip_address(ADDRESS)].task
+        return first, second, await names.lies_below(ip_address(ADDRESS), hosts)
+
+    assert async_to_sync(asking)() == (False, False, True)
+
+
+@pytest.mark.parametrize("error", [LookupFailed("no"), RuntimeError("no")])
+def test_a_lookup_that_fails_is_repeated_soon(seeker, error):
+    answers = [error, "a.crawl.seeker.example"]
+
     async def resolve(address):
-        asked.append(str(address))
-        return "a.seeker.example" if str(address) == ADDRESS else None
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
-    return AddressNames(resolve)
-
-
-def test_an_address_is_looked_up_once(names, asked):
-    assert [asks(names, ADDRESS), asks(names, ADDRESS), asks(names, "8.8.8.8"), asks(names, "8.8.8.8")] == [
-        [False], [True], [False], [False],
-    ]  # fmt: skip
-    assert asked == [ADDRESS, "8.8.8.8"]
-
-
-def test_few_are_looked_up_at_a_time(names, asked):
-    asks(names, *(f"9.9.9.{number}" for number in range(100)))
-    assert len(asked) == reverse_dns.MOST_LOOKUPS
+    names = in_memory(AddressNames(resolve))
+    assert asks(names, ADDRESS) == [False]
+    assert (names.waiting, dict(names.of_networks)) == ({}, {})
+    assert asks(names, ADDRESS) == [False]  # FAILED_SECONDS have not passed
+    names.failed.clear()
+    assert asks(names, ADDRESS) == [True]
+    assert reverse_dns.FAILED_SECONDS <= 10
 
 
-def test_who_claims_a_crawler_from_many_addresses_drives_out_nothing_verified(names, monkeypatch):
+def test_few_lookups_run_at_a_time_and_one_network_takes_no_more_than_its_share(names):
+    asks(names, *(f"9.9.9.{number}" for number in range(100)), ADDRESS)
+    assert len(names.asked) == reverse_dns.MOST_OF_A_NETWORK + 1
+    assert ADDRESS in names.asked
+    asks(names, *(f"9.{number}.9.9" for number in range(200)))
+    assert len(names.asked) == reverse_dns.MOST_OF_A_NETWORK + 1 + reverse_dns.MOST_LOOKUPS
+
+
+def test_who_claims_a_crawler_from_many_addresses_drives_out_nothing_verified(names):
     names.unnamed = type(names.unnamed)(4, reverse_dns.UNNAMED_SECONDS)
     asks(names, ADDRESS)
     for number in range(20):
         asks(names, f"9.9.9.{number}")
     assert asks(names, ADDRESS) == [True]
     assert len(names.unnamed) == 4
-
-
-def test_a_look_up_that_fails_verifies_nobody_and_leaves_nothing_waiting():
-    async def broken(address):
-        raise RuntimeError("no")
-
-    names = AddressNames(broken)
-    assert asks(names, ADDRESS) == [False]
-    assert names.waiting == {}
-    assert asks(names, ADDRESS) == [False]

@@ -1,95 +1,154 @@
-"""Verifies crawlers by reverse DNS, looked up in the background and cached.
+"""Verifies crawlers by reverse DNS: an address's name counts if it resolves back to the address and lies in a domain
+of the crawler's operator.
 
-Owners of an address choose its reverse name freely, so a name counts only if it resolves back to the address and lies
-in a domain of the crawler's operator. The first visit finds nothing yet. Visitors who send a crawler's User-Agent from
-many addresses can cause at most MOST_LOOKUPS concurrent look-ups and never evict verified names.
+The first visit from an address waits for the lookup, at most PATIENCE seconds; concurrent visits share it. Verified
+names are kept for a day in the database, for all processes. Addresses without such a name are remembered in this
+process alone: visitors who claim to be crawlers from many addresses fill no table, and evict no verified name.
 """
 
 import asyncio
 import logging
-import socket
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from ipaddress import ip_network
+from time import monotonic, time
 
-from cachetools import TTLCache
+import dns.asyncresolver
+import dns.exception
+import dns.resolver
+from cachetools import LRUCache, TTLCache
 from django.conf import settings
+from django.utils import timezone
+from msgspec import Struct
 
-from kit.outbound.client import resolve_by_system
 from kit.outbound.destinations import is_public
+from kit.storage.microbatch import InThread, MicroBatch
 from kit.values.networks import Address
+from licensing.edge.crawlers import current_table, lies_below
+from licensing.edge.verification.stored_names import VALID, VerifiedName, find_names_now, keep_names_now
 
-NAMED_SECONDS, UNNAMED_SECONDS = 24 * 3_600, 600  # how long a name, or its absence, is cached
-MOST_ADDRESSES, MOST_LOOKUPS = 10_000, 8
-HTTPS = 443  # any port; the resolver requires one
+PATIENCE = 0.3  # seconds that visits wait for a lookup
+SECONDS = 3  # of a lookup
+UNNAMED_SECONDS, FAILED_SECONDS = 600, 10  # before an address is looked up again: it has no name; DNS did not answer
+MOST_ADDRESSES = 10_000
+MOST_NAMES = 4  # PTR records to try per address
+MOST_LOOKUPS, MOST_OF_A_NETWORK = 100, 20  # concurrent lookups
+NETWORK_BITS = {4: 24, 6: 48}
 
 Resolve = Callable[[Address], Awaitable[str | None]]
 logger = logging.getLogger(__name__)
 
 
-@cache
-def lookups() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(MOST_LOOKUPS, thread_name_prefix="reverse-dns")
+class LookupFailed(Exception):
+    """The name servers gave no answer, so nothing is known about the address."""
 
 
-def name_now(address: Address) -> str | None:
-    """Look up the address's reverse DNS name; blocking."""
+async def confirmed_name(address: Address, resolver: dns.asyncresolver.Resolver | None = None) -> str | None:
+    """Return the address's name in lower case if it resolves back to the address; otherwise None.
+
+    Raises LookupFailed.
+    """
     try:
-        return socket.gethostbyaddr(str(address))[0]
-    except OSError:
+        resolver = resolver or dns.asyncresolver.Resolver()
+        async with asyncio.timeout(SECONDS):
+            names = await resolver.resolve_address(str(address), search=False)
+            for one in list(names)[:MOST_NAMES]:
+                if await has_address(resolver, one.target, address):
+                    return str(one.target).lower().rstrip(".")
+    except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
         return None
+    except (dns.exception.DNSException, OSError) as error:
+        raise LookupFailed(f"{type(error).__name__}: {error}"[:300]) from None
+    return None
 
 
-async def confirmed_name(address: Address) -> str | None:
-    """Return the address's name in lower case if it resolves back to the address; otherwise None."""
-    name = await asyncio.get_running_loop().run_in_executor(lookups(), name_now, address)
-    if name is None:
-        return None
+async def has_address(resolver: dns.asyncresolver.Resolver, name: dns.name.Name, address: Address) -> bool:
+    """Return whether the name resolves to the address."""
+    kind = "A" if address.version == 4 else "AAAA"
     try:
-        own = await resolve_by_system(name, HTTPS)
-    except (OSError, UnicodeError):
-        return None
-    return name.lower().rstrip(".") if address in own else None
+        found = await resolver.resolve(name, kind, search=False)
+    except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+        return False
+    return any(one.address == str(address) for one in found)
 
 
-def lies_below(name: str, hosts: tuple[str, ...]) -> bool:
-    return any(name == host or name.endswith(f".{host}") for host in hosts)
+class Known(Struct, frozen=True):
+    name: str
+    until: float  # Unix time
+
+
+class Lookup(Struct, frozen=True):
+    task: "asyncio.Task[None]"
+    deadline: float  # monotonic time up to which visits wait for it
 
 
 class AddressNames:
-    """Cache of verified names of visitors' addresses. All methods run on the event loop."""
+    """Verified names of visitors' addresses. All methods run on the event loop."""
 
     def __init__(self, resolve: Resolve = confirmed_name) -> None:
         self.resolve = resolve
-        self.named: TTLCache[Address, str] = TTLCache(MOST_ADDRESSES, NAMED_SECONDS)
+        self.named: LRUCache[Address, Known] = LRUCache(MOST_ADDRESSES)
         self.unnamed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, UNNAMED_SECONDS)
-        self.waiting: dict[Address, asyncio.Task[None]] = {}
+        self.failed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, FAILED_SECONDS)
+        self.waiting: dict[Address, Lookup] = {}
+        self.of_networks: Counter[str] = Counter()  # lookups in progress
+        self.stored: MicroBatch[str, VerifiedName | None] = MicroBatch(InThread("names of addresses", find_names_now))
+        self.keeping: MicroBatch[VerifiedName, None] = MicroBatch(InThread("new names of addresses", keep_names_now))
 
-    def lies_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
-        """Whether the address is known to have a name in one of these domains. Starts a look-up if it is unknown.
+    async def lies_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
+        """Return whether the address has a verified name in one of these domains.
 
-        Names in other domains are cached like missing ones, for a shorter time.
+        Looks up an unknown address, and waits for it until the lookup's deadline.
         """
-        name = self.named.get(address)
-        if name is not None:
-            return lies_below(name, hosts)
-        if settings.CRAWLER_DNS and address not in self.unnamed and is_public(address):
-            self.look_up(address, hosts)
-        return False
+        name = self.name_of(address)
+        if name is None and (lookup := self.look_up(address)) is not None:
+            seconds = lookup.deadline - monotonic()
+            if seconds > 0:
+                await asyncio.wait([lookup.task], timeout=seconds)
+            name = self.name_of(address)
+        return name is not None and lies_below(name, hosts)
 
-    def look_up(self, address: Address, hosts: tuple[str, ...]) -> None:
-        if address not in self.waiting and len(self.waiting) < MOST_LOOKUPS:
-            self.waiting[address] = asyncio.get_running_loop().create_task(self.read(address, hosts))
+    def name_of(self, address: Address) -> str | None:
+        known = self.named.get(address)
+        return known.name if known is not None and time() < known.until else None
 
-    async def read(self, address: Address, hosts: tuple[str, ...]) -> None:
-        name = None
+    def look_up(self, address: Address) -> Lookup | None:
+        """Return the lookup of the address, a running one or a new one; None if there is to be none."""
+        if not settings.CRAWLER_DNS or address in self.unnamed or address in self.failed or not is_public(address):
+            return None
+        running = self.waiting.get(address)
+        network = str(ip_network((address, NETWORK_BITS[address.version]), strict=False))
+        if running is not None or len(self.waiting) >= MOST_LOOKUPS or self.of_networks[network] >= MOST_OF_A_NETWORK:
+            return running
+        self.of_networks[network] += 1
+        task = asyncio.get_running_loop().create_task(self.read(address, network))
+        self.waiting[address] = lookup = Lookup(task, monotonic() + PATIENCE)
+        return lookup
+
+    async def read(self, address: Address, network: str) -> None:
         try:
-            name = await self.resolve(address)
+            await self.find(address)
+        except LookupFailed as error:
+            self.failed[address] = True
+            logger.info("The name of %s could not be looked up: %s", address, error)
         except Exception:
+            self.failed[address] = True
             logger.exception("The name of %s could not be looked up", address)
         finally:
             del self.waiting[address]
-        if name is not None and lies_below(name, hosts):
-            self.named[address] = name
-        else:
+            self.of_networks[network] -= 1
+            self.of_networks += Counter()  # drops zero counts
+
+    async def find(self, address: Address) -> None:
+        """Take the address's name from the database, or from DNS into the database."""
+        stored = await self.stored.submit(str(address))
+        if stored is not None:
+            self.named[address] = Known(stored.name, (stored.looked_up_at + VALID).timestamp())
+            return
+        name = await self.resolve(address)
+        if name is None or not current_table.get().has_host(name):
             self.unnamed[address] = True
+            return
+        verified = VerifiedName(str(address), name, timezone.now())
+        self.named[address] = Known(name, (verified.looked_up_at + VALID).timestamp())
+        await self.keeping.submit(verified)

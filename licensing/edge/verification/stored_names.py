@@ -1,0 +1,49 @@
+"""Stores verified names of crawlers' addresses in the database, so that a restart or another process knows them."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from msgspec import Struct
+
+from kit.storage.sqlite_turns import turn_to_write
+from licensing.access.event_loop.blocking_calls import on_own_connection
+from licensing.edge.verification.models import AddressName
+
+VALID = timedelta(days=1)
+
+
+class VerifiedName(Struct, frozen=True):
+    """The name of an address, in lower case, and when DNS confirmed it."""
+
+    address: str
+    name: str
+    looked_up_at: datetime
+
+
+@on_own_connection
+def find_names_now(addresses: Sequence[str]) -> list[VerifiedName | None]:
+    """Return the stored names of the addresses; None for unknown or outdated ones."""
+    rows = AddressName.objects.filter(address__in=set(addresses), looked_up_at__gt=timezone.now() - VALID)
+    found = {row.address: VerifiedName(row.address, row.name, row.looked_up_at) for row in rows}
+    return [found.get(address) for address in addresses]
+
+
+@on_own_connection
+def keep_names_now(names: Sequence[VerifiedName]) -> list[None]:
+    rows = {one.address: AddressName(one.address, one.name, one.looked_up_at) for one in names}
+    with turn_to_write():
+        AddressName.objects.bulk_create(
+            [rows[address] for address in sorted(rows)],  # in one order, so that processes cannot deadlock
+            update_conflicts=True,
+            unique_fields=["address"],
+            update_fields=["name", "looked_up_at"],
+        )
+    return [None] * len(names)
+
+
+def forget_outdated_names() -> int:
+    """Delete outdated names and return their number."""
+    with turn_to_write():
+        deleted, _ = AddressName.objects.filter(looked_up_at__lte=timezone.now() - VALID).delete()
+    return deleted
