@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('licensing', '0026_erased_and_merged_requesters'),
+        ('licensing', '0027_visits_of_pages'),
     ]
 
     operations = [
