@@ -1,6 +1,7 @@
 """Documents that state a site's terms for crawlers, derived from its policies: RSL 1.0, robots.txt, TDMRep."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from xml.sax.saxutils import quoteattr
@@ -11,13 +12,16 @@ from msgspec import Struct
 
 from accounts.keys.authentication import find_grant
 from kit.http.errors import ApiError
+from kit.values.decimals import from_millionths, plain
 from licensing.access.lookup import compiled_policies, current_epoch
 from licensing.content.models import Content, Status
-from licensing.edge.promises import MINING, USES, Promise, Terms, terms_of
+from licensing.edge.promises import MINING, PAYMENT, USES, Promise, Terms, terms_of
 from licensing.policies.decision import CompiledPolicy
+from licensing.policies.rules import Price
 from licensing.sites.models import Site
 
 NAMESPACE = "https://rslstandard.org/rsl"
+CURRENCIES = "http://cvx.iptc.org/iso4217a/"  # IRIs of currencies, for ODRL
 MAX_AGE_DAYS = 1
 EVERY_PAGE = ("/", "/*")  # patterns that match every page
 NAMES_IN_RSL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
@@ -113,15 +117,32 @@ def rsl(told: Publication) -> bytes:
         if told.server is not None and not one.uses.issuperset(USES):  # a licence may help
             server = f" server={quoteattr(told.server)}"
         lines.append(f" <content url={quoteattr(f'https://{told.netloc}{one.url}')}{server}>")
-        lines.append(f"  <license>{license_terms(one)}</license>")
+        lines += [f"  <license>{terms}</license>" for terms in license_terms(one)]
         lines.append(" </content>")
     return "\n".join([*lines, "</rsl>", ""]).encode()
 
 
-def license_terms(terms: Terms) -> str:
-    """Render the content of RSL's `license` element."""
-    permitted = " ".join(NAMES_IN_RSL[use] for use in USES if use in terms.uses)
-    return f'<permits type="usage">{permitted}</permits>' if permitted else '<prohibits type="usage">all</prohibits>'
+def license_terms(terms: Terms) -> list[str]:
+    """Render the content of RSL's `license` elements: one for the free uses, then one for each price."""
+    free = [use for use in USES if use in terms.uses]
+    offered: dict[Price, list[str]] = defaultdict(list)
+    for use, price in terms.prices.items():
+        offered[price].append(use)
+    if not free and not offered:
+        return ['<prohibits type="usage">all</prohibits>']
+    return [
+        *([permits(free)] if free else []),
+        *(permits(uses) + payment(price) for price, uses in offered.items()),
+    ]
+
+
+def permits(uses: Sequence[str]) -> str:
+    return f'<permits type="usage">{" ".join(NAMES_IN_RSL[use] for use in uses)}</permits>'
+
+
+def payment(price: Price) -> str:
+    amount = plain(from_millionths(price.amount))
+    return f'<payment type="crawl"><amount currency="{price.currency}">{amount}</amount></payment>'
 
 
 def robots(told: Publication) -> bytes:
@@ -163,7 +184,7 @@ def tdm_policy(told: Publication) -> bytes | None:
         {
             "target": f"https://{told.netloc}{one.url}",
             "action": "tdm:mine",
-            "duty": [{"action": duty} for duty in one.duties],
+            "duty": odrl_duties(one),
         }
         for one in told.terms
         if is_reserved(one) and one.duties
@@ -184,6 +205,20 @@ def tdm_policy(told: Publication) -> bytes | None:
             "permission": permissions,
         }
     )
+
+
+def odrl_duties(terms: Terms) -> list[dict[str, object]]:
+    """Return the duties under which mining is permitted: paying the price if it is published."""
+    price = terms.mining_price
+    if price is None:
+        return [{"action": duty} for duty in terms.duties]
+    amount = {
+        "leftOperand": "payAmount",
+        "operator": "eq",
+        "rightOperand": {"@value": plain(from_millionths(price.amount)), "@type": "xsd:decimal"},
+        "unit": f"{CURRENCIES}{price.currency}",
+    }
+    return [{"action": [{"rdf:value": {"@id": f"odrl:{PAYMENT}"}, "refinement": [amount]}]}]
 
 
 TDM_POLICY = "/.well-known/tdm-policy.json"

@@ -25,18 +25,19 @@ class Unpublished(Exception):
 class Resource(Struct, frozen=True):
     """The requested pages, represented by `item`; `is_pattern` if there may be many.
 
-    `license` is the published XML.
+    `licenses` are the published ones, as XML.
     """
 
     audience: tuple[str, ...]
     item: Item
-    license: str
+    licenses: list[str]
     is_pattern: bool
 
     def has_license(self, text: str) -> bool:
-        """Whether the text equals the published licence as XML."""
-        own = canonical(f'<license xmlns="{NAMESPACE}">{self.license}</license>')
-        return own is not None and canonical(text) == own
+        """Whether the text equals a published licence as XML."""
+        own = {canonical(f'<license xmlns="{NAMESPACE}">{one}</license>') for one in self.licenses}
+        given = canonical(text)
+        return given is not None and given in own
 
 
 def canonical(text: str) -> str | None:
@@ -71,7 +72,7 @@ def find_resource(account_id: str, url: str) -> Resource:
     return Resource(
         audience=audience_of(parts.netloc, asked, is_pattern=is_pattern),
         item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
-        license=license_terms(terms[spelled(rule.pattern)[0]]),
+        licenses=license_terms(terms[spelled(rule.pattern)[0]]),
         is_pattern=is_pattern,
     )
 

@@ -6,7 +6,7 @@ the most lenient.
 
 import json
 import re
-from typing import Any
+from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 from hypothesis import strategies as st
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import parse_rules
 
+T = TypeVar("T")
 USES = ("search", "ai_input", "ai_training")
 RSL = "{https://rslstandard.org/rsl}"
 NAMES = {
@@ -39,17 +40,19 @@ CONDITIONS = st.one_of(
 )
 RULES = st.lists(
     st.builds(
-        lambda action, conditions, permissions, limit, priority: {
+        lambda action, conditions, permissions, limit, price, priority: {
             "action": action,
             "conditions": conditions,
             **({"permissions": permissions} if action == "allow" else {}),
             **({"rateLimit": {"requests": 1, "period": "day"}} if action == "allow" and limit else {}),
+            **({"pricePerAccess": {"amount": price, "currency": "USD"}} if action == "allow" and price else {}),
             **({} if priority is None else {"priority": priority}),
         },
         st.sampled_from(["allow", "allow", "deny"]),
         CONDITIONS,
         st.lists(st.sampled_from(["full_access", "read", *USES]), min_size=1, max_size=3, unique=True),
         st.sampled_from([False, False, True]),
+        st.sampled_from([None, None, "0.01", "0.015"]),
         st.one_of(st.none(), st.integers(0, 3)),
     ),
     max_size=4,
@@ -80,25 +83,46 @@ def matches(pattern: str, url: str) -> bool:
     return re.match(expression + ("$" if pattern.endswith("$") else ""), url, re.DOTALL) is not None
 
 
-def most_specific(told: list[tuple[str, set[str]]], url: str) -> set[str] | None:
+def most_specific(told: list[tuple[str, set[T]]], url: str) -> set[T] | None:
     """The uses of the longest pattern that matches, of equals the most lenient; None where none matches."""
     matching = [(pattern, uses) for pattern, uses in told if matches(pattern, url)]
     longest = max((len(pattern) for pattern, _ in matching), default=-1)
     found = [uses for pattern, uses in matching if len(pattern) == longest]
-    return set().union(*found) if found else None
+    return set[T]().union(*found) if found else None
 
 
 def read_rsl(document: bytes, url: str) -> set[str]:
     """The uses that license.xml permits of a page, by its path and query; a prohibition goes before a permission."""
     told = []
-    for content in ElementTree.fromstring(document):  # noqa: S314 - our own
+    for url_of_content, licenses in licenses_of(document):
         uses: set[str] = set()
-        for license in content.iter(f"{RSL}license"):  # noqa: A001
-            assert license.find(f"{RSL}payment") is None  # there is nothing to pay for what is permitted
-            named = {kind: words_of(license, kind) for kind in ("permits", "prohibits")}
-            uses |= named["permits"] - named["prohibits"]
-        told.append((content.attrib["url"].removeprefix("https://pub.example"), uses))
+        for license in licenses:  # noqa: A001
+            if license.find(f"{RSL}payment") is None:
+                named = {kind: words_of(license, kind) for kind in ("permits", "prohibits")}
+                uses |= named["permits"] - named["prohibits"]
+        told.append((url_of_content, uses))
     return most_specific(told, url) or set()
+
+
+def read_prices(document: bytes, url: str) -> set[tuple[str, str]]:
+    """The prices by use that license.xml quotes for a page."""
+    told = []
+    for url_of_content, licenses in licenses_of(document):
+        prices = {
+            (use, f"{amount.attrib['currency']} {amount.text}")
+            for license in licenses  # noqa: A001
+            for amount in license.iterfind(f"{RSL}payment/{RSL}amount")
+            for use in words_of(license, "permits")
+        }
+        told.append((url_of_content, prices))
+    return most_specific(told, url) or set()
+
+
+def licenses_of(document: bytes) -> list[tuple[str, list[ElementTree.Element]]]:
+    return [
+        (content.attrib["url"].removeprefix("https://pub.example"), content.findall(f"{RSL}license"))
+        for content in ElementTree.fromstring(document)  # noqa: S314 - our own
+    ]
 
 
 def words_of(license: ElementTree.Element, kind: str) -> set[str]:  # noqa: A002

@@ -1,0 +1,116 @@
+"""The prices that are published: those that everybody without a licence is charged."""
+
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kit.values.decimals import from_millionths, plain
+from licensing.edge.documents import Publication, written
+from licensing.edge.promises import prices_of, terms_of
+from licensing.policies.decision import judge
+from licensing.policies.facts import Facts
+from licensing.policies.offers import offers
+from tests import factories
+from tests.edge.published import ITEMS, POLICIES, SEEKERS, read_prices
+from tests.edge.test_documents import RSL, SEARCH_ONLY, get, moment
+from tests.edge.test_prices_for_payers import LICENSEES, NATURAL
+from tests.edge.tokens import ask_token
+from tests.examples import examples
+
+FOR_SALE = {
+    "action": "allow",
+    "conditions": {"permission": ["ai_input", "ai_training"]},
+    "permissions": ["ai_input", "ai_training"],
+    "pricePerAccess": {"amount": "0.015", "currency": "USD"},
+}
+PRICED = (
+    b'<license><permits type="usage">ai-input ai-train</permits>'
+    b'<payment type="crawl"><amount currency="USD">0.015</amount></payment></license>'
+)
+
+
+def sell(account, *rules, **others):
+    policy = factories.policy(account, *rules)
+    others = {pattern: factories.policy(account, *of_other) for pattern, of_other in others.items()}
+    return factories.site(account, {"/premium/*": policy, **others}, host="pub.example")
+
+
+def test_a_price_for_everybody_without_a_licence_is_published(account):
+    sell(account, *NATURAL)
+    assert PRICED in get(RSL).content
+    assert b"<prohibits" not in get(RSL).content
+    [permission] = get("/.well-known/tdm-policy.json").json()["permission"]
+    [duty] = permission["duty"]
+    assert duty["action"] == [
+        {
+            "rdf:value": {"@id": "odrl:compensate"},
+            "refinement": [
+                {
+                    "leftOperand": "payAmount",
+                    "operator": "eq",
+                    "rightOperand": {"@value": "0.015", "@type": "xsd:decimal"},
+                    "unit": "http://cvx.iptc.org/iso4217a/USD",
+                }
+            ],
+        }
+    ]
+
+
+def test_free_uses_are_in_a_licence_of_their_own(account):
+    sell(account, FOR_SALE, SEARCH_ONLY)
+    assert b'<license><permits type="usage">search</permits></license>\n  ' + PRICED in get(RSL).content
+
+
+def test_a_token_is_given_for_the_free_licence_and_for_the_one_for_sale(account):
+    sell(account, LICENSEES, {**FOR_SALE, "priority": 2}, {**SEARCH_ONLY, "priority": 3})
+    factories.license(account)
+    client = factories.license_client(account)
+    [content] = ElementTree.fromstring(get(RSL).content)  # noqa: S314 - our own
+    licenses = [ElementTree.tostring(one, encoding="unicode") for one in content]
+    replies = [ask_token(*client, license=one) for one in [*licenses, licenses[1].replace("0.015", "0.01")]]
+    assert [reply.status_code for reply in replies] == [200, 200, 400]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [{**FOR_SALE, "conditions": {"ip": "203.0.113.0/24"}}],
+        [{**FOR_SALE, "conditions": {"after": "2026-01-01"}}],
+        [{**FOR_SALE, "rateLimit": {"requests": 1, "period": "day"}}],
+        [{"action": "deny", "conditions": {"requesterId": "crawler:gptbot"}}, FOR_SALE],
+        [factories.DENY_ALL, FOR_SALE],
+        [factories.ALLOW_ALL, FOR_SALE],
+    ],
+    ids=["address", "date", "limit", "requester", "denied", "free"],
+)
+def test_a_price_that_is_not_everybodys_is_not_published(account, rules):
+    sell(account, *rules)
+    assert b"<payment" not in get(RSL).content
+
+
+def test_an_item_with_another_price_withdraws_the_price(account):
+    sell(account, FOR_SALE)
+    policy = factories.policy(account, {**FOR_SALE, "pricePerAccess": {"amount": "0.02", "currency": "USD"}})
+    factories.content(account, source="https://pub.example/premium/a", policy_id=policy.pk)
+    assert b"<payment" not in get(RSL).content
+
+
+def test_patterns_of_equal_length_share_a_price_or_have_none(account):
+    sell(account, FOR_SALE, **{"/archive/*": [factories.DENY_ALL], "/ab/*": [FOR_SALE]})
+    assert get(RSL).content.count(b"<payment") == 1
+
+
+@given(POLICIES.filter(prices_of), st.one_of(st.just([]), ITEMS), SEEKERS)
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_a_document_quotes_is_the_price_of_an_access(policy, items, seeker):
+    document = written(Publication("pub.example", terms_of([("/*", policy)], items), "Example Media"))[RSL]
+    unlicensed = {"requester_id": seeker["requester_id"], "now": moment(seeker["month"]), "identified_by": "signature"}
+    for use, price in read_prices(document, "/a"):
+        for decisive in [policy, *items]:
+            facts = Facts(permission=use, **unlicensed)
+            offer = next(offers(decisive, facts))
+            assert not judge(decisive, facts).allowed
+            assert f"{offer.price.currency} {plain(from_millionths(offer.price.amount))}" == price
+            assert judge(decisive, offer.facts).rule.rate_limit is None
