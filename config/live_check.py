@@ -17,7 +17,7 @@ from kit.http.errors import ApiError
 from licensing.access.bodies import parse_check
 from licensing.access.checks import check_access
 from licensing.access.in_words import DecisionInWords, in_words, revision_of
-from licensing.demo.story import CUSTOMERS, SHOWN_CUSTOMERS, SHOWN_ITEMS, read_items
+from licensing.demo.story import CUSTOMERS, PREPAID, SHOWN_CUSTOMERS, SHOWN_ITEMS, read_items
 from licensing.policies.models import PolicyRevision
 
 
@@ -57,7 +57,7 @@ def live_check(asked: Mapping[str, str], base: str) -> LiveCheck | None:
     answer, problem = (None, found.message) if isinstance(found, ApiError) else (found, "")
     revision = revision_of(answer) if answer is not None else None
     return LiveCheck(
-        requesters=offered(SHOWN_CUSTOMERS, {one.id: one.name or one.id for one in CUSTOMERS}, requester),
+        requesters=offered(SHOWN_CUSTOMERS, {one.id: one.name or one.id for one in (*CUSTOMERS, *PREPAID)}, requester),
         items=offered(SHOWN_ITEMS, titles(), item),
         curl=curl_line(body, base),
         answer=in_words(answer, revision.rules if revision else []) if answer is not None else None,
@@ -81,10 +81,10 @@ def titles() -> dict[str, str]:
 
 def as_sent(requester_id: str) -> str | dict[str, object]:
     """Return the requester as the demo's own site would send it."""
-    customer = next(one for one in CUSTOMERS if one.id == requester_id)
-    if customer.vouched is None:
-        return customer.id
-    return {"id": customer.id, "licenseType": customer.vouched, "hasValidLicense": True}
+    vouched = {one.id: one.vouched for one in CUSTOMERS}.get(requester_id)
+    if vouched is None:
+        return requester_id
+    return {"id": requester_id, "licenseType": vouched, "hasValidLicense": True}
 
 
 def curl_line(body: Mapping[str, object], base: str) -> str:

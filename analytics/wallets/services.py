@@ -59,10 +59,10 @@ class GrantFields(TypedDict, total=False):
 
 
 @transaction.atomic
-def create_wallet(account_id: str, fields: WalletFields) -> Wallet:
-    """An empty wallet, or one with its first refill. Raises ValidationFailed and AlreadyExists."""
+def create_wallet(account_id: str, fields: WalletFields, now: datetime | None = None) -> Wallet:
+    """Create an empty wallet, or one with its first refill, as of `now`. Raises ValidationFailed and AlreadyExists."""
     epochs.hold(account_id)
-    now = timezone.now()
+    now = now or timezone.now()
     requester, known = find_requester(account_id, fields["requester_id"])
     held = find_license(account_id, requester, fields.get("license_id"))
     wallet = Wallet(account_id=account_id, requester_id=requester, license_id=held, unit=fields["unit"], created=now)
@@ -168,12 +168,12 @@ def whole(wallet: Wallet, amount: Decimal, param: str) -> Decimal:
 
 
 @transaction.atomic
-def add_grant(wallet: Wallet, fields: GrantFields) -> tuple[Grant, bool]:
-    """The new grant and True; of an `external_id` that the wallet knows the grant of then and False.
+def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) -> tuple[Grant, bool]:
+    """Add a grant as of `now`; return it and True, or the wallet's grant with this `external_id` and False.
 
     Raises ValidationFailed, and AlreadyExists for an `external_id` of another wallet.
     """
-    now = timezone.now()
+    now = now or timezone.now()
     book = locked(wallet)
     external_id = fields.get("external_id")
     if external_id is not None and (known := grant_of(book.wallet, external_id)) is not None:

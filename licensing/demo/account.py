@@ -22,7 +22,20 @@ from kit.http.errors import InvalidRequest
 from licensing.content import services as content_services
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
-from licensing.demo.story import CUSTOMERS, ITEM_FILES, PUBLISHER, RATES, SHOWN, SITE, TERMS, policies, read_items
+from licensing.demo.prepaid import open_wallets, record_prepaid_checks
+from licensing.demo.story import (
+    CUSTOMERS,
+    ITEM_FILES,
+    LICENSED,
+    PREPAID,
+    PUBLISHER,
+    RATES,
+    SHOWN,
+    SITE,
+    TERMS,
+    policies,
+    read_items,
+)
 from licensing.demo.visits import record_visits
 from licensing.imports.importer import Import
 from licensing.imports.mapping import Mapping, is_target, put
@@ -72,7 +85,9 @@ def seed_demo(
     names = [*register(account, opened), *(name for path in files for name in load(account, path))]
     issue_licenses(account, opened, now)
     make_rates(opened, now)
+    open_wallets(account, opened)
     backdate(account, opened)
+    record_prepaid_checks(account, licensed_items(), opened, now)
     record_visits(account, names, Random(seed), opened, now, progress)  # noqa: S311 - nothing secret hangs on it
     note_first_visits(account)
     return Demo(account, secret_key, public_key)
@@ -103,7 +118,7 @@ def load(account: Account, path: str) -> list[str]:
 
 def issue_licenses(account: Account, opened: datetime, now: datetime) -> None:
     """Issue the customers' licences, with their prices in the ledger."""
-    names = {customer.id: customer.name for customer in CUSTOMERS}
+    names = {customer.id: customer.name for customer in (*CUSTOMERS, *PREPAID)}
     for term in TERMS:
         fields: dict[str, object] = {
             "requester_id": term.requester_id,
@@ -145,6 +160,11 @@ def register(account: Account, opened: datetime) -> list[str]:
         put(sent, "metadata.publishedAt", (opened - timedelta(days=int(item["age"]))).date().isoformat())
         content_services.create_content(account.pk, validated(ContentSerializer, sent))
     return [item["externalId"] for item in items]
+
+
+def licensed_items() -> list[str]:
+    """Return the externalIds of the items that a commercial licence opens, most popular first."""
+    return [item["externalId"] for item in read_items() if (item["policy"], item["status"]) == (LICENSED, "active")]
 
 
 def validated(serializer: type[Serializer], body: abc.Mapping[str, object]) -> dict[str, object]:

@@ -175,12 +175,31 @@ CUSTOMERS = (
 )
 
 
+class Prepaid(NamedTuple):
+    """A customer that paid in advance when the demo began, and has made `checks` evenly since."""
+
+    id: str
+    name: str
+    unit: str  # of the wallet
+    granted: str
+    paid: tuple[str, str]  # amount and currency
+    checks: int
+    low: int  # per cent at which the wallet counts as low
+
+
+PREPAID = (
+    Prepaid("org_curlew", "Curlew Briefings", "USD", "40", ("40", "USD"), 120, 20),
+    Prepaid("org_moorhen", "Moorhen Monitor", "access", "250", ("75", "EUR"), 240, 10),  # nearly used up
+)
+
+
 # Choices of the front page's live check, with descriptions. The first is the default.
 SHOWN_CUSTOMERS = {
     "org_fenwick": "a law firm that pays for each access",
     "org_larkspur": "an analyst with an enterprise licence",
     "uni_tidewater": "a university",
     "press_brackwater": "a newspaper, vouched for by the site",
+    "org_moorhen": "a monitor that has nearly used up what it paid for in advance",
     "bot_gleaner": "a crawler whose licence has lapsed",
     "reader_0417": "a reader without a licence",
 }
@@ -210,6 +229,8 @@ TERMS = (
     Term("org_fenwick", "commercial", 0.05, None, ("1200", "GBP"), ("0.35", "GBP")),
     Term("org_hedgerow", "commercial", 0.1, 0.85, None, ("0.02", "USD")),
     Term("uni_tidewater", "academic", 0.0, 1.02, ("2400", "USD")),  # about to expire
+    Term("org_curlew", "commercial", 0.0, None, None, ("0.05", "USD")),
+    Term("org_moorhen", "commercial", 0.0, None),
     Term("bot_gleaner", "commercial", 0.7, 0.9, None, ("0.015", "USD"), ("Photography",)),
 )
 # Invented prices of a euro; the ECB's rates replace them (manage.py import_exchange_rates).

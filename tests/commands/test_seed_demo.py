@@ -145,7 +145,7 @@ def test_its_decisions_are_of_the_last_days_and_of_every_kind() -> None:
     decisions = api.get("/v1/access/decisions", limit=1)
     assert decisions["totalCount"] > 200
     assert len({event.created.date() for event in AccessEvent.objects.all()}) >= DAYS
-    # The demo has no wallets, and no key that is bound to hosts.
+    # Nobody has used up a wallet yet, and no key is bound to hosts.
     others = {Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED, Reason.HOST_NOT_ALLOWED}
     assert {event.reason for event in AccessEvent.objects.all()} == {None, *({*Reason} - others)}
     newest = decisions["data"][0]
@@ -199,6 +199,24 @@ def test_people_get_the_account_the_keys_and_the_line() -> None:
     assert Account.objects.get().pk in text
     assert "svc_sk_" in text
     assert text.rstrip().splitlines()[-1].lstrip().startswith("curl -s http://")
+
+
+def test_two_customers_paid_in_advance_and_one_has_nearly_used_it_up() -> None:
+    api = ApiClient(seed()["key"])
+    wallets = {wallet["requesterId"]: wallet for wallet in api.get("/v1/wallets")["data"]}
+    assert {name: (one["unit"], one["balance"]) for name, one in wallets.items()} == {
+        "org_curlew": ("USD", 34),
+        "org_moorhen": ("access", 10),
+    }
+    assert api.get("/v1/payments")["totalCount"] == 2
+    for wallet in wallets.values():
+        entries = api.get(f"/v1/wallets/{wallet['id']}/entries", limit=100)
+        assert entries["totalCount"] == 1 + {"USD": 120, "access": 240}[wallet["unit"]]
+        assert [entry["created"] for entry in entries["data"]] == sorted(
+            (entry["created"] for entry in entries["data"]), reverse=True
+        )
+    low = [event["data"] for event in api.get("/v1/events", type="wallet.low")["data"]]
+    assert [one["requesterId"] for one in low] == ["org_moorhen"]
 
 
 def test_it_earns_in_three_currencies_and_reports_them_in_one() -> None:
