@@ -8,12 +8,14 @@ from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 from rest_framework.exceptions import ValidationError as FieldErrors
 
 from kit.actors import Actor, acting_as
 from kit.http.errors import ApiError
 from kit.http.field_errors import first_error
 from kit.http.rendering import render_json
+from kit.storage.outages import FAILED, SCHEMA_DIFFERS, cause_of
 
 
 def sentences(error: ValidationError) -> list[str]:
@@ -46,6 +48,16 @@ class ServiceCommand(BaseCommand, ABC):
         except FieldErrors as error:
             param, message = first_error(error.detail)
             raise CommandError(self.told(param, message)) from None
+        except DatabaseError as error:
+            cause = cause_of(error)
+            if cause == FAILED:
+                raise
+            if cause == SCHEMA_DIFFERS:
+                raise CommandError(
+                    "The database lacks tables of this version. Run the command with the service's DATA_DIR and "
+                    "DATABASE_URL, or run `manage.py migrate` first."
+                ) from None
+            raise CommandError(f"The database did not answer ({cause}): {error}") from None
         self.stdout.write(render_json(result).decode() if options["json"] else sentence)
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: object) -> CommandParser:

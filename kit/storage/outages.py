@@ -8,6 +8,7 @@ from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import PoolTimeout
 
 SILENT_SECONDS = 60.0
+SCHEMA_DIFFERS = "schema_differs"
 CAUSES = {  # by SQLSTATE (PostgreSQL, Appendix A) or SQLite's name of the error
     "28P01": "login_refused",
     "28000": "login_refused",
@@ -19,8 +20,8 @@ CAUSES = {  # by SQLSTATE (PostgreSQL, Appendix A) or SQLite's name of the error
     "57P02": "shutting_down",
     "57P03": "starting",
     "25006": "read_only",
-    "42P01": "schema_differs",
-    "42703": "schema_differs",
+    "42P01": SCHEMA_DIFFERS,
+    "42703": SCHEMA_DIFFERS,
     "SQLITE_FULL": "disk_full",
     "SQLITE_READONLY": "read_only",
     "SQLITE_CANTOPEN": "unreachable",
@@ -43,6 +44,8 @@ FAILED = "failed"  # the database answered, with an error that is not about itse
 def cause_of(error: BaseException) -> str:
     """Return what keeps the database from answering, such as `disk_full`; `unreachable` if nothing more is known."""
     error = error if error.__cause__ is None else error.__cause__
+    if "no such table" in str(error):  # SQLite has no code of its own for it
+        return SCHEMA_DIFFERS
     if isinstance(error, PoolTimeout):
         return outages.of_pool()
     code = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)

@@ -1,11 +1,14 @@
 """`serve` refuses a database with which the service would answer wrongly, and says what to do."""
 
 import io
+import os
+import subprocess
+import sys
 from hashlib import sha256
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
@@ -13,6 +16,7 @@ from accounts.models import PepperFingerprint
 from config import schema
 from config.management.commands.serve import check_database, fault_of_database
 from kit.storage import outages
+from run import ROOT
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -93,3 +97,19 @@ def test_serve_ends_with_the_fault(monkeypatch: pytest.MonkeyPatch):
     MigrationRecorder(connection).record_unapplied("accounts", "0001_initial")
     with pytest.raises(CommandError, match=r"accounts.0001_initial. Run `manage.py migrate` first"):
         check_database()
+
+
+def test_a_command_on_a_database_without_tables_says_which_settings_to_look_at(tmp_path):
+    environment = {**os.environ, "DATA_DIR": str(tmp_path), "DATABASE_URL": ""}
+    command = [sys.executable, "manage.py", "list_accounts"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.stderr.startswith("CommandError: The database lacks tables of this version.")
+
+
+def test_a_command_whose_database_is_away_says_so_in_a_line(monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object, **__: object) -> None:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr("accounts.management.commands.list_accounts.Command.perform", fail)
+    with pytest.raises(CommandError, match=r"^The database did not answer \(unreachable\): connection refused$"):
+        call_command("list_accounts")

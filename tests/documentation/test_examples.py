@@ -99,7 +99,8 @@ def test_10_000_accesses_are_sold_in_advance(client: Client, api: Callable[[str]
     assert webhook["events"] == ["wallet.*", "grant.expiring"]
     assert [one["type"] for one in entries["data"]] == ["spend", "grant"]
     by_unit = {one["currency"]: one for one in statements["data"]}
-    assert (by_unit["USD"]["closing"], by_unit["access"]["credits"]["closing"]) == (-500, 9_999)
+    assert (by_unit["USD"]["charges"], by_unit["USD"]["closing"]) == (500, 0)
+    assert by_unit["access"]["credits"]["closing"] == 9_999
 
 
 @pytest.fixture
