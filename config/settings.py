@@ -270,6 +270,7 @@ WEBHOOKS_ALLOW_PRIVATE = env_bool("WEBHOOKS_ALLOW_PRIVATE")  # allows http, any 
 WEBHOOKS_DELIVER = env_bool("WEBHOOKS_DELIVER", "on")  # off: `manage.py deliver_webhooks` runs elsewhere
 WEBHOOK_RETRY_SCHEDULE = env_seconds("WEBHOOK_RETRY_SCHEDULE", "0,5,300,1800,7200,18000,36000,50400,72000,86400")
 EVENT_RETENTION_DAYS = env_int("EVENT_RETENTION_DAYS", 30, 3_650)
+PAGE_RETENTION_DAYS = env_int("PAGE_RETENTION_DAYS", 400, 3_650)  # of the page report
 
 # --- What it says (docs/reference/observability.md) ------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from kit.storage.outages import is_outage, outages
 from licensing.customers import erasure
 from licensing.edge.verification.stored_names import forget_outdated_names
 from licensing.visits import counting
+from licensing.visits.retention import purge_pages
 
 if settings.ADMIN:
     from operators.base.uploads import purge
@@ -78,6 +79,12 @@ JOBS = [
         counting.EVERY.total_seconds(),
         "Visits at the edge could not be counted; trying again",
         expected=(OperationalError,),  # the report includes uncounted visits
+    ),
+    Job(
+        purge_pages,
+        DAY,
+        "Old counts of pages could not be deleted; trying again in a day",
+        expected=(OperationalError,),
     ),
     Job(settle_due, SETTLING_SECONDS, "Ends and refills of wallets could not be stored; trying again"),
     Job(close_due, CLOSING_SECONDS, "A month of statements could not be closed; trying again"),

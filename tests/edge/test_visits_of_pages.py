@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from analytics.models import AccessEvent
-from licensing.visits import counting, pages
+from config import upkeep
+from licensing.visits import counting, pages, retention
 from licensing.visits.models import Page, PageDay, VisitsCounted
 from tests import factories
 from tests.edge.asking import READERS
@@ -171,3 +172,42 @@ def test_a_file_has_the_pages(ask, api, site):
     assert rows[0].startswith("list,requests,allowed,observed,denied,date,id,name,operator,crawlerClass")
     assert [row.split(",")[0] for row in rows[1:]] == ["summary", "timeSeries", "byCrawler", "folders", "pages"]
     assert f"{HOST}/closed/a" in rows[-1]
+
+
+def make_older(days):
+    """Move what is counted to this many days ago."""
+    PageDay.objects.filter(day=timezone.now().date()).update(day=timezone.now().date() - timedelta(days=days))
+
+
+def test_old_counts_are_deleted_with_the_pages_that_have_no_others(ask, api, site, settings, monkeypatch):
+    settings.PAGE_RETENTION_DAYS = 20
+    monkeypatch.setattr(retention, "CHUNK", 2)
+    for page in "abcde":
+        ask(f"/open/{page}")
+    count_all()
+    make_older(21)
+    VisitsCounted.objects.update(until=timezone.now())
+    ask("/open/a")
+    ask("/open/f")
+    count_all()
+    make_older(20)
+    VisitsCounted.objects.update(until=timezone.now())
+    assert retention.purge_pages() == 5
+    assert by_url(api.get("/v1/analytics/pages")["pages"]) == {f"{HOST}/open/a": 1, f"{HOST}/open/f": 1}
+    assert set(Page.objects.values_list("url", flat=True)) == {f"{HOST}/open/a", f"{HOST}/open/f"}
+    assert retention.purge_pages() == 0
+
+
+def test_a_page_is_counted_again_after_its_counts_were_deleted(ask, api, site, settings):
+    ask("/open/a")
+    count_all()
+    make_older(settings.PAGE_RETENTION_DAYS + 1)
+    VisitsCounted.objects.update(until=timezone.now())
+    retention.purge_pages()
+    ask("/open/a")
+    count_all()
+    assert by_url(api.get("/v1/analytics/pages")["pages"]) == {f"{HOST}/open/a": 1}
+
+
+def test_the_service_deletes_old_counts():
+    assert retention.purge_pages in [job.act for job in upkeep.JOBS]

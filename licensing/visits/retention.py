@@ -1,0 +1,43 @@
+"""Deletes counts of pages after PAGE_RETENTION_DAYS. Visits by visitor are few, and stay."""
+
+from datetime import date, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from accounts.models import Account
+from kit.storage.sqlite_turns import turn_to_write
+from licensing.visits.models import Page, PageDay, VisitsCounted
+
+CHUNK = 1_000  # rows that a transaction deletes
+
+
+def purge_pages() -> int:
+    """Delete old counts, and then pages without counts. Returns the number of counts."""
+    first = timezone.now().date() - timedelta(days=settings.PAGE_RETENTION_DAYS)
+    deleted = sum(purge_days(account, first) for account in Account.objects.values_list("pk", flat=True))
+    purge_unused()
+    return deleted
+
+
+def purge_days(account_id: str, first: date) -> int:
+    """Delete the account's counts of days before `first`, oldest first."""
+    old = PageDay.objects.filter(account_id=account_id, day__lt=first).order_by("day")
+    deleted = 0
+    while chunk := list(old.values_list("pk", flat=True)[:CHUNK]):
+        with turn_to_write(), transaction.atomic():
+            deleted += PageDay.objects.filter(pk__in=chunk).delete()[0]
+    return deleted
+
+
+def purge_unused() -> None:
+    """Delete the pages without counts. The lock keeps a count from using them meanwhile."""
+    unused = ~Exists(PageDay.objects.filter(page=OuterRef("pk")))
+    last = 0
+    while chunk := list(Page.objects.filter(unused, pk__gt=last).order_by("pk").values_list("pk", flat=True)[:CHUNK]):
+        last = chunk[-1]
+        with turn_to_write(), transaction.atomic():
+            list(VisitsCounted.objects.select_for_update())
+            Page.objects.filter(unused, pk__in=chunk).delete()
