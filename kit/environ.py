@@ -42,7 +42,7 @@ def env_parsed(name: str, parse: Callable[[str], T]) -> T:
 def env_bool(name: str, default: str = "") -> bool:
     text = (env(name) or default).lower()
     if text not in {"", "0", "1", "true", "false", "yes", "no", "on", "off"}:
-        sys.exit(f"The environment variable {name} must be true or false, not {text!r}.")
+        sys.exit(f"The environment variable {name} must be on or off, not {text!r}.")
     return text in {"1", "true", "yes", "on"}
 
 

@@ -20,6 +20,7 @@ CAUSES = {  # by SQLSTATE (PostgreSQL, Appendix A) or SQLite's name of the error
     "57P02": "shutting_down",
     "57P03": "starting",
     "25006": "read_only",
+    "42501": "permission_denied",
     "42P01": SCHEMA_DIFFERS,
     "42703": SCHEMA_DIFFERS,
     "SQLITE_FULL": "disk_full",
@@ -79,7 +80,7 @@ class OutageLog:
             self.logged[cause] = now
             before = self.silent.pop(cause, 0)
         more = f" ({before:,} more failures since this was last logged)" if before else ""
-        logger.error("The database did not answer (%s): %s%s", cause, error, more)
+        logger.error("The database did not answer (%s): %s%s", cause, " ".join(str(error).split()), more)
 
     def note_pool(self, error: BaseException) -> None:
         self.pool = cause_of(error), monotonic()

@@ -26,6 +26,7 @@ def raised_from(cause: Exception) -> OperationalError:
         (raised_from(errors.DiskFull("could not extend file")), "disk_full"),
         (raised_from(errors.ReadOnlySqlTransaction("cannot execute INSERT")), "read_only"),
         (raised_from(errors.UndefinedTable('relation "x" does not exist')), "schema_differs"),
+        (raised_from(errors.InsufficientPrivilege("permission denied for table")), "permission_denied"),
         (raised_from(errors.AdminShutdown("terminating connection")), "shutting_down"),
         (OperationalError('FATAL:  password authentication failed for user "licensing"'), "login_refused"),
         (OperationalError('FATAL:  database "licensing" does not exist'), "no_such_database"),
