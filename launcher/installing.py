@@ -114,7 +114,7 @@ def pip_wheel(index: str) -> bytes:
 
 
 def download(url: str, index: str) -> tuple[bytes, str, str]:
-    """The content, its type and final address. A login in the index's address goes to its host alone."""
+    """Return the content, its type and final address. Credentials in the index's address are sent only to its host."""
     host, login = urlsplit(url).netloc.rpartition("@")[2], urlsplit(index).netloc.rpartition("@")
     address = urlsplit(url)._replace(netloc=host).geturl()
     accepted = "application/vnd.pypi.simple.v1+json, text/html;q=0.5, */*;q=0.1"

@@ -23,7 +23,7 @@ def error_page(request: HttpRequest, status: int, title: str, text: str) -> Http
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not is_of_admin(request):
         return defaults.bad_request(request, exception)
-    return error_page(request, 400, "Invalid address", "It asks for something that no page has.")
+    return error_page(request, 400, "Invalid address", "The request is not valid for this page.")
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -34,8 +34,8 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    text = "It may have been deleted, or belong to an account that you do not see."
-    return error_page(request, 404, "There is nothing here", text)
+    text = "It may have been deleted, or belong to an account that you cannot see."
+    return error_page(request, 404, "Not found", text)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
@@ -49,4 +49,4 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     if not is_of_admin(request):
         return defaults.permission_denied(request, PermissionError(reason))
     text = "Its page was opened before you signed in, or cookies are blocked. Open the page again and resubmit it."
-    return error_page(request, 403, "This form is not valid any more", text)
+    return error_page(request, 403, "This form has expired", text)

@@ -1,4 +1,4 @@
-"""Limits on what a key may give to another key or itself: no more permissions, no longer life, no other addresses."""
+"""Limits for keys that create or change keys: no more permissions, no later expiry, no other addresses."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Redact the replies kept for retries. They are encrypted, so each has to be opened to see what it tells."""
+"""Redact the replies kept for retries. They are encrypted, so each has to be decrypted to find whom it concerns."""
 
 from collections.abc import Callable
 

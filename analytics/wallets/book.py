@@ -66,7 +66,7 @@ class News(NamedTuple):
 
 
 class Book:
-    """A wallet with its open grants. `entries`, `touched` and `news` are what is to be stored beside the wallet."""
+    """A wallet with its open grants. `entries`, `touched` and `news` have to be stored with the wallet."""
 
     def __init__(self, wallet: Wallet, grants: Iterable[Grant]) -> None:
         self.wallet = wallet
@@ -153,7 +153,7 @@ class Book:
             self.news.append(News(EXHAUSTED, before))
 
     def end(self, grant: Grant, moment: datetime, entry: str) -> Decimal:
-        """What the grant has left leaves the balance. Returns how much that was."""
+        """Take the rest of the grant from the balance, and return it."""
         before = self.wallet.balance
         left = self.take_out(grant, moment, entry)
         self.watch(before, moment)

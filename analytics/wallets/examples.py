@@ -1,4 +1,4 @@
-"""What the OpenAPI document shows of wallets."""
+"""Examples of wallets for the OpenAPI document."""
 
 from kit.rest.openapi_examples import Operation, page_of
 

@@ -11,7 +11,7 @@ from analytics.wallets.rows import keep, locked
 
 
 def return_to_wallet(refund: LedgerEntry) -> None:
-    """Grant what a refund of a decision gives back to the wallet that paid, if one did; never more than it paid.
+    """Return a refund of a decision to the wallet that paid, if one did, up to what it paid.
 
     Call it in the refund's transaction, while the account is held.
     """

@@ -35,7 +35,7 @@ def open_grants(wallets: Sequence[Wallet]) -> list[Grant]:
 
 
 def keep(book: Book, now: datetime) -> None:
-    """Store what has changed of a locked wallet."""
+    """Store the changes of a locked wallet."""
     book.roll_to(now)
     book.close_spent(now)
     Grant.objects.bulk_create(
@@ -60,7 +60,7 @@ def announce(book: Book) -> None:
 
 
 def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:
-    """Wallets as they are at a moment, without storing what is due: for readers. One query at most."""
+    """Return wallets as of a time, for reading: due changes are not stored. One query at most."""
     rows = list(wallets)
     due = [one for one in rows if one.next_change_at is not None and one.next_change_at <= now]
     grants: dict[str, list[Grant]] = {}
@@ -74,7 +74,7 @@ def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:
 
 
 def grants_as_of(wallet: Wallet, grants: Iterable[Grant], now: datetime) -> list[Grant]:
-    """Grants of a wallet as they are at a moment, without what was spent of them by then: for readers. One query."""
+    """Return a wallet's grants as of a time, less what was spent of them, for reading. One query."""
     book = Book(copy(wallet), open_grants([wallet]))
     book.roll_to(now)
     book.close_spent(now)

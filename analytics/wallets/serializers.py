@@ -57,7 +57,7 @@ class RefillSerializer(StrictSerializer):
 
 
 class ThresholdSerializer(StrictSerializer):
-    """A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant."""
+    """A balance that sends `wallet.low`: a `value`, or `percent` of the balance after the latest grant."""
 
     value = Amount(least=0, required=False)
     percent = Integer(min_value=1, max_value=99, required=False)
@@ -128,7 +128,7 @@ def refill_of(wallet: Wallet) -> Rendered | None:
 
 
 class GrantKindField(Choice):
-    """What a grant is. Refills and refunds are made by the service alone."""
+    """The kind of a grant. Only the service creates refills and refunds."""
 
     def to_internal_value(self, data: object) -> str:
         if data not in NEW_KINDS:

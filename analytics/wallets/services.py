@@ -84,7 +84,7 @@ def create_wallet(account_id: str, fields: WalletFields, now: datetime | None = 
 
 
 def name_of(wallet: Wallet) -> list[str | None]:
-    """What a check knows of a wallet: its key, its unit, and its licence's key."""
+    """Return a wallet's name in decisions: its key, its unit, and its licence's key."""
     held = None if wallet.license_id is None else ids.hex_of("lic", wallet.license_id)
     return [ids.hex_of("wal", wallet.pk), wallet.unit, held]
 
@@ -226,7 +226,7 @@ def new_grant(book: Book, fields: GrantFields, now: datetime) -> Grant:
 
 @transaction.atomic
 def void_grant(wallet: Wallet, grant_id: str) -> Grant | None:
-    """Take back what is left of a grant. To void it again changes nothing. None if the wallet has no such grant."""
+    """Take back what is left of a grant, once. Returns None if the wallet has no such grant."""
     now = timezone.now()
     book = locked(wallet)
     grant = Grant.objects.filter(wallet=book.wallet, pk=grant_id).select_related("wallet").first()

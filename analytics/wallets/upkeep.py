@@ -1,4 +1,4 @@
-"""Storing what is due in wallets that nobody uses, so that entries, statements and events do not wait for a check."""
+"""Store due changes of unused wallets, so that entries, statements and events do not wait for a check."""
 
 from datetime import datetime
 

@@ -30,7 +30,7 @@ COMMANDS = f"{INSTALL}\n.venv/bin/python manage.py build_docs"
 
 
 class BuildError(Exception):
-    """Why there is no new site, in a sentence."""
+    """The build failed; the message is one sentence."""
 
 
 def build(site: Path) -> int:
@@ -61,7 +61,7 @@ def sources() -> list[Path]:
 
 
 def digest() -> str:
-    """What a site was built from: a new digest asks for a new build."""
+    """Return a digest of the sources. A different digest means that the site is out of date."""
     hashed = sha256()
     for path in sources():
         hashed.update(str(path.relative_to(settings.BASE_DIR)).encode() + b"\0" + path.read_bytes() + b"\0")

@@ -29,7 +29,7 @@ WARN_SECONDS = 60.0
 
 
 class Wait(Enum):
-    """What a connection makes the server wait for."""
+    """What a connection keeps the server waiting for."""
 
     REQUEST = "the next request"
     HEAD = "the head of a request"

@@ -1,4 +1,4 @@
-"""What an app's `examples` module tells the OpenAPI document about its operations."""
+"""Examples of operations for the OpenAPI document, from each app's `examples` module."""
 
 from dataclasses import dataclass
 

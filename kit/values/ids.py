@@ -129,7 +129,7 @@ def prefix_of(model: type[models.Model]) -> str:
 
 
 class DerivedIdField(IdField):
-    """An id computed in SQL from what it names.
+    """An id computed in SQL from the row's key.
 
     SQLite cannot build a blob from parts, so it stores hexadecimal text.
     """

@@ -109,7 +109,7 @@ async def identify(
 
 
 def claimed_visitor(crawler: Crawler | None) -> Visitor:
-    """Return who the visitor is by the User-Agent alone."""
+    """Return the visitor that the User-Agent claims to be."""
     if crawler is not None:
         return Visitor(
             f"unverified:{crawler.key}",

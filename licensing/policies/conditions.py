@@ -280,7 +280,7 @@ TYPES = (
         holds_if="the check asks for this permission",
         words="{} is asked for",
         place=7,
-        label="Permission asked for",
+        label="Requested permission",
         hint="commercial_use",
     ),
     ConditionType(

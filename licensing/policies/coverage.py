@@ -63,13 +63,13 @@ class Covered:
         return [name for name in LICENSE_CONDITIONS if name in self.among or name in self.flags]
 
     def with_license(self, tier: str | None) -> "Covered":
-        """The part of what it matches that holds a valid licence of this type, of any type for None."""
+        """Return the part with a valid licence of this type; None means any type."""
         among = self.among if tier is None else {**self.among, "licenseType": frozenset([tier])}
         return replace(self, among=among, flags={**self.flags, "hasValidLicense": True})
 
     @property
     def without_license(self) -> "Covered":
-        """The part of what it matches that holds no valid licence."""
+        """Return the part without a valid licence."""
         return replace(self, flags={**self.flags, "hasValidLicense": False})
 
     @property

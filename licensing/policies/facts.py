@@ -186,7 +186,7 @@ class Facts(Struct, frozen=True, gc=False):
     requester_id: Annotated[str, Fact(name="decidedAs", source=Source.DECISION, label="Decided as")]
     permission: Annotated[
         str | None,
-        Fact(name="permission", source=Source.DECISION, place="permission", field="Permission asked for"),
+        Fact(name="permission", source=Source.DECISION, place="permission", field="Requested permission"),
     ] = None
     license_types: Annotated[tuple[str, ...], Fact(name="licenseTypes", source=Source.LICENSES)] = ()
     has_valid_license: Annotated[bool, Fact(name="isLicensed", source=Source.LICENSES)] = False

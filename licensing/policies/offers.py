@@ -19,7 +19,7 @@ OFFER = "offer"  # `source` of the licence that stands for an accepted offer
 
 
 class Payment(Struct, frozen=True, gc=False):
-    """What the requester pays for an access: at most, or exactly, this amount in millionths."""
+    """The requester's offer to pay at most, or exactly, this amount (millionths) for an access."""
 
     amount: int
     currency: str

@@ -77,7 +77,7 @@ def most_specific(rules: Iterable[R], path: str) -> R | None:
 
 
 def pattern_error(text: str) -> str | None:
-    """Return what is wrong with a pattern; None if it is valid."""
+    """Return why a pattern is invalid, or None."""
     if not text.startswith("/"):
         return "Must begin with a slash."
     if len(text) > MAX_PATTERN:

@@ -85,7 +85,7 @@ def keep_pages(found: dict[Visited, Found]) -> None:
 
 
 def without_further(found: dict[Visited, Found]) -> dict[Visited, Found]:
-    """Put together what is beyond MOST_PAGES of a day."""
+    """Merge the pages beyond MOST_PAGES of a day into one row."""
     asked: dict[tuple[str, date], set[str]] = defaultdict(set)
     for one in found:
         asked[one.account, one.day].add(one.url)

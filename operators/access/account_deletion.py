@@ -34,7 +34,7 @@ def counts_of(account: Account) -> list[tuple[str, str]]:
 def why_kept(account: Account) -> str:
     """Return why the account cannot be deleted here; empty if it can."""
     if keeps_ledger(account):
-        return "It has a ledger, which is kept for ever, so it cannot be deleted. Suspend it to stop its keys."
+        return "An account with a ledger cannot be deleted. Suspend it to stop its keys."
     decisions = (
         AccessEvent.objects.filter(account=account).order_by().values("pk")[MOST_DECISIONS : MOST_DECISIONS + 1]
     )

@@ -30,7 +30,7 @@ from operators.base.forms.stale_forms import state_digest
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 
-LIMITS_HELP = "For the enterprise plan alone: the others have their own."
+LIMITS_HELP = "Only for the enterprise plan; other plans have fixed limits."
 
 
 class PlanForm(forms.Form):
@@ -50,7 +50,7 @@ class DeletionForm(forms.Form):
     name = forms.CharField(
         label="The account's name",
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text="Type it, lest another account is deleted by a slip.",
+        help_text="Type the account's name to confirm.",
     )
 
 
@@ -76,7 +76,7 @@ class PlanFields(TypedDict):
 @admin.register(Account)
 class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     account_field = "pk"
-    empty_state = EmptyState("An account stands for a publisher, and owns all that follows: keys, policies, content.")
+    empty_state = EmptyState("An account is one publisher. It owns keys, policies and content.")
     list_display = ("name", "state", "plan", "per_minute", "per_day", "created")
     list_filter = (("plan", ChoicesDropdownFilter),)
     row_facts = {"state": "", "plan": "", "per_minute": "a minute:"}
@@ -125,7 +125,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
         def perform(fields: PlanFields) -> str:
             locked = self.locked(account)
             if locked is None or fields["as_opened"] != stands(locked):
-                raise ValidationError("Somebody else changed the plan or its limits meanwhile. Open this page again.")
+                raise ValidationError("Somebody else changed the plan or its limits. Reload this page.")
             changed = services.update_account(
                 account, {name: value for name, value in fields.items() if name != "as_opened"}
             )
@@ -145,9 +145,9 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
                 ("Working keys", f"{self.keys_of(account):,}"),
             ],
             effects=[
-                "The new limits hold from the next request on, for all of its keys together.",
-                "With lower limits, what is over them is refused with status 429 until the minute or the day ends.",
-                f"Requests a minute and a day. {plans}; enterprise: as you say here.",
+                "The new limits apply from the next request on, to all of its keys together.",
+                "Requests over a lower limit are refused with status 429 until the minute or the day ends.",
+                f"Requests a minute and a day. {plans}; enterprise: as entered here.",
             ],
             button="Change the plan",
             form=PlanForm,
@@ -184,7 +184,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             title=f"Suspend {account.name}?",
             facts=[("Plan", account.plan), ("Working keys", f"{self.keys_of(account):,}")],
             effects=[
-                "All of its keys are refused from this moment on, in every process: no check is decided.",
+                "All of its keys are refused at once, and no check is decided.",
                 "Its items, policies, licences, decisions and ledger stay as they are.",
                 "It can be resumed at any time; the same keys then work again.",
             ],
@@ -207,7 +207,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             self,
             obj=account,
             title=f"Resume {account.name}?",
-            effects=["Its keys work again from this moment on."],
+            effects=["Its keys work again at once."],
             button="Resume it",
             perform=perform,
         )
@@ -226,7 +226,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
 
         def perform(fields: DeletionFields) -> HttpResponse:
             if kept or fields["name"] != account.name:
-                raise ValidationError(kept or "The account's name is another one.")
+                raise ValidationError(kept or "This is not the account's name.")
             delete_account(account)
             self.message_user(request, f"The account {account.name} is deleted.")
             return redirect("admin:accounts_account_changelist")
@@ -242,7 +242,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             else [
                 "All of this is deleted: its keys, items, policies, sites, customers, licences and decisions"
                 + (", and the ledger, for it is a demo." if account.is_demo else "."),
-                "Its entries in the audit log stay.",
+                "Its entries in the audit log remain.",
                 "This cannot be undone. To stop it for a while, suspend it.",
             ],
             button="" if kept else "Delete it",

@@ -27,12 +27,13 @@ class KeyForm(forms.ModelForm):
 
     allowed_ips = Lines(
         label="Allowed addresses",
-        help_text="IP addresses or ranges such as 203.0.113.0/24, one a line. None: any address.",
+        help_text="IP addresses or ranges such as 203.0.113.0/24, one per line. Empty: any address.",
     )
     allowed_hosts = Lines(
         label="Allowed hosts",
-        help_text="For the key of a proxy: the hosts whose pages it may ask about, such as news.example, one a line. "
-        "None: any host.",
+        help_text=(
+            "For a proxy's key: the hosts that it may ask about, such as news.example, one per line. Empty: any host."
+        ),
     )
 
     expires_at = Moment(
@@ -43,7 +44,7 @@ class KeyForm(forms.ModelForm):
         model = ApiKey
         fields: tuple[str, ...] = ("name", "expires_at")
         help_texts = {
-            "name": "Its purpose, so that you recognise it.",
+            "name": "What it is used for.",
         }
 
     def clean_allowed_ips(self) -> list[str]:
@@ -55,7 +56,7 @@ class KeyForm(forms.ModelForm):
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if "expires_at" in self.changed_data and expires_at is not None and expires_at <= timezone.now():
-            raise forms.ValidationError("This is in the past: the key would never work.")
+            raise forms.ValidationError("Must be in the future.")
         return expires_at
 
 
@@ -64,15 +65,17 @@ class NewKeyForm(KeyForm):
         choices=IN_WORDS,
         widget=Ticks,
         label="May",
-        help_text="No more than its work needs. A public key only ever reads; with policies:read, whoever has it "
-        "reads the ids and addresses of customers in the rules, and with content:read every item's figures.",
+        help_text=(
+            "Only what it needs. A public key can only read. With policies:read, anybody who has the key can read "
+            "customers' ids and addresses in rules; with content:read, every item's figures."
+        ),
     )
 
     class Meta(KeyForm.Meta):
         fields = ("account", "name", "type", "expires_at")
         help_texts = {
             **KeyForm.Meta.help_texts,
-            "type": "A secret key is for servers; a public one may be seen by anybody.",
+            "type": "A secret key is for servers. A public key may be visible to anybody.",
         }
 
 

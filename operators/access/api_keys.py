@@ -72,13 +72,13 @@ IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "expires_at": 
 @admin.register(ApiKey)
 class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     shows_secret = True
-    empty_state = EmptyState("A key lets a publisher’s programs in. It is shown once, when it is made.")
+    empty_state = EmptyState("Programs use an API key to call the service. It is shown once, when it is created.")
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
     list_select_related = ("account",)
     row_facts = {"state": "", "prefix": "", "last_used": "used"}
     groups = {
         **dict.fromkeys(("permissions", "may"), "What it may do"),
-        **dict.fromkeys(("allowed_ips", "addresses"), "From where, for which hosts, and until when"),
+        **dict.fromkeys(("allowed_ips", "addresses"), "Addresses, hosts and expiry"),
         "identifier": "The key",
         "created_at": "Since",
     }
@@ -177,8 +177,8 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
             title=f"Rotate the key {key.name}?",
             facts=self.facts(key),
             effects=[
-                "A new key is made, with the same name, permissions, addresses and hosts.",
-                f"The old one, {key.prefix}…, works until the end that you choose. Then it is refused.",
+                "Creates a new key with the same name, permissions, addresses and hosts.",
+                f"The old one, {key.prefix}…, works until the end that you choose.",
             ],
             button="Make the new key",
             form=rotation_form(key, now),
@@ -202,9 +202,9 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
             title=f"Revoke the key {key.name}?",
             facts=self.facts(key),
             effects=[
-                f"Every request with the key {key.prefix}… is refused from this moment on, in every process.",
+                f"Every request with the key {key.prefix}… is refused at once.",
                 *(f"It stops: {ability[0].lower()}{ability[1:]}." for ability in key_states.abilities(key)),
-                "This cannot be undone; a new key has to be made and put where this one was.",
+                "This cannot be undone. Create a new key and replace this one.",
             ],
             button="Revoke it",
             danger=True,
@@ -253,7 +253,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     def changes(self, key: ApiKey) -> str:
         return latest_changes(key)
 
-    @display(description="Latest decisions asked with it")
+    @display(description="Latest decisions made with it")
     def decisions(self, key: ApiKey) -> str:
         return latest_decisions(key)
 

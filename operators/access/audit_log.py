@@ -88,7 +88,7 @@ class KindFilter(OptionsFilter[AuditEntry]):
 
 @admin.register(AuditEntry)
 class AuditLogAdmin(ScopedAdmin[AuditEntry]):
-    empty_state = EmptyState("Whatever operators, keys and commands change is written here.")
+    empty_state = EmptyState("Every change by operators, keys and commands is recorded here.")
     list_display = ("when", "actor", "action", "resource", "fields_changed", "account")
     list_select_related = ("account",)
     row_name = "action"
@@ -101,7 +101,7 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
         ("account", RelatedFilter),
     )
     search_fields = ("resource_id",)
-    search_help_text = "The id of a resource or a key, whole: everything that was done to it."
+    search_help_text = "The full id of a resource or key: every change of it."
     fields = readonly_fields = (
         "when", "account", "actor", "address", "action", "resource", "everything_on_it", "difference",
         "request_id", "entry",

@@ -21,8 +21,8 @@ from operators.base.scope import request_scope
 
 FORM = "Find a leaked key"
 IN_ADDRESS = (
-    "The address that you opened contained an API key or a client’s secret. Your browser’s history and the logs of "
-    "proxies may keep it: rotate it."
+    "The address that you opened contained an API key or a client’s secret. Browser history and proxy logs may keep "
+    "it: rotate it."
 )
 
 

@@ -43,7 +43,7 @@ class TicketField(forms.CharField):
             raise forms.ValidationError(tickets.TOO_OLD)
         if tickets.is_used(ApiKey, key_id):
             raise forms.ValidationError(
-                "This form has made its key already, which cannot be shown again. Open it again to make another."
+                "This form already created a key, which cannot be shown again. Open the form again to create another."
             )
         return key_id
 
@@ -62,7 +62,7 @@ def key_shown_again(request: HttpRequest, model_admin: AdminMixin[ApiKey]) -> Ht
     text = keytext.generate(key.type, seed_of(request))
     if not constant_time_compare(keytext.digest(text), bytes(key.digest)):
         return None
-    return show_key(request, model_admin, key, text, "The form was sent twice, and made this key once.")
+    return show_key(request, model_admin, key, text, "The form was sent twice. Only one key was created.")
 
 
 def note_seen(request: HttpRequest, key: ApiKey) -> None:

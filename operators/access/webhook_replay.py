@@ -17,8 +17,8 @@ class ReplayForm(forms.Form):
         required=False,
         widget=UnfoldAdminSplitDateTimeWidget,
         help_text=(
-            "UTC. Leave it empty to send failed deliveries only. With a start time, every event from then on that the "
-            "endpoint did not get is sent; you see the number first."
+            "UTC. Leave it empty to send only failed deliveries. With a start time, every event since then that "
+            "the endpoint did not get is sent. You see the number first."
         ),
     )
 
@@ -62,7 +62,7 @@ def replay_effects(previewed: Recovery | None) -> list[str]:
     )
     if not previewed.events:
         return [f"{otherwise} Nothing is sent."]
-    return [f"Each event {what} is sent again, by the whole retry schedule."]
+    return [f"Each event {what} is sent again, with the whole retry schedule."]
 
 
 def replay_button(previewed: Recovery | None) -> str:

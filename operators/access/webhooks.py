@@ -90,7 +90,7 @@ class HealthFilter(OptionsFilter[WebhookEndpoint]):
 class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     shows_secret = True
     form = WebhookForm
-    empty_state = EmptyState("An endpoint is told what changes and what is decided, as it happens.")
+    empty_state = EmptyState("An endpoint receives events: changes and, if you choose, decisions.")
     list_display = ("url", "account", "hears_of", "health", "failing", "created")
     list_select_related = ("account",)
     row_facts = {"health": "", "hears_of": ""}
@@ -150,7 +150,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
             secret,
             title=f"The secret of {endpoint}",
             what="secret",
-            usage="The receiver verifies the signature of each delivery by it.",
+            usage="The receiver uses it to verify the signature of each delivery.",
             note=note,
         )
 
@@ -163,7 +163,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
         def perform(fields: object) -> str:
             services.ping(endpoint)
             self.log_change(request, endpoint, "Pinged.")
-            return "The ping is on its way. What came of it is below in a moment."
+            return "The ping was sent. Its result appears below in a moment."
 
         return confirm(
             request,
@@ -194,7 +194,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
             request,
             self,
             obj=endpoint,
-            title=f"Send {endpoint} what it missed?",
+            title=f"Send {endpoint} the missed events?",
             facts=replay_facts(previewed),
             effects=replay_effects(previewed),
             button=replay_button(previewed),
@@ -210,15 +210,15 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
         def perform(fields: object) -> HttpResponse:
             changed, secret = services.rotate_secret(endpoint)
             self.log_change(request, endpoint, "Rotated the secret.")
-            return self.show_secret(request, changed, secret, "For 24 hours the former secret signs, too.")
+            return self.show_secret(request, changed, secret, "For 24 hours the former secret also signs.")
 
         return confirm(
             request,
             self,
             obj=endpoint,
             title=f"Rotate the secret of {endpoint}?",
-            effects=["A new secret is made and shown once.", "For 24 hours each delivery is signed by both."],
-            button="Make the new secret",
+            effects=["Creates a new secret, which is shown once.", "For 24 hours each delivery is signed with both."],
+            button="Create the new secret",
             perform=perform,
         )
 
@@ -233,7 +233,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
         failing = endpoint.status == EndpointStatus.ENABLED and endpoint.failing_since is not None
         return ("failing", "failing") if failing else (str(endpoint.status), endpoint.get_status_display())
 
-    @display(description="Decisions that it hears of")
+    @display(description="Decisions to send")
     def decisions(self, endpoint: WebhookEndpoint) -> str:
         """Describe the filter, which only the API can set."""
         named = [name for name in TO_BE_NAMED if endpoint.hears_of(name)]

@@ -109,9 +109,7 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
             shown.empty_state = self.empty_state.shown(request)
             shown.is_narrowed = self.model is not Account and listed_id(request) is not None
         if shown.too_many_to_sort:
-            told = (
-                f"More than {BoundedPaginator.MOST:,} match: the newest come first. Narrow the filters to sort them."
-            )
+            told = f"More than {BoundedPaginator.MOST:,} match, newest first. Narrow the filters to sort them."
             self.message_user(request, told, messages.INFO)
         return response
 

@@ -11,7 +11,7 @@ from kit.values import ids
 
 SALT = "operators.base.tickets"
 LIFETIME = 24 * 3600  # seconds
-TOO_OLD = "This form is too old. Look it over and send it again."
+TOO_OLD = "This form has expired. Check it and send it again."
 
 
 def new_ticket(model: type[Model]) -> str:

@@ -58,7 +58,7 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     licenses_title = "Licences that cover it"
     no_licenses = "No active licence covers it."
     empty_state = EmptyState(
-        "Items are what is licensed. Add one, or bring many in a file.",
+        "Items are what you license. Add one, or import a file.",
         "Import a file",
         "licensing_content_import_items",
         ("licensing.add_content",),
@@ -78,7 +78,7 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         ("account", RelatedFilter),
     )
     search_fields = ("title", "external_id")  # how: see operators.base.searching
-    search_help_text = "Words of the title by their beginnings, the beginning of the external id, or a whole cnt_ id."
+    search_help_text = "Start of words in the title, start of the external id, or a full cnt_ id."
     sortable_by = ("title", "external_id", "type", "state", "category", "created_at")
     form = ContentForm
     add_fieldsets = ((None, {"fields": ("account", *ABOUT)}), ("Metadata", {"fields": METADATA}))
@@ -145,9 +145,9 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
                 ("Asked for", self.requests(item)),
             ],
             effects=[
-                "Every check of it is answered with 404 from this moment on. To keep it and deny access, archive it.",
-                "Licences that name it no longer cover anything by it.",
-                "Decisions, usage figures and revenue stay. The external id can be used for another item.",
+                "Checks of it are answered with 404. To keep it and deny access, archive it instead.",
+                "Licences that name it no longer cover it.",
+                "Decisions, usage figures and revenue remain. The external id can be used for another item.",
                 "This cannot be undone.",
             ],
             button="Delete it",

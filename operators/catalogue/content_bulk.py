@@ -107,17 +107,17 @@ class BulkChanges(AdminMixin[Content]):
 
     @admin.action(description="Archive", permissions=["change"])
     def archive(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
-        effects = ["Every check of them is denied as content_archived from the next one on. They can be brought back."]
+        effects = ["Checks of them are denied (content_archived). They can be restored."]
         return self.change(request, queryset, "Archive", StatusForm, effects)
 
-    @admin.action(description="Bring back from the archive", permissions=["change"])
+    @admin.action(description="Restore from the archive", permissions=["change"])
     def unarchive(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
-        effects = ["Checks of them are decided by their policies again, from the next one on."]
+        effects = ["Checks of them are decided by their policies again."]
         return self.change(request, queryset, "Bring back", StatusForm, effects)
 
     @admin.action(description="Assign a policy", permissions=["change"])
     def assign_policy(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
-        effects = ["Checks of them are decided by the policy that you choose, from the next one on."]
+        effects = ["Checks of them are decided by the policy that you choose."]
         return self.change(request, queryset, "Assign a policy to", PolicyForm, effects)
 
     def get_urls(self) -> list[URLPattern]:
@@ -131,7 +131,7 @@ class BulkChanges(AdminMixin[Content]):
         bound = self.bound(request, form, chosen)
         if bound.is_bound and bound.is_valid():
             if bound.cleaned_data["concerned"] != chosen.digest:
-                messages.warning(request, "Meanwhile other items match. Look again at how many they are.")
+                messages.warning(request, "Other items match now. Check the number again.")
                 bound = self.bound(request, form, chosen, anew=True)
             elif change := self.begun(request, queryset, verb, bound):
                 if not change.is_over:
@@ -168,9 +168,9 @@ class BulkChanges(AdminMixin[Content]):
     ) -> HttpResponse:
         names = dict(Account.objects.filter(pk__in=chosen.counts).values_list("pk", "name"))
         kept = [
-            "Each leaves an entry in the audit log.",
+            "Each change writes an entry in the audit log.",
             "Many items are changed in steps, with a page that shows the progress.",
-            "It can be undone for a day, by you.",
+            "You can undo it for a day.",
         ]
         return page(
             request,

@@ -47,8 +47,8 @@ class StrictJson(forms.JSONField):
 
 
 class ContentForm(forms.ModelForm):
-    tags = Lines(help_text="One on each line. Policies and licences can be about them.")
-    metadata_tags = Lines(label="Tags in the metadata", help_text="One on each line. The API keeps them apart.")
+    tags = Lines(help_text="One per line. Policies and licences can refer to them.")
+    metadata_tags = Lines(label="Tags in the metadata", help_text="One per line. Separate from the item's tags.")
     metadata_extra = StrictJson(
         required=False,
         label="Further metadata",

@@ -27,7 +27,7 @@ from operators.base.uploads import Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm
 
 CHOSEN = "import_plan"  # session entry with the last plan, for uploading a corrected file
-GONE = "This import has expired: a file is kept for a day, for the operator who uploaded it. Upload it again."
+GONE = "This import has expired: files are kept for a day. Upload the file again."
 
 
 class About(TypedDict):

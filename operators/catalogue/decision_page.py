@@ -72,7 +72,7 @@ def verdict_of(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Ver
     is_page = bool(item.deleted_at) and "url" in event.facts  # a page that is not a registered item
     return Verdict(
         kind="observed" if event.observed else "allowed" if event.allowed else "denied",
-        title="Allowed, only observed" if event.observed else "Allowed" if event.allowed else "Denied",
+        title="Allowed (observed)" if event.observed else "Allowed" if event.allowed else "Denied",
         why=why(event, answer),
         requester=Named(str(requester), requester.requester_id, change_url(requester)),
         item=Named(str(item), "" if is_page else item.pk, "" if item.deleted_at else change_url(item)),
@@ -109,7 +109,7 @@ def policy_of(event: AccessEvent) -> Named | None:
 def why(event: AccessEvent, answer: Answer) -> str:
     """Return the reason in one sentence."""
     if event.observed:
-        return f"Enforced it would be denied: {Reason(event.observed).words}."
+        return f"If enforced, it would be denied: {Reason(event.observed).words}."
     if event.reason:
         words = Reason(event.reason).words
         return f"{words[:1].upper()}{words[1:]}."
@@ -118,5 +118,5 @@ def why(event: AccessEvent, answer: Answer) -> str:
         by = f", by a licence of type {held.license_type}" if held is not None and held.license_type else ""
         return f"Rule {answer.decision.rule.index} allows it{by}."
     if mode_of(answer.policy, answer.facts) == Mode.DISABLED:
-        return "The policy or the site was disabled, so nothing was evaluated."
-    return "No rule matched, and the policy allows what none of its rules decides."
+        return "The policy or the site was disabled, so no rule was evaluated."
+    return "No rule matched, and the policy allows by default."

@@ -71,7 +71,7 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
     parameter_name = "outcome"
     options = {
         **dict(zip(OUTCOMES, OUTCOMES, strict=True)),
-        OBSERVED: "allowed, only observed",
+        OBSERVED: "allowed (observed)",
         UNMET: "denied, might have paid",
         **{one.value: f"denied: {one.value}" for one in Reason},
     }
@@ -115,7 +115,7 @@ class Presented(Protocol):
 @admin.register(AccessEvent)
 class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEvent]):
     empty_state = EmptyState(
-        "A decision is recorded whenever a program asks: POST /v1/access/check, or a server at the edge.",
+        "A decision is recorded for each check: by POST /v1/access/check, or by a proxy at the edge.",
         "Try a check",
         "check_access",
         NEEDED,
@@ -133,7 +133,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     )
     list_before_template = "operators/catalogue/outcomes.html"
     search_fields = ("pk",)
-    search_help_text = "A whole dec_ id, or the beginning of a requester's id or name."
+    search_help_text = "A full dec_ id, or the start of a customer's id or name."
     actions_list = ("export_items",)
     actions_detail = ("again", "refund", "adjust")
     refund_names = "of_decision"
@@ -193,7 +193,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     def about(self, event: AccessEvent) -> str:
         return f"{event.content.title}, {event.created:%Y-%m-%d %H:%M}"
 
-    @display(description="Permission asked for", ordering="permission", empty_value="none")
+    @display(description="Requested permission", ordering="permission", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:
         return event.permission
 

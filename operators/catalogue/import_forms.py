@@ -58,7 +58,7 @@ class UploadForm(forms.Form):
             self.cleaned_data["format"] = format_of(file.name or "")
         except InvalidRequest:
             raise forms.ValidationError(
-                "The name must end in .csv, .jsonl or .ndjson, or in one of these and .gz."
+                "The name must end in .csv, .jsonl or .ndjson, optionally followed by .gz."
             ) from None
         return file
 
@@ -70,13 +70,13 @@ class PlanForm(forms.Form):
         required=False,
         widget=UnfoldBooleanWidget,
         label="Other columns are metadata",
-        help_text="Each column that is not chosen below becomes a metadata key of the same name.",
+        help_text="Columns that are not chosen below become metadata keys of the same name.",
     )
     allow_duplicates = forms.BooleanField(
         required=False,
         widget=UnfoldBooleanWidget,
         label="Rows without an external id are new items",
-        help_text="Importing the same file again then creates the same items again.",
+        help_text="Importing the file again then creates the items again.",
     )
     default_type = forms.ChoiceField(
         required=False,

@@ -97,16 +97,18 @@ def rule_of(line: str) -> SiteRule:
 class SiteForm(forms.ModelForm):
     host = forms.CharField(max_length=253, widget=UnfoldAdminTextInputWidget, help_text="As in news.example.")
     rules = RuleLines(
-        help_text="A pattern and the id of its policy on each line, as in “/premium/* pol_…”. Pages of a pattern "
-        "without a policy are unknown. The longest matching pattern counts.",
+        help_text=(
+            "One pattern and policy id per line, as in “/premium/* pol_…”. Pages of a pattern without a policy are "
+            "unknown. The longest matching pattern applies."
+        ),
     )
 
     class Meta:
         model = Site
         fields = ("account", "host", "mode", "unknown")
         help_texts = {
-            "mode": "Whether decisions are enforced: observe answers denials as allowed, and records them.",
-            "unknown": "The outcome for a page that is no registered item, and matches no pattern with a policy.",
+            "mode": "Observe records denials but answers them as allowed.",
+            "unknown": "The outcome for a page that is not an item and matches no pattern with a policy.",
         }
 
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
@@ -124,7 +126,7 @@ class WithRuleCount(Protocol):
 
 @admin.register(Site)
 class SiteAdmin(ServiceAdmin[Site, SiteFields]):
-    empty_state = EmptyState("A site gives the pages of a host their policies, for whoever comes to the edge.")
+    empty_state = EmptyState("A site sets the policies for the pages of a host that a proxy asks about.")
     list_display = ("host", "account", "carried_out", "unknown", "number_of_rules", "changed")
     list_select_related = ("account",)
     row_facts = {"carried_out": "", "number_of_rules": "rules:", "changed": "changed"}
@@ -190,8 +192,8 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
             title=f"Enforce the decisions on {site.host}?",
             facts=observed_facts(report),
             effects=[
-                "From the next request on, what is only observed now is refused.",
-                "A policy that observes keeps observing on its own.",
+                "Denials that are only observed now are enforced from the next request on.",
+                "Policies in observe mode stay in observe mode.",
             ],
             button="Enforce it",
             perform=perform,
@@ -224,8 +226,8 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
                 ("Or as a TXT record of", txt_name(site.host)),
             ],
             effects=[
-                "Publish the record in one of these places first, and keep it there.",
-                "The site that is verified first publishes the terms of its host, whoever else has a site for it.",
+                "First publish the record in one of these places, and keep it there.",
+                "The first verified site of a host publishes its terms, even if other accounts have a site for it.",
             ],
             button="Verify it",
             perform=perform,
@@ -250,8 +252,8 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
             title=f"Delete the site {site.host}?",
             facts=[("Account", str(site.account)), ("Rules", str(len(site.shown_rules)))],
             effects=[
-                "From this moment on all its pages are let through, except those of registered items.",
-                "Decisions on its pages stay, and can be read.",
+                "All its pages are let through at once, except those of items.",
+                "Decisions on its pages remain.",
             ],
             button="Delete it",
             danger=True,

@@ -28,7 +28,7 @@ CLASSES = {
 
 
 NOBODY = EmptyState(
-    "Who visits a site is told here once a server at the edge asks for it. It begins with a site.",
+    "Visitors appear here once a proxy asks about a site. Add a site first.",
     "Add a site",
     "licensing_site_add",
     ("licensing.add_site",),

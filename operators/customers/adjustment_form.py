@@ -29,15 +29,15 @@ class AdjustmentForm(forms.ModelForm):
     )
     of_decision = reference("Decision", "dec_…, if it is about one. Implies its licence, item and requester.")
     of_license = reference("Licence", "lic_…, if it is about one. Implies its requester.")
-    of_requester = reference("Requester", "The requester's own id.")
+    of_requester = reference("Requester", "The customer's own id.")
     of_content = reference("Item", "cnt_…")
 
     class Meta:
         model = LedgerEntry
         fields = ("account", "license_type", "occurred_at")
         help_texts = {
-            "occurred_at": "UTC. Reports count it on this day. Now, unless given.",
-            "license_type": "Reports count it under this tier.",
+            "occurred_at": "UTC. Reports count it on this day. Empty: now.",
+            "license_type": "Reports count it under this licence type.",
         }
 
     def charged(self) -> Charged | None:

@@ -27,7 +27,7 @@ class MergeForm(forms.Form):
         label="Into",
         max_length=255,
         widget=UnfoldAdminTextInputWidget,
-        help_text="The own id of the customer that gets everything.",
+        help_text="The id of the customer to merge into.",
     )
 
 
@@ -37,7 +37,7 @@ class NewCustomerForm(CustomerForm):
         label="Customer's own id",
         max_length=255,
         widget=UnfoldAdminTextInputWidget,
-        help_text="As in your own system and in checks. It cannot be changed.",
+        help_text="The id in your own system, as sent with checks. It cannot be changed.",
     )
 
     field_order = ("account", "requester_id")

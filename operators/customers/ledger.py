@@ -53,7 +53,7 @@ class LedgerAdmin(
     AskingAdmin[LedgerEntry, AdjustmentFields],
 ):
     empty_state = EmptyState(
-        "Entries come from licences with a price, accesses that are charged, and adjustments.",
+        "Entries come from licences with a price, charged accesses and adjustments.",
         "Issue a licence",
         "licensing_license_add",
         ("licensing.add_license",),
@@ -81,7 +81,7 @@ class LedgerAdmin(
         ("account", RelatedFilter),
     )
     search_fields = ("pk",)
-    search_help_text = "A whole led_ id, that of a charged decision, or the beginning of a requester's id or name."
+    search_help_text = "A full led_ id, the id of a charged decision, or the start of a customer's id or name."
     list_before_template = "operators/customers/ledger_total.html"
     actions_list = ("export_items",)
     actions_detail = ("refund", "adjust")
@@ -185,7 +185,7 @@ class LedgerAdmin(
             effects=[
                 f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {in_full(abs(saved.amount), saved.currency)} "
                 f"on {saved.occurred_at:%Y-%m-%d}.",
-                "The ledger keeps every entry: a mistake can only be balanced by another entry.",
+                "Entries cannot be changed. Correct a mistake with another entry.",
             ],
             button="Book it",
         )

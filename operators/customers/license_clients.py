@@ -32,13 +32,13 @@ class ClientForm(forms.ModelForm):
         max_length=255,
         widget=UnfoldAdminTextInputWidget,
         label="Requester",
-        help_text="The requester's own id, as in checks. Tokens carry this requester's licences.",
+        help_text="The customer's own id, as in checks. Tokens represent this customer's licences.",
     )
 
     class Meta:
         model = LicenseClient
         fields = ("account", "name")
-        help_texts = {"name": "Its purpose, so that you recognise it."}
+        help_texts = {"name": "What it is used for."}
 
 
 class OverlapForm(forms.Form):
@@ -76,7 +76,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
     suggested: ClassVar = {"requester_own_id": Kind.CUSTOMER}
     shows_secret = True
     form = ClientForm
-    empty_state = EmptyState("A client gets tokens from the licence server, which a requester shows at the edge.")
+    empty_state = EmptyState("A crawler uses a client to get licence tokens, which it sends to the edge.")
     list_display = ("name", "requester", "account", "prefix", "state", "last_used_at", "created")
     list_select_related = ("account", "requester")
     row_facts = {"requester": "", "state": "", "last_used_at": "used"}
@@ -141,8 +141,8 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
             obj=client,
             title=f"Rotate the secret of {client.name}?",
             facts=[("Requester", str(client.requester)), ("Secret", f"{client.prefix}…")],
-            effects=["A new secret is made and shown once.", "Tokens that the client has stay valid."],
-            button="Make the new secret",
+            effects=["Creates a new secret, which is shown once.", "The client's tokens stay valid."],
+            button="Create the new secret",
             form=OverlapForm,
             perform=perform,
         )
@@ -165,8 +165,8 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
             title=f"Revoke {client.name}?",
             facts=[("Requester", str(client.requester)), ("Secret", f"{client.prefix}…")],
             effects=[
-                "It gets no more tokens, and those that it has are refused from this moment on.",
-                "The licences of its requester stay as they are.",
+                "It gets no more tokens, and its existing tokens are refused at once.",
+                "The customer's licences do not change.",
             ],
             button="Revoke it",
             danger=True,

@@ -26,7 +26,7 @@ NAMES = {
     "expires_at": "expiresAt",
 }
 MONEY = {"price": "price", "access": "pricePerAccess"}
-EITHER = "One on each line. Without items, tags and policies it covers everything."
+EITHER = "One per line. Without items, tags and policies it covers everything."
 
 
 class LicenseForm(forms.ModelForm):
@@ -34,24 +34,24 @@ class LicenseForm(forms.ModelForm):
         label="Requester",
         max_length=255,
         widget=UnfoldAdminTextInputWidget,
-        help_text="The requester's own id, as in checks. A new one is created.",
+        help_text="The customer's own id, as in checks. A new one is created.",
     )
     requester_name = forms.CharField(
         label="Requester's name", max_length=255, required=False, widget=UnfoldAdminTextInputWidget
     )
     content_ids = Lines(label="Items", help_text=f"Ids (cnt_…). {EITHER}")
-    tags = Lines(help_text=f"Items that have one of these. {EITHER}")
-    policy_ids = Lines(label="Policies", help_text=f"Ids (pol_…): items under one of these. {EITHER}")
-    price_amount = Amount(label="Price", required=False, help_text="Booked in the ledger at the start.")
+    tags = Lines(help_text=f"Items with one of these tags. {EITHER}")
+    policy_ids = Lines(label="Policies", help_text=f"Policy ids (pol_…): items with one of these policies. {EITHER}")
+    price_amount = Amount(label="Price", required=False, help_text="Recorded in the ledger when the licence starts.")
     price_currency = Currency(label="Currency of the price", required=False)
     access_amount = Amount(
         label="Price per access", required=False, help_text="Charged for each access that this licence allows."
     )
     access_currency = Currency(label="Currency per access", required=False)
 
-    starts_at = Moment(label="Starts at", help_text="UTC. Now, unless given.")
+    starts_at = Moment(label="Starts at", help_text="UTC. Empty: now.")
     expires_at = Moment(
-        ends=True, label="Expires at", help_text="UTC. A date without a time includes that day. Empty: it never ends."
+        ends=True, label="Expires at", help_text="UTC. A date without a time includes that day. Empty: no end."
     )
 
     class Meta:
@@ -72,7 +72,7 @@ class LicenseForm(forms.ModelForm):
             amount, currency = (cleaned.get(f"{name}_{part}") for part in ("amount", "currency"))
             if (amount is None) != (currency is None):
                 missing = "amount" if amount is None else "currency"
-                self.add_error(f"{name}_{missing}", "An amount and its currency go together.")
+                self.add_error(f"{name}_{missing}", "Enter both an amount and a currency.")
         start = cleaned.get("starts_at") or getattr(self.instance, "starts_at", None)
         if cleaned.get("expires_at") and start and cleaned["expires_at"] <= start:
             self.add_error("expires_at", "Must be later than the start.")

@@ -44,9 +44,7 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
         return []
     near = get_close_matches(saved.license_type, sorted(asked_for), n=1, cutoff=0.7)
     meant = f" Did you mean {near[0]}?" if near else f" They ask for {', '.join(sorted(asked_for)[:10])}."
-    return [
-        f"No policy asks for the licence type {saved.license_type}: no rule that wants a type matches by it.{meant}"
-    ]
+    return [f"No rule uses the licence type {saved.license_type}: no rule that wants a type matches by it.{meant}"]
 
 
 def booked(before: License | None, saved: License, known: set[str]) -> list[str]:
@@ -58,7 +56,7 @@ def booked(before: License | None, saved: License, known: set[str]) -> list[str]
         for entry in entries
     ]
     if entries:
-        sentences.append("The ledger keeps every entry: what is wrong can only be balanced by another one.")
+        sentences.append("Entries cannot be changed. Correct a mistake with another entry.")
     return sentences
 
 
@@ -110,7 +108,7 @@ def license_question(before: License | None, saved: License, known: set[str], *,
             ("Price", money(saved.price_amount, saved.price_currency)),
             ("Per access", money(saved.access_amount, saved.access_currency)),
         ],
-        effects=[*effects, "It counts from the next check on."],
+        effects=[*effects, "It applies from the next check on."],
         warnings=warnings,
         button="Issue it" if before is None else "Save it",
     )

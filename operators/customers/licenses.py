@@ -53,7 +53,7 @@ class StateFilter(OptionsFilter[License]):
 
 @admin.register(License)
 class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmin[License, LicenseFields]):
-    empty_state = EmptyState("A licence opens to one requester what the rules of policies ask a licence for.")
+    empty_state = EmptyState("A licence gives one customer the access that rules grant to licence holders.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
     list_select_related = ("account", "requester")
     row_facts = {"requester": "", "state": "", "term": ""}
@@ -65,7 +65,7 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
         ("account", RelatedFilter),
     )
     search_fields = ("requester__requester_id",)  # how: see operators.base.searching
-    search_help_text = "A whole lic_ id, the beginning of the requester's id, or words of the requester's name."
+    search_help_text = "A full lic_ id, the start of the customer's id, or words of the customer's name."
     sortable_by = ("license_type", "term", "price", "per_access")
     form = LicenseForm
     optional = frozenset({"starts_at"})
@@ -178,8 +178,8 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
                 f"No access is charged by it any more ({self.per_access(held)} each until now)."
                 if held.access_amount is not None
                 else "It charges nothing per access, so no charges end.",
-                "What it earned stays in the ledger; a refund is an adjustment of its own.",
-                "This cannot be undone; another licence has to be issued.",
+                "Its charges stay in the ledger. Refund them separately.",
+                "This cannot be undone. Issue another licence instead.",
             ],
             button="Revoke it",
             danger=True,

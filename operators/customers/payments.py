@@ -47,8 +47,8 @@ class PaymentForm(forms.ModelForm):
         labels = {"external_id": "Your own number", "received_at": "Received (UTC)"}
         help_texts = {
             "received_at": "Now, unless given.",
-            "external_id": "Of the invoice or transfer. The same number is recorded once.",
-            "note": "For you alone. Do not put more about a person here than you need.",
+            "external_id": "Number of the invoice or transfer. The same number is recorded only once.",
+            "note": "Internal note. Do not enter unnecessary personal data.",
         }
 
     def _post_clean(self) -> None:
@@ -69,7 +69,7 @@ class FormFields(TypedDict, total=False):
 
 @admin.register(Payment)
 class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Payment, FormFields]):
-    empty_state = EmptyState("A payment is money that a customer paid you. Statements show what is owed.")
+    empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "external_id", "recorded", "account")
     list_select_related = ("account", "requester")
     row_name = "sum"
@@ -81,7 +81,7 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
         ("account", RelatedFilter),
     )
     search_fields = ("pk",)
-    search_help_text = "A whole pay_ id, or the beginning of a requester's id or name."
+    search_help_text = "A full pay_ id, or the start of a customer's id or name."
     actions_list = ("export_items",)
     export_name = "payments"
     export_columns = tuple(columns_of(PaymentSerializer))
@@ -136,8 +136,8 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
             title=f"Record {self.sum(saved)} from {saved.requester}?",
             facts=[("Account", str(saved.account)), ("Received (UTC)", self.received(saved))],
             effects=[
-                "The statement of this month shows it. Revenue stays as it is: it counts what was charged.",
-                "A payment stays as it was recorded.",
+                "This month's statement shows it. Revenue does not change, because it counts charges.",
+                "A recorded payment cannot be changed.",
             ],
             button="Record it",
         )

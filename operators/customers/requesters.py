@@ -40,7 +40,7 @@ class RequesterAdmin(OfOne[Requester]):
     licenses_title = "Licences"
     no_licenses = "No licence was ever issued."
     empty_state = EmptyState(
-        "A requester comes into being by asking for access, or by a licence.",
+        "Customers are created by their first check or licence.",
         "Issue a licence",
         "licensing_license_add",
         ("licensing.add_license",),
@@ -51,7 +51,7 @@ class RequesterAdmin(OfOne[Requester]):
     groups = {"decisions": "Decisions"}
     list_filter = (("account", RelatedFilter),)
     search_fields = ("requester_id", "name")  # how: see operators.base.searching
-    search_help_text = "The beginning of the requester's id, or words of the name by their beginnings."
+    search_help_text = "The start of the customer's id, or the start of words in the name."
     sortable_by = ("requester_id", "name", "first_seen")
     fields = readonly_fields = (
         "own_id", "name", "email", "notes", "account", "first_seen", "merged", "decisions", "everything",
@@ -130,7 +130,7 @@ class RequesterAdmin(OfOne[Requester]):
             obj=requester,
             title=f"Edit {requester}",
             facts=[("Requester's own id", requester.requester_id)],
-            effects=["Decisions read none of this; lists, statements and the search show the name."],
+            effects=["Lists, statements and the search show the name. Only rules with attributes use the metadata."],
             form=CustomerForm,
             initial={name: getattr(requester, name) or "" for name in CustomerForm.base_fields},
             button="Save",
@@ -185,9 +185,9 @@ class RequesterAdmin(OfOne[Requester]):
             title=f"Merge {requester} into another customer?",
             facts=[("Requester's own id", requester.requester_id)],
             effects=[
-                "Licences, licence clients, wallets and what was used of limits move to the other customer.",
-                f"Checks of {requester.requester_id} are decided and recorded as the other's from then on.",
-                "Decisions, ledger and statements of before stay as they are.",
+                "Licences, licence clients, wallets and limit counts move to the other customer.",
+                f"Checks of {requester.requester_id} are then decided and recorded as the other customer's.",
+                "Earlier decisions, ledger entries and statements do not change.",
                 "This cannot be undone.",
             ],
             form=MergeForm,
@@ -209,7 +209,7 @@ class RequesterAdmin(OfOne[Requester]):
         def perform(fields: object) -> str:
             erased = erasure.begin(requester)
             transaction.on_commit(partial(erasure.finish, erased.pk))
-            return f"The personal data is erased. What stays is listed under {erased.requester_id}."
+            return f"The personal data was erased. What remains is listed under {erased.requester_id}."
 
         return confirm(
             request,
@@ -220,7 +220,8 @@ class RequesterAdmin(OfOne[Requester]):
             effects=[
                 "Name, e-mail, notes, metadata and the context of decisions are erased everywhere, also in the audit "
                 "log and in events; a pseudonym replaces the id.",
-                "Decisions, totals, licences, wallets and the ledger stay, under the pseudonym. Licence clients end.",
+                "Decisions, totals, licences, wallets and the ledger remain under the pseudonym. Licence "
+                "clients are revoked.",
                 "This cannot be undone.",
             ],
             button="Erase",

@@ -63,7 +63,7 @@ class StatusFilter(OptionsFilter[Statement]):
 @admin.register(Statement)
 class StatementAdmin(ListExport[Statement]):
     empty_state = EmptyState(
-        "A statement adds up what a requester was charged in a month. The first comes with the first entry.",
+        "A statement adds up what a customer was charged and paid in a month. The first appears with the first entry.",
         "Open the ledger",
         "analytics_ledgerentry_changelist",
         ("analytics.view_ledgerentry",),
@@ -81,7 +81,7 @@ class StatementAdmin(ListExport[Statement]):
         ("account", RelatedFilter),
     )
     search_fields = ("pk",)
-    search_help_text = "A whole stm_ id, or the beginning of a requester's id or name."
+    search_help_text = "A full stm_ id, or the start of a customer's id or name."
     sortable_by = ("of_month", "opened_with", "turnover", "closed_with")
     actions_list = ("export_items",)
     actions_detail = ("print_page", "export_lines")

@@ -30,22 +30,27 @@ def choice(
 class Terms(forms.Form):
     """What can be changed of a wallet."""
 
-    refill_amount = Amount(required=False, label="Refill", help_text="How much comes at the beginning of each period.")
+    refill_amount = Amount(required=False, label="Refill", help_text="Amount added at the start of each period.")
     refill_every = choice("How often", EVERY, required=False)
     rollover_max = Amount(
-        required=False, label="Rolls over at most", help_text="Of what is left when the next refill comes; 0 if empty."
+        required=False,
+        label="Rolls over at most",
+        help_text="How much unused credit is kept at the next refill. Empty: 0.",
     )
     overdraft = Amount(
         required=False,
         label="May go below 0 by",
-        help_text="What you bill afterwards; 0 if empty.",
+        help_text="How much may be spent below 0 and billed later. Empty: 0.",
     )
     low_percent = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=99,
         label="Warn at (per cent)",
-        help_text="The event wallet.low is sent when so much is left of the balance after the last top-up.",
+        help_text=(
+            "The event wallet.low is sent when the balance falls to this percentage of the balance after the last "
+            "top-up."
+        ),
         widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric"}),
     )
 
@@ -62,7 +67,7 @@ class WalletForm(Terms, forms.ModelForm):
         widget=UnfoldAdminTextInputWidget,
     )
     own_unit = choice("Counts", UNIT_CHOICES, "A quota of accesses, or money.")
-    amount = Amount(required=False, label="Begins with", help_text="What was paid for in advance; nothing if empty.")
+    amount = Amount(required=False, label="Begins with", help_text="What was paid for in advance. Empty: nothing.")
 
     class Meta:
         model = Wallet
@@ -75,12 +80,12 @@ class WalletForm(Terms, forms.ModelForm):
 class TopUpForm(forms.Form):
     amount = Amount(label="Amount")
     kind = choice("It was", KINDS)
-    expires_at = Moment(ends=True, label="Ends at (UTC)", help_text="Never, unless given.")
+    expires_at = Moment(ends=True, label="Ends at (UTC)", help_text="Empty: never.")
     external_id = forms.CharField(
         required=False,
         max_length=255,
         label="Your own number",
-        help_text="Of the order or invoice. The same number adds nothing the second time.",
+        help_text="Number of the order or invoice. The same number is added only once.",
         widget=UnfoldAdminTextInputWidget,
     )
 

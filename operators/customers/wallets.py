@@ -61,7 +61,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     row_facts = {"counts": "", "left": "left"}
     list_filter = (("unit", ExactTextFilter), ("requester", RelatedFilter), ("account", RelatedFilter))
     search_fields = ("pk",)
-    search_help_text = "A whole wal_ id, or the beginning of a requester's id or name."
+    search_help_text = "A full wal_ id, or the start of a customer's id or name."
     form = WalletForm
     add_fieldsets = (
         (None, {"fields": ("account", "requester_own_id", "own_unit", "amount")}),
@@ -154,7 +154,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
                 body["externalId"] = fields["external_id"]
             grant, is_new = services.add_grant(wallet, cast(GrantFields, validated(GrantSerializer(), body)))
             if not is_new:
-                return f"{fields['external_id']} was added before. Nothing was added again."
+                return f"{fields['external_id']} was added before. Nothing was added now."
             return f"{amount_of(grant.amount, wallet)} added."
 
         return confirm(
@@ -163,7 +163,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
             obj=wallet,
             title=f"Top up {wallet.requester}",
             facts=[("Left", amount_of(wallet.available, wallet))],
-            effects=["The credit counts at once, and the entry stays.", "A payment is recorded separately."],
+            effects=["The credit applies at once and cannot be changed.", "A payment is recorded separately."],
             button="Top up",
             form=TopUpForm,
             perform=perform,
@@ -184,7 +184,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
             obj=wallet,
             title=f"Refills and limits of {wallet.requester}",
             facts=[("Left", amount_of(wallet.available, wallet))],
-            effects=["The balance stays as it is; the first refill comes at once."],
+            effects=["The balance does not change. The first refill comes at once."],
             button="Save",
             form=Terms,
             initial=terms_of(wallet),

@@ -29,7 +29,7 @@ class LoginForm(AuthenticationForm):
         required=False,
         max_length=40,
         label="Code",
-        help_text="From your authenticator app, or a recovery code. Empty if you have set up none.",
+        help_text="From your authenticator app, or a recovery code. Leave empty if you have not set one up.",
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "text", "spellcheck": "false"}),
     )
 
@@ -61,8 +61,7 @@ class LoginForm(AuthenticationForm):
     def get_invalid_login_error(self) -> forms.ValidationError:
         logger.warning("Login of %r from %s failed", self.cleaned_data.get("username", "")[:150], self.address)
         return forms.ValidationError(
-            "Name, password and code do not go together. The code is needed where an authenticator app was set up; "
-            "each works once.",
+            "Wrong name, password or code. If you have an authenticator app, enter a code; each works once.",
             code="invalid_login",
         )
 
@@ -88,7 +87,7 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):
         cleaned = super().clean() or self.cleaned_data
         if "code" in self.fields and not self.errors and not second_factor.accepts(self.user, cleaned["code"]):
             logger.warning("Change of the password of %r refused: wrong code", self.user.get_username())
-            self.add_error("code", "This is not the code of now, or it was used before.")
+            self.add_error("code", "This code is wrong, expired or already used.")
         return cleaned
 
     def clean_old_password(self) -> str:

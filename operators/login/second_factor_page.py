@@ -51,7 +51,7 @@ def second_factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         elif authenticator is None:
             codes = set_up(request, form)
         elif not second_factor.accepts(user, form.cleaned_data["code"]):
-            form.add_error("code", "This is not the code of now, or it was used before.")
+            form.add_error("code", "This code is wrong, expired or already used.")
         elif "turn_off" in request.POST and not settings.ADMIN_REQUIRE_TOTP:
             second_factor.turn_off(user)
             messages.success(request, "Two-factor login is off.")
@@ -102,12 +102,12 @@ def set_up(request: HttpRequest, form: CodeForm) -> list[str] | None:
     user = signed_in(request)
     secret = secret_of(user, form.cleaned_data["ticket"])
     if secret is None:
-        form.add_error(None, "This page is too old. Scan the code that it shows now.")
+        form.add_error(None, "This page has expired. Scan the new code.")
         return None
     code = form.cleaned_data["code"].replace(" ", "")
     codes = second_factor.set_up(user, secret, code, session_key=request.session.session_key)
     if codes is None:
-        form.add_error("code", "This is not the code of now. Is the clock of your phone right?")
+        form.add_error("code", "This code is wrong. Check the clock of your phone.")
         return None
     request.session.cycle_key()
     request.session[SECOND_FACTOR] = True

@@ -23,10 +23,10 @@ class Step(Struct, frozen=True):
 
 # Title, reason, page in the admin, permission.
 STEPS = (
-    ("Make an account", "It stands for a publisher, and owns all that follows.", "accounts_account", "add_account"),
-    ("Make an API key", "It lets the publisher's programs in.", "accounts_apikey", "add_apikey"),
+    ("Make an account", "It is one publisher, and owns everything below.", "accounts_account", "add_account"),
+    ("Make an API key", "Programs use it to call the service.", "accounts_apikey", "add_apikey"),
     ("Write a policy", "Its rules say who may access what.", "licensing_policy", "add_policy"),
-    ("Add content", "Link it to the policy: an item without one is denied.", "licensing_content", "add_content"),
+    ("Add content", "Link it to the policy. Items without a policy are denied.", "licensing_content", "add_content"),
 )
 
 
@@ -41,8 +41,8 @@ def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
         for (title, why, page, permission), is_done in zip(STEPS, done, strict=True)
     ]
     last = Step(
-        "Ask whether somebody may access it",
-        "POST /v1/access/check with the key; from the first answer on, this page has figures.",
+        "Check access",
+        "Send POST /v1/access/check with the key. Then this page shows figures.",
         False,
         "/docs/start/quickstart/",
     )

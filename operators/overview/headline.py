@@ -179,14 +179,14 @@ ATTENTION = (
     ),
     Attention(
         "ending",
-        "A licence ends within 60 days, and none follows it.",
+        "A licence ends within 60 days and is not renewed.",
         "licences end within 60 days, and none follows them.",
         "#licenses-title",
         "more_ending",
     ),
     Attention(
         "keys",
-        "A key ends soon, or was not used for 90 days.",
+        "A key expires soon, or was not used for 90 days.",
         "keys end soon, or were not used for 90 days.",
         "#keys-title",
         "more_keys",
@@ -213,5 +213,5 @@ def notices(
         link = list_url(AccessEvent, outcome=Reason.NO_POLICY, **choice.account_filter, **days_of("created", window))
         if request.user.has_perm("licensing.view_content"):
             link = list_url(Content, linked="no", **choice.account_filter)
-        told.append(Notice(f"{count:,} {asked} because the item had no policy: link one.", link))
+        told.append(Notice(f"{count:,} {asked} because the item had no policy. Link one.", link))
     return told

@@ -66,7 +66,7 @@ class WithItems(Protocol):
 
 @admin.register(Policy)
 class PolicyAdmin(PolicyVersions, PolicySimulator):
-    empty_state = EmptyState("A policy’s rules say who may access what. Templates give a first one.")
+    empty_state = EmptyState("A policy’s rules say who may access what. Start from a template.")
     list_display = ("name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
     list_select_related = ("account",)
     row_facts = {"mode": "", "number_of_rules": "rules:", "number_of_items": "items:"}
@@ -214,8 +214,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             "effects": []
             if adding
             else [
-                f"{items_sentence(number)}: the next check of each is decided by the new version.",
-                f"Version {former.version} is kept, and can be returned to.",
+                f"{items_sentence(number)}: the next checks use the new version.",
+                f"Version {former.version} is kept. You can roll back to it.",
             ],
             "lines": [] if adding else differences(former, later),
             "findings": self.findings(form),
@@ -248,9 +248,9 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             title=f"Delete the policy {policy.name}?",
             facts=[("Account", str(policy.account)), ("Items", items_linked(policy, number))],
             effects=[
-                "A policy that items link to is not deleted: open them above, and assign another policy first."
+                "A policy that items use cannot be deleted. Open them above, and assign another policy first."
                 if number
-                else "Decisions that were made by it keep its versions and stay readable.",
+                else "Its decisions remain, with the versions that made them.",
             ],
             button="" if number else "Delete it",
             danger=True,

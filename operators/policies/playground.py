@@ -39,7 +39,7 @@ from operators.policies.trial import NAMES, TrialForm, side_of, text, typed_fiel
 class PlaygroundForm(TrialForm):
     """A check; `name` is the test's name to keep, `shown` the outcome that the operator saw."""
 
-    name = text("What it shows", "As “Customers read during the embargo”.")
+    name = text("What it shows", "For example “Customers read during the embargo”.")
     shown = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, scope: Scope, data: Mapping[str, object] | None, initial: Mapping[str, object]) -> None:
@@ -51,7 +51,7 @@ class PlaygroundForm(TrialForm):
                 scope.accounts().order_by("name"),
                 required=False,
                 widget=UnfoldAdminSelectWidget,
-                help_text="Whose item it is. An item's id alone says that too.",
+                help_text="The item's account. Not needed with an item id.",
             )
             self.order_fields(["account"])
 
@@ -75,7 +75,7 @@ class PlaygroundForm(TrialForm):
             return given.pk
         item = self.cleaned_data["item"].strip()
         if not item.startswith("cnt_"):
-            raise ValidationFailed("Choose the account whose item it is.", param="account")
+            raise ValidationFailed("Choose the account of the item.", param="account")
         return find(self.scope.narrow(Content.objects.kept()), item).account_id
 
 
@@ -170,7 +170,7 @@ def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: P
     """Add the example to its policy; None if that fails, or the outcome differs from what the operator saw."""
     decision = answer.decision
     if form.cleaned_data["shown"] != told_outcome(decision.allowed, decision.observed or decision.reason):
-        form.add_error(None, "Meanwhile it is decided otherwise, as below. Keep it if that is right.")
+        form.add_error(None, "The decision is different now, as below. Save it if that is right.")
         return None
     policy: Policy = revision.policy
     if answer.policy is None:
@@ -178,10 +178,10 @@ def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: P
     test = example_of(answer.policy, answer.facts, form.cleaned_data["name"].strip() or "Example")
     try:
         if test in policy.tests:
-            messages.info(request, f"{policy.name} has this example already.")
+            messages.info(request, f"{policy.name} already has this test.")
         else:
             policy_services.keep_test(policy, test)
-            messages.success(request, f"Kept as an example of {policy.name}: every change of it is tried on it.")
+            messages.success(request, f"Saved as a test of {policy.name}. It runs before every change is saved.")
     except REFUSALS as error:
         add_refusal(form, refusal(error, {}))
         return None

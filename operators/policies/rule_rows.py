@@ -125,7 +125,7 @@ def as_it_was(rule: dict[str, object], original: str) -> dict[str, object]:
 def meaning(rule: Mapping[str, object]) -> dict[str, object]:
     conditions = rule["conditions"]
     if not isinstance(conditions, dict):
-        raise TypeError("A rule's conditions are an object.")
+        raise TypeError("A rule's conditions must be an object.")
     return {**rule, "conditions": {name: values_of(wanted) for name, wanted in conditions.items()}}
 
 

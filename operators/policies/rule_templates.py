@@ -24,11 +24,11 @@ def templates(today: date) -> tuple[RuleTemplate, ...]:
     """Return the templates; an embargo ends a month after `today` by default."""
     end = (today + EMBARGO).isoformat()
     return (
-        RuleTemplate("paywall", "Paywall", "Whoever has a valid licence, and nobody else.", (LICENSED, DENY_ALL)),
+        RuleTemplate("paywall", "Paywall", "Only requesters with a valid licence.", (LICENSED, DENY_ALL)),
         RuleTemplate(
             "metered",
             "Metered preview",
-            "Licences read all; others get five previews a month.",
+            "Licence holders read everything; others get five previews a month.",
             (
                 LICENSED,
                 {
@@ -43,7 +43,7 @@ def templates(today: date) -> tuple[RuleTemplate, ...]:
         RuleTemplate(
             "embargo",
             "Embargo",
-            "Nobody gets what is tagged embargo until a date.",
+            "Items tagged embargo are denied until a date.",
             (
                 {
                     "action": "deny",
@@ -55,7 +55,7 @@ def templates(today: date) -> tuple[RuleTemplate, ...]:
         RuleTemplate(
             "research",
             "Research only",
-            "Valid research licences, for research alone.",
+            "Valid research licences, only for research.",
             (
                 {
                     "action": "allow",
@@ -68,7 +68,7 @@ def templates(today: date) -> tuple[RuleTemplate, ...]:
         RuleTemplate(
             "no_ai",
             "No AI training",
-            "Nobody trains AI on it, whatever the licence.",
+            "AI training is denied, whatever the licence.",
             (
                 {
                     "action": "deny",

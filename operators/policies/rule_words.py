@@ -30,7 +30,7 @@ def sentence_of(row: RuleRow) -> Told:
     except Fault as error:
         empty = not rule["conditions"]
         return Told(
-            "A new rule: choose what it asks for." if empty else f"Not complete: {message_in_form(error, [rule])}",
+            "A new rule: choose its conditions." if empty else f"Not complete: {message_in_form(error, [rule])}",
             "",
             False,
         )

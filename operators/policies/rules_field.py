@@ -128,7 +128,7 @@ class RulesWidget(CompositeWidget):
             "permissions": field("permissions", "Grants these permissions", hint="full_access"),
             "requests": field("requests", "Requests"),
             "period": field("period", "for each requester, a", choices=PERIODS),
-            "amount": field("amount", "Price of an access without a licence"),
+            "amount": field("amount", "Price per access without a licence"),
             "currency": field("currency", "in"),
             "message": field("message", "Message"),
             "original": field("original", ""),

@@ -154,7 +154,7 @@ def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]
     if fields:
         draft_of(Policy(), {**fields})
     if fields.get("default_action", "deny") not in ("allow", "deny"):
-        raise ValueError("There is no such default action.")
+        raise ValueError("Unknown default action.")
     return fields, [(str(name), str(value)) for name, value in sent.get("carried", [])]
 
 

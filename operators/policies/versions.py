@@ -79,7 +79,7 @@ class PolicyVersions(ServiceAdmin[Policy, PolicyFields]):
         def perform(fields: RollbackFields) -> str:
             locked = self.locked(policy)
             if locked is None:
-                raise ValidationError("The policy has been deleted meanwhile.")
+                raise ValidationError("The policy was deleted.")
             if fields["now"] != locked.version:
                 raise ValidationError(
                     f"Meanwhile it is version {locked.version}. Open this page again to see what would change now."
@@ -95,8 +95,8 @@ class PolicyVersions(ServiceAdmin[Policy, PolicyFields]):
             title=f"Roll {policy.name} back to version {version}?",
             facts=[("Account", str(policy.account)), ("Version now", str(policy.version))],
             effects=[
-                f"{items_sentence(items_of(policy).count())}: the next check of each is decided by the former rules.",
-                f"It becomes version {policy.version + 1}; no version is lost.",
+                f"{items_sentence(items_of(policy).count())}: the next checks use the former rules.",
+                f"It becomes version {policy.version + 1}. All versions are kept.",
                 *(in_words(line) for line in lines),
             ],
             button=f"Roll back to version {version}",

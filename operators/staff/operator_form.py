@@ -6,10 +6,10 @@ from django.db.models import Q
 from unfold.forms import UserChangeForm
 
 OWN = {
-    "is_active": "You would lock yourself out. Another superuser can set you inactive.",
-    "is_superuser": "You would lose the right to undo this. Another superuser can take it from you.",
+    "is_active": "You cannot deactivate yourself. Ask another superuser.",
+    "is_superuser": "You cannot remove your own superuser status. Ask another superuser.",
 }
-LAST = "This is the last active superuser: nobody would be left to manage operators. Make another one first."
+LAST = "This is the last active superuser. Create another one first."
 
 
 class OperatorForm(UserChangeForm):

@@ -137,7 +137,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
             title=f"Reset the two-factor login of {user.username}?",
             facts=[("Two-factor login", "on" if second_factor.is_set_up(user) else "off")],
             effects=[
-                "Their authenticator app and their recovery codes work no more, and they are signed out everywhere.",
+                "Their authenticator app and recovery codes stop working, and they are signed out everywhere.",
                 f"{user.username} signs in with the password alone, until they set it up again.",
             ],
             button="Reset it",

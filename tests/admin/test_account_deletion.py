@@ -40,10 +40,10 @@ def used(account, other_account):
 
 def test_the_page_says_what_goes_and_asks_for_the_name(admin, account, used):
     html = admin.get(page_of(account)).content.decode()
-    assert "Its entries in the audit log stay." in html
+    assert "Its entries in the audit log remain." in html
     assert page_of(account) in admin.get(change_url(account)).content.decode()
     reply = submit(admin, page_of(account), name="Another")
-    assert "name is another one" in reply.content.decode().replace("&#x27;", "'")
+    assert "is not the account's name" in reply.content.decode().replace("&#x27;", "'")
     assert Account.objects.filter(pk=account.pk).exists()
 
 
@@ -66,7 +66,7 @@ def test_its_keys_are_refused_at_once(admin, account, used):
 def test_an_account_with_a_ledger_stays_and_the_page_says_why(admin, account):
     ledger.add(account)
     reply = admin.get(page_of(account))
-    assert "It has a ledger, which is kept for ever" in reply.content.decode()
+    assert "An account with a ledger cannot be deleted" in reply.content.decode()
     assert "Delete it" not in reply.content.decode()
     admin.post(page_of(account), {"name": account.name})
     assert Account.objects.filter(pk=account.pk).exists()

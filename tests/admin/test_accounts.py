@@ -35,7 +35,7 @@ def test_another_plan_is_asked_about_and_holds_from_the_next_request_on(admin):
     api = ApiClient(factories.key_text(account))
     assert api.get("/v1/content").headers["X-RateLimit-Limit"] == "60"
     asked = admin.get(plan(account)).content.decode()
-    assert "The new limits hold from the next request on" in asked
+    assert "The new limits apply from the next request on" in asked
     assert submit(admin, plan(account), plan="professional").status_code == 302
     assert api.get("/v1/content").headers["X-RateLimit-Limit"] == "300"
 
@@ -51,7 +51,7 @@ def test_a_plan_that_somebody_else_changed_meanwhile_is_not_undone(admin, accoun
     opened = form_values(admin.get(plan(account)).content.decode())
     services.update_account(account, {"requests_per_minute": 7})
     reply = admin.post(plan(account), {**opened, "requests_per_day": "9"})
-    assert "Somebody else changed the plan or its limits meanwhile" in reply.content.decode()
+    assert "Somebody else changed the plan or its limits" in reply.content.decode()
     account.refresh_from_db()
     assert account.limits == (7, 1_000_000)
 

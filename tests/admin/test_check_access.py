@@ -218,7 +218,7 @@ def test_what_was_decided_is_kept_as_an_example_of_its_policy(admin, account, po
 def test_an_example_is_kept_once(admin, policy, item):
     html = html_of(submit(admin, PAGE, **ASKED))
     keep(admin, html)
-    assert "has this example already" in html_of(admin.get(keep(admin, html).headers["Location"]))
+    assert "already has this test" in html_of(admin.get(keep(admin, html).headers["Location"]))
     assert Policy.objects.get().version == 2
 
 
@@ -251,7 +251,7 @@ def test_what_is_only_observed_is_kept_as_it_would_be_enforced(admin, account, p
     Policy.objects.update(mode="observe", version=2)
     PolicyRevision.objects.update(mode="observe", version=2)
     html = html_of(submit(admin, PAGE, item=item.pk, requester="x"))
-    assert "only observed" in html
+    assert "(observed)" in html
     keep(admin, html)
     assert Policy.objects.get().tests[0]["expect"] == {"allowed": False, "reason": "no_license"}
 
@@ -259,7 +259,7 @@ def test_what_is_only_observed_is_kept_as_it_would_be_enforced(admin, account, p
 def test_what_has_changed_since_it_was_shown_is_not_kept(admin, api, policy, item):
     html = html_of(submit(admin, PAGE, **ASKED))
     api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.DENY_ALL]})
-    assert "Meanwhile it is decided otherwise" in html_of(keep(admin, html))
+    assert "The decision is different now" in html_of(keep(admin, html))
     assert Policy.objects.get().tests == []
 
 

@@ -153,7 +153,7 @@ def test_an_account_that_was_deleted_is_chosen_no_more(admin, both):
     gone = factories.account("Gone")
     switch(admin, gone)
     gone.delete()
-    assert "You see no account" not in admin.get(INDEX).content.decode()
+    assert "You cannot see an account" not in admin.get(INDEX).content.decode()
     assert listed(admin, License) == {one.pk for one in both}
 
 

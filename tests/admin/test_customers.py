@@ -259,7 +259,7 @@ def test_a_renewed_licence_leaves_the_list(admin, account):
     factories.license(account, tags=["sport"], starts_at=held.expires_at, expires_at=now + timedelta(days=300))
     assert "commercial" in looked_after(admin)  # what follows is for something else
     factories.license(account, tags=["news"], starts_at=held.expires_at, expires_at=now + timedelta(days=400))
-    assert "None ends within 60 days" in looked_after(admin)
+    assert "No licence ends within 60 days" in looked_after(admin)
 
 
 def test_a_customer_who_is_denied_is_listed_until_a_licence_is_changed(admin, account, api, item):

@@ -158,10 +158,10 @@ def test_a_decision_without_a_rule_says_what_decided(admin, account, api, decide
     assert "Rule None decided it. Policy None" in told
     policy_services.update_policy(decide.policy, {"mode": "disabled"})
     told, _ = verdict(admin, decide())
-    assert told.startswith("Allowed The policy or the site was disabled, so nothing was evaluated.")
+    assert told.startswith("Allowed The policy or the site was disabled, so no rule was evaluated.")
     policy_services.update_policy(decide.policy, {"mode": "observe"})
     told, _ = verdict(admin, decide())
-    assert told.startswith("Allowed, only observed Enforced it would be denied: the requester had no valid licence.")
+    assert told.startswith("Allowed (observed) If enforced, it would be denied: the requester had no valid licence.")
 
 
 def test_decisions_that_might_have_paid_are_listed(admin, decide, account, api):

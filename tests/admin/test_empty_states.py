@@ -26,7 +26,7 @@ def test_an_empty_list_says_what_will_be_there_and_leads_on(admin, db, model):
     if model._meta.managed:  # statements are a view
         model._default_manager.all().delete()
     state, html = EMPTY[model], html_of(admin, list_url(model))
-    assert "There is nothing here yet" in html
+    assert "Nothing here yet" in html
     assert state.text in html
     if state.view:
         assert f'<a class="text-link" href="{reverse(f"admin:{state.view}")}">{state.label}</a>' in html
@@ -56,12 +56,12 @@ def test_a_list_that_filters_have_emptied_says_so(admin, account):
 def test_a_list_that_is_empty_for_the_chosen_account_says_that_others_are_not_shown(admin, account, other_account):
     factories.content(account, title="Tide table")
     admin.get(reverse("admin:index"), {"account": other_account.pk})
-    assert "Only what belongs to the chosen account is shown" in strip_tags(html_of(admin, list_url(Content)))
+    assert "Only data of the selected account is shown" in strip_tags(html_of(admin, list_url(Content)))
     admin.get(reverse("admin:index"), {"account": ""})
     assert "Tide table" in html_of(admin, list_url(Content))
 
 
 def test_crawlers_without_a_visit_lead_to_a_site(admin, account):
     html = html_of(admin, reverse("admin:visitors"))
-    assert "Nobody came to the edge in these days" in html
+    assert "No visitors in this period" in html
     assert f'href="{reverse("admin:licensing_site_add")}">Add a site</a>' in html

@@ -127,7 +127,7 @@ def refused(account, clock):  # noqa: F811
 
 def test_what_was_refused_for_want_of_a_licence_is_told_by_reason_and_requester(admin, refused):
     told = text_of(admin, "refused")
-    assert "Refused that might have paid 5 decisions that a licence" in told
+    assert "Refused, might have paid 5 decisions that a licence" in told
     assert "5 the requester had no valid licence" in told
     assert re.search("org_zero 3 .*org_keen 2", told)
 
@@ -176,7 +176,7 @@ def test_requesters_are_counted_among_the_newest_decisions_and_that_is_told(
 
 def test_whose_requests_were_all_allowed_was_refused_nothing(admin, account):
     check(account, factories.LICENSED_REQUESTER)
-    assert "Nobody was refused for want of a licence." in text_of(admin, "refused")
+    assert "Nobody was refused for lack of a licence." in text_of(admin, "refused")
 
 
 # --- Needs a hand ----------------------------------------------------------------------------------------------------
@@ -194,8 +194,8 @@ def test_what_needs_a_hand_is_told_with_the_way_to_it(admin, account, clock):  #
     assert list(links(shown)) == [
         "A webhook fails.",
         "A customer with a licence was denied in the last 24 hours.",
-        "A licence ends within 60 days, and none follows it.",
-        "2 decisions were denied because the item had no policy: link one.",
+        "A licence ends within 60 days and is not renewed.",
+        "2 decisions were denied because the item had no policy. Link one.",
     ]
     assert held.pk
     page = admin.get(INDEX).content.decode()

@@ -130,7 +130,7 @@ def test_no_field_that_searches_offers_them(role, intruder, theirs):
 def test_the_overview_of_their_account_is_refused(role, intruder, theirs, other_account):
     html = intruder(role).get(f"{reverse('admin:index')}?account={other_account.pk}").content.decode()
     assert SECRET not in html
-    assert "You see no account of this id" in html
+    assert "You cannot see an account with this id" in html
 
 
 @everybody

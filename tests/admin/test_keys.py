@@ -100,7 +100,7 @@ def test_the_same_rotation_makes_one_key_only(admin, account):
     assert shown_key(again) == shown_key(first)
     assert ApiKey.objects.count() == 2
     see(admin, ApiKey.objects.order_by("-pk")[0])
-    assert "has made its key already" in admin.post(address, fields).content.decode()
+    assert "already created a key" in admin.post(address, fields).content.decode()
 
 
 @pytest.mark.parametrize("overlap", ["0", "3600"])
@@ -129,7 +129,7 @@ def test_the_same_rotation_sent_twice_at_the_same_moment_shows_the_key(admin, ac
         ({"allowed_ips": "here"}, "Must be an IP address"),
         ({"name": " "}, "This field is required"),
         ({"permissions": []}, "This field is required"),
-        ({"expires_at_0": "2001-01-01", "expires_at_1": "00:00"}, "This is in the past"),
+        ({"expires_at_0": "2001-01-01", "expires_at_1": "00:00"}, "Must be in the future"),
     ],
 )
 def test_what_makes_no_sense_is_said_at_the_field(admin, account, fields, message):
@@ -226,7 +226,7 @@ def test_name_addresses_and_expiry_are_changed_and_hold_for_the_next_request(adm
     ("fields", "message"),
     [
         ({"allowed_ips": "10.0.0.1/8"}, "Did you mean 10.0.0.0/8?"),
-        ({"expires_at_0": "2001-01-01", "expires_at_1": "00:00"}, "This is in the past"),
+        ({"expires_at_0": "2001-01-01", "expires_at_1": "00:00"}, "Must be in the future"),
     ],
 )
 def test_a_change_that_makes_no_sense_is_said_at_the_field(admin, account, fields, message):

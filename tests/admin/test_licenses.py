@@ -73,8 +73,8 @@ NOW = {"starts_at_0": "2026-01-01", "starts_at_1": "00:00"}
         ({"content_ids": "cnt_nonsense"}, "content_ids", "There is no content item"),
         ({"policy_ids": "pol_x"}, "policy_ids", "There is no policy"),
         ({"price_amount": "1.1234567", "price_currency": "EUR"}, "price_amount", "6 decimal places"),
-        ({"price_amount": "1"}, "price_currency", "go together"),
-        ({"access_currency": "EUR"}, "access_amount", "go together"),
+        ({"price_amount": "1"}, "price_currency", "Enter both an amount and a currency"),
+        ({"access_currency": "EUR"}, "access_amount", "Enter both an amount and a currency"),
         ({"price_amount": "-1", "price_currency": "EUR"}, "price_amount", "at least 0"),
         ({**NOW, "expires_at_0": "2020-01-01", "expires_at_1": "00:00"}, "expires_at", "Must be later than the start"),
         ({"requester_own_id": " "}, "requester_own_id", "required"),
@@ -133,7 +133,7 @@ def test_who_thinks_twice_finds_the_licence_as_it_was_entered(admin, account):
 def test_a_licence_type_that_no_policy_asks_for_is_warned_of_with_what_was_meant(admin, account, check):
     reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", license_type="comercial")
     html = reply.content.decode()
-    assert "No policy asks for the licence type comercial" in html
+    assert "No rule uses the licence type comercial" in html
     assert "Did you mean commercial?" in html
     assert not License.objects.exists()
     assert confirmed(admin, reply).status_code == 302  # whoever means it may
@@ -144,7 +144,7 @@ def test_correcting_the_type_says_what_is_booked_for_it(admin, account, check):
     reply = submit(admin, change_url(held), license_type="commercial")
     html = reply.content.decode()
     assert "-100.00 USD is booked" in html
-    assert "No policy asks" not in html
+    assert "No rule uses" not in html
     assert confirmed(admin, reply).status_code == 302
     assert sorted(entry.amount for entry in LedgerEntry.objects.all()) == [-100, 100, 100]
 

@@ -31,7 +31,7 @@ def test_no_address_shows_an_account_that_one_may_not_see(staff, sign_in, accoun
     client = sign_in(staff(*VIEW, accounts=[account]))
     shown = page(client, account=other_account.pk if wanted == "the other's" else wanted)
     text = shown.content.decode()
-    assert "You see no account of this id." in text
+    assert "You cannot see an account with this id." in text
     assert "usage-total" not in text
     assert "Other" not in text
 
@@ -81,4 +81,4 @@ def test_who_has_decisions_needs_no_steps_however_short_the_period(staff, sign_i
 
 def test_staff_without_an_account_are_told_who_helps(staff, sign_in, busy):
     text = page(sign_in(staff(*VIEW))).content.decode()
-    assert "You see no account yet." in text
+    assert "You have no accounts yet." in text

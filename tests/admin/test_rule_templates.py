@@ -116,7 +116,7 @@ def test_a_rule_that_is_not_complete_is_open(admin, account):
     policy = factories.policy(account)
     html = press(admin, policy, "add")
     assert html.partition("<template")[0].count("data-form open") == 1
-    assert "A new rule: choose what it asks for." in html
+    assert "A new rule: choose its conditions." in html
 
 
 # --- Sentences while one types --------------------------------------------------------------------------------------

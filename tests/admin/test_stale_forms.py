@@ -124,7 +124,7 @@ def test_the_refusal_leads_to_the_page_as_it_is_now(admin, account):
     opened = open_form(admin, item)
     content_services.update_content(item, {"title": "Theirs"})
     html = save(admin, item, opened, category="law").content.decode()
-    assert f'<a class="underline" href="{change_url(item)}" target="_blank">Open it as it is now</a>' in html
+    assert f'<a class="underline" href="{change_url(item)}" target="_blank">Open the current version</a>' in html
 
 
 def test_a_form_that_does_not_say_what_it_was_opened_at_is_refused(admin, account):

@@ -77,7 +77,7 @@ def test_a_form_without_a_ticket_of_its_own_makes_nothing_and_keeps_what_was_ent
     address, fields = form(Content)
     _, of_account = form(Account)
     reply = admin.post(address, {**fields, "ticket": of_account["ticket"] if ticket == "key" else ticket})
-    assert "This form is too old" in reply.content.decode()
+    assert "This form has expired" in reply.content.decode()
     assert not Content.objects.exists()
     assert admin.post(address, form_values(reply.content.decode())).status_code == 302
     assert Content.objects.get().title == "Markets"

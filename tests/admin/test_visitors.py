@@ -71,7 +71,7 @@ def test_each_count_leads_to_its_decisions(admin, visits):
 def test_the_period_is_chosen(admin, visits):
     visits("anonymous", "nothing", (3, 0, 0), days=60)
     assert rows_of(admin) == []
-    assert "Nobody came" in admin.get(PAGE).content.decode()
+    assert "No visitors" in admin.get(PAGE).content.decode()
     assert ["Others", "nothing not verified", "3", "0", "0"] in rows_of(admin, period="90d")
     assert "There is no such period" in admin.get(PAGE, {"period": "ever"}).content.decode()
 

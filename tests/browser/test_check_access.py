@@ -29,7 +29,7 @@ def test_a_check_is_decided_and_kept_as_an_example_that_guards_the_policy(admin,
     assert serious_problems(admin) == []
     admin.get_by_label("What it shows").fill("Nobody reads without a licence")
     admin.get_by_role("button", name="Keep as an example").click()
-    admin.get_by_text("Kept as an example of Commercial use").wait_for()
+    admin.get_by_text("Saved as a test of Commercial use").wait_for()
     admin.get_by_text("org_a, without a licence, asks for an article: denied (no_license).").wait_for()
     assert serious_problems(admin) == []
 

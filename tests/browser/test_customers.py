@@ -84,7 +84,7 @@ def test_a_licence_that_ends_soon_is_renewed_in_three_clicks(admin, account, api
     assert (renewed["requesterId"], renewed["tags"], renewed["price"]["amount"]) == ("org_acme", ["sea"], 100)
     assert hand.clicks == 3
     of_account(admin, account)
-    admin.get_by_text("None ends within 60 days").wait_for()
+    admin.get_by_text("No licence ends within 60 days").wait_for()
 
 
 def test_a_customer_who_is_denied_is_given_a_licence_with_suggestions_by_keyboard(admin, account, api, customers):

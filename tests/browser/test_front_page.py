@@ -59,5 +59,5 @@ def test_the_reference_is_no_wider_than_a_phone(open_page, demo):
 def test_without_a_demo_it_can_be_read_too(open_page, chromium, tmp_path):
     with deployed(tmp_path) as empty:
         page = open_page(f"{empty.url}/")
-        page.get_by_text("There is no demo account here").wait_for()
+        page.get_by_text("There is no demo account to try this on").wait_for()
         assert serious_problems(page) == []

@@ -47,7 +47,7 @@ def test_it_is_set_up_and_a_login_asks_for_it_then(open_page, anna):
     elsewhere.get_by_label("Username").fill(anna["username"])
     elsewhere.get_by_label("Password").fill(anna["password"])
     elsewhere.get_by_role("button", name="Log in").click()
-    elsewhere.get_by_text("do not go together").wait_for()
+    elsewhere.get_by_text("Wrong name, password or code").wait_for()
     assert serious_problems(elsewhere) == []
     sign_in_with(elsewhere, anna, code_of(secret, 1))
     sign_in_with(open_page("/admin/"), anna, codes[0])

@@ -51,7 +51,7 @@ def test_a_page_repeats_no_markup_and_no_endless_path(client):
 
 def test_without_the_admin_its_address_is_any_other(client, settings):
     settings.ADMIN_HOST = "admin.example"
-    assert "There is nothing here" in get(client, "/admin/nope/", FIREFOX).content.decode()
+    assert "Not found" in get(client, "/admin/nope/", FIREFOX).content.decode()
     assert get(client, "/admin/nope/", "*/*").json()["error"]["code"] == "resource_not_found"
 
 

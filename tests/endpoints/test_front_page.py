@@ -157,7 +157,7 @@ def test_without_a_demo_it_says_what_to_do_and_nothing_of_the_accounts(no_demo):
     account = factories.account("Private House")
     factories.content(account, external_id="herring-quota", title="Private matter")
     html = front(item="herring-quota", requester="org_fenwick")
-    assert "There is no demo account here" in html
+    assert "There is no demo account to try this on" in html
     assert "seed_demo --beside" in html
     assert "Private" not in html
     assert 'id="answer"' not in html
@@ -168,7 +168,7 @@ def test_it_stands_while_the_database_is_gone(monkeypatch):
         raise OperationalError("the connection is gone")
 
     monkeypatch.setattr(connection, "cursor", fail)
-    assert "There is no demo account here" in front()
+    assert "There is no demo account to try this on" in front()
 
 
 def test_the_readmes_story_is_there_for_this_address():

@@ -3499,7 +3499,7 @@ export interface components {
             deniedRequests: number;
         };
         Tags: string[];
-        /** @description A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant. */
+        /** @description A balance that sends `wallet.low`: a `value`, or `percent` of the balance after the latest grant. */
         Threshold: {
             /**
              * Format: decimal
@@ -3509,7 +3509,7 @@ export interface components {
             /** @description A part of the balance after the latest grant. */
             percent?: number;
         };
-        /** @description A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant. */
+        /** @description A balance that sends `wallet.low`: a `value`, or `percent` of the balance after the latest grant. */
         ThresholdRequest: {
             /** @description A number or a decimal in a string, with up to 6 places. */
             value?: string;

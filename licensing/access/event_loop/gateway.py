@@ -155,7 +155,7 @@ class Gateway:
         return decide_checks(checks, found, grant.account_key, now, grant.key_id)
 
     def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Return the outcomes of entries that were not stored; note what they say of the epoch. Raises Taken."""
+        """Return the outcomes of entries that were not stored, and note their epoch. Raises Taken."""
         stale = [outcome for outcome in outcomes if outcome.stale]
         if outcomes[0].behind:
             self.snapshot.note(account_id, epoch + 1)
@@ -220,7 +220,7 @@ class Gateway:
         return outcomes
 
     async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> Found:
-        """From the snapshot, and what is missing by a look-up, which may be of a newer epoch.
+        """Read from the snapshot; look up what is missing, possibly at a newer epoch.
 
         What is newer than it is said to be does no harm: if it has changed since, the decision is not recorded.
         """
@@ -287,7 +287,7 @@ class Gateway:
         return found
 
     def note_state(self) -> None:
-        """Sets the gauges of what waits and what is cached."""
+        """Set the gauges of waiting and cached entries."""
         metrics.waiting.values[0] = len(self.records.waiting)
         metrics.entries.values[0] = len(self.snapshot.entries) + len(self.snapshot.grants)
 

@@ -75,7 +75,7 @@ def read_choice(request: HttpRequest) -> Choice:
             choice.accounts = [choice.account]
         elif "account" in query:
             choice.accounts = []
-            choice.problems.append("You see no account of this id. Choose another.")
+            choice.problems.append("You cannot see an account with this id. Choose another.")
     if "account" in query:
         choose(request, choice.account)
     period = query.get("period", DEFAULT_PERIOD)

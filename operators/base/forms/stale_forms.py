@@ -98,8 +98,8 @@ def state_digest(state: Mapping[str, object]) -> str:
 
 def told(obj: Model) -> SafeString:
     return format_html(
-        "Somebody changed this {} while you had it open. Nothing is saved, lest that be undone. "
-        '<a class="underline" href="{}" target="_blank">Open it as it is now</a>, and make your change there.',
+        "Somebody changed this {} while you had it open. Nothing was saved. "
+        '<a class="underline" href="{}" target="_blank">Open the current version</a> and make your change there.',
         obj._meta.verbose_name,
         change_url(obj),
     )

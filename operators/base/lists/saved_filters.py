@@ -43,9 +43,9 @@ class SavedFilters(AdminMixin[ModelT]):
             return
         name = request.POST.get("name", "").replace("\0", "").strip()[:LONGEST_NAME]
         if not name or not query or len(query) > LONGEST_QUERY:
-            self.message_user(request, "Filters are saved under a name, and not without any.", messages.WARNING)
+            self.message_user(request, "Enter a name for the filters.", messages.WARNING)
         elif self.saved_filters(request).exclude(name=name).count() >= MOST:
-            self.message_user(request, f"At most {MOST} can be saved here: forget one first.", messages.WARNING)
+            self.message_user(request, f"At most {MOST} can be saved here. Delete one first.", messages.WARNING)
         else:
             SavedFilter.objects.update_or_create(
                 user=signed_in(request), listed=self.opts.label_lower, name=name, defaults={"query": query}

@@ -1263,7 +1263,7 @@ Tags: TypeAlias = list[Tag]
 
 class Threshold(TypedDict):
     """
-    A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant.
+    A balance that sends `wallet.low`: a `value`, or `percent` of the balance after the latest grant.
     """
 
     value: NotRequired[Decimal]
@@ -1272,7 +1272,7 @@ class Threshold(TypedDict):
 
 class ThresholdRequest(TypedDict):
     """
-    A balance to be told of when it is passed: a `value`, or `percent` of the balance after the latest grant.
+    A balance that sends `wallet.low`: a `value`, or `percent` of the balance after the latest grant.
     """
 
     value: NotRequired[Decimal | str]
