@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import cache
 from struct import Struct
-from typing import Any, cast
+from typing import cast
 
 import psycopg
 from django.db import OperationalError
@@ -12,7 +12,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
 
-from kit.storage.poolers import connection_parameters
+from kit.storage.poolers import connection_string
 
 SECONDS_TO_WAIT = 20
 # PostgreSQL disconnected or could not do its work, for example because a disk is full or failing.
@@ -63,8 +63,7 @@ class Sessions:
             return await self.connect()
 
     async def connect(self) -> "Session":
-        parameters: dict[str, Any] = connection_parameters()
-        made = Session(await psycopg.AsyncConnection.connect(**parameters, autocommit=True))
+        made = Session(await psycopg.AsyncConnection.connect(connection_string(), autocommit=True))
         try:
             if self.set_up:
                 await made.run(self.set_up)

@@ -6,14 +6,15 @@ or run with another client's settings. A pooler that gives each client a session
 
 import psycopg
 from django.db import OperationalError, connection
+from psycopg.conninfo import make_conninfo
 
 OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # Django's settings that psycopg does not know
 
 
-def connection_parameters() -> dict[str, object]:
-    """Return what psycopg needs to connect to Django's PostgreSQL database."""
-    given: dict[str, object] = connection.get_connection_params()
-    return {name: value for name, value in given.items() if name not in OF_DJANGO}
+def connection_string() -> str:
+    """Return the connection string of Django's PostgreSQL database, for connections that Django does not open."""
+    given = connection.get_connection_params()
+    return make_conninfo(**{name: value for name, value in given.items() if name not in OF_DJANGO})
 
 
 def shares_sessions() -> bool:
@@ -24,11 +25,11 @@ def shares_sessions() -> bool:
     """
     if connection.vendor != "postgresql":
         return False
-    parameters = connection_parameters()
+    target = connection_string()
     try:
         with (
-            psycopg.connect(**parameters, autocommit=True, prepare_threshold=None) as one,  # type: ignore[arg-type]
-            psycopg.connect(**parameters, autocommit=True, prepare_threshold=None) as other,  # type: ignore[arg-type]
+            psycopg.connect(target, autocommit=True, prepare_threshold=None) as one,
+            psycopg.connect(target, autocommit=True, prepare_threshold=None) as other,
         ):
             return any(session_of(one) == session_of(other) for _ in range(20))
     except psycopg.OperationalError as error:
