@@ -10,6 +10,7 @@ from msgspec.structs import astuple, replace
 
 from analytics.recording.entries import Case, Claim, Entry, KeyClaim, Reply
 from analytics.recording.naming import Naming
+from analytics.recording.spending import Spending, SpendOfCase
 from analytics.recording.statement import postgresql
 from kit.storage.async_postgres import Parameter
 
@@ -26,8 +27,10 @@ class Outcome(Struct, frozen=True, gc=False):
     """The result of recording an entry: all of its decisions are stored, unless it is `stale`.
 
     `retry`: stale only because of its batch; its facts may still hold. `taken`: another request used its
-    Idempotency-Key first. `room`: what the rule's limit had left before the first decision (none if below 1), None
-    without a claim. `behind`: the account has a newer epoch, at which the facts still hold.
+    Idempotency-Key first. `unpaid`: stale because a wallet needs a transaction (analytics.recording.spending). `room`:
+    what the rule's limit had left before the first decision (none if below 1), None without a claim. `available`: what
+    the last spend leaves in its wallet, in millionths. `behind`: the account has a newer epoch, at which the facts
+    still hold.
     """
 
     stale: bool = False
@@ -35,6 +38,8 @@ class Outcome(Struct, frozen=True, gc=False):
     retry: bool = False
     taken: bool = False
     behind: bool = False
+    unpaid: bool = False
+    available: int | None = None
 
     def counted(self, place: int) -> "Counted":
         """Return the limit's result for the decision at index `place` of an entry with a claim."""
@@ -54,6 +59,7 @@ STORED_BEHIND = Outcome(behind=True)
 STALE = Outcome(stale=True)
 RETRY = Outcome(stale=True, retry=True)
 TAKEN = Outcome(stale=True, taken=True)
+UNPAID = Outcome(stale=True, retry=True, unpaid=True)
 
 MANY_ALIKE = 8  # decisions per case from which one pending row per case pays off
 
@@ -124,6 +130,8 @@ class Batch:
         self.counters: dict[tuple[int, str, str], LimitCounter] = {}
         self.replies: dict[Reply, KeyClaim] = {}  # in order of their numbers
         self.namings: dict[Naming, Naming] = {}  # in order of their numbers
+        self.spendings: dict[Spending, int] = {}  # their numbers
+        self.spends: list[SpendOfCase] = []
         self.numbered = [self.add(entry) for entry in entries]  # each entry's case, or None if it is left out
 
     def add(self, entry: Entry) -> Case | None:
@@ -138,6 +146,9 @@ class Batch:
             limit.claimed += len(entry.ids)
         elif entry.reply is not None:
             case = replace(case, reply=self.reply(entry.reply, naming))
+        if entry.spending is not None:
+            case = replace(case, spending=self.spendings.setdefault(entry.spending, len(self.spendings)))
+            self.add_spends(entry)
         first = len(self.ids) + 1
         self.ids += entry.ids
         self.contents += entry.contents
@@ -146,6 +157,12 @@ class Batch:
         if entry.charge is not None:
             self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
         return case
+
+    def add_spends(self, entry: Entry) -> None:
+        """Number the spends of the entry that is added next."""
+        for id_, spend in entry.spends:
+            is_last = spend is entry.spends[-1][1]
+            self.spends.append(SpendOfCase(len(self.cases), id_, spend.wallet, spend.amount, is_last))
 
     def reply(self, reply: Reply, naming: int | None) -> int:
         claim = self.replies.get(reply)
@@ -182,17 +199,19 @@ class Batch:
         replies: list[Parameter] = []
         if self.replies:
             replies = [[one.sealed for one in self.replies], as_json(self.replies.values())]
-        alike = not self.counters and len(self.ids) >= MANY_ALIKE * len(self.cases)
+        spends = [as_json(self.spends)] if self.spends else []
+        alike = not self.counters and not self.spends and len(self.ids) >= MANY_ALIKE * len(self.cases)
         statement = postgresql(
             charging=bool(self.charges),
             counting=bool(self.counters),
             naming=bool(self.namings),
             keeping=bool(self.replies),
+            spending=bool(self.spends),
             alike=alike,
         )
         # Sorted by id, many rows are appended to their index, which then has fuller pages.
         cases = sorted(self.cases, key=lambda case: self.ids[case.first - 1]) if alike else self.cases
-        return statement, [*charges, self.ids, self.contents, as_json(cases), *parts, *replies]
+        return statement, [*charges, self.ids, self.contents, as_json(cases), *spends, *parts, *replies]
 
     def outcomes(
         self,
@@ -201,11 +220,14 @@ class Batch:
         behind: Collection[str],
         claimed: Collection[int] = (),
         unnamed: Collection[int] = (),
+        uncovered: Collection[int] = (),
+        available: Mapping[int, int] | None = None,
     ) -> list[Outcome]:
         """Return the outcome of each entry.
 
         `stale` and `behind` are account ids, `rooms` each counter's room, `claimed` the numbers of replies whose keys
-        were free, `unnamed` those of namings that were not written.
+        were free, `unnamed` those of namings that were not written, `uncovered` those of requests that spend and need
+        a transaction. `available` has what the cases that spent leave in their wallets.
         """
         outcomes = []
         for case in self.numbered:
@@ -215,8 +237,12 @@ class Batch:
                 outcomes.append(STALE)
             elif case.naming is not None and case.naming in unnamed:
                 outcomes.append(RETRY)
+            elif case.spending is not None and case.spending in uncovered:
+                outcomes.append(UNPAID)
             elif case.reply is not None and case.reply not in claimed:
                 outcomes.append(TAKEN)
+            elif available and case.number in available:
+                outcomes.append(Outcome(available=available[case.number], behind=case.account in behind))
             elif case.counter is None:
                 outcomes.append(STORED_BEHIND if case.account in behind else STORED)
             else:
@@ -227,7 +253,10 @@ class Batch:
         """Return the outcomes from PostgreSQL's result row, whose values are JSON and a number, as text or bytes."""
         told = (orjson.loads(row[place]) if row[place] else [] for place in (0, 1, 3, 4, 5))
         stale, rooms, claimed, behind, unnamed = told
-        outcomes = self.outcomes(stale, dict(rooms), behind, set(claimed), set(unnamed))
+        uncovered, available = (orjson.loads(value) if value else [] for value in row[6:] or (None, None))
+        outcomes = self.outcomes(
+            stale, dict(rooms), behind, set(claimed), set(unnamed), set(uncovered), dict(available)
+        )
         written = [len(entry.ids) for entry, outcome in zip(self.entries, outcomes, strict=True) if not outcome.stale]
         if int(row[2]) != sum(written):
             raise RuntimeError(f"{row[2]} decisions were stored where the outcomes are {outcomes}")

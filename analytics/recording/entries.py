@@ -3,6 +3,7 @@
 from msgspec import Struct, field
 
 from analytics.recording.naming import Naming
+from analytics.recording.spending import Spend, Spending
 
 
 class Claim(Struct, frozen=True, gc=False):
@@ -49,6 +50,7 @@ class Case(Struct, eq=False, frozen=True, gc=False, kw_only=True, omit_defaults=
     claimed: int = 0  # claims on that counter by earlier cases
     reply: int | None = None  # number of the reply recorded with it
     naming: int | None = None  # number of the naming recorded with it
+    spending: int | None = None  # number of the request that spends
 
 
 class Charge(Struct, frozen=True, gc=False):
@@ -87,7 +89,8 @@ class Reply(Struct, eq=False, frozen=True, gc=False):
 class Entry(Struct, frozen=True, gc=False):
     """Decisions to record: ids and items as UUIDs in hex, shared fields, claim and charge.
 
-    Entries with a `reply` have no claim.
+    Entries with a `reply` have no claim. `spends` has what its only decision takes from wallets, each with the UUID of
+    its wallet entry in hex; then all entries of the request share its `spending`, and none has a claim or reply.
     """
 
     case: Case
@@ -97,3 +100,5 @@ class Entry(Struct, frozen=True, gc=False):
     charge: Charge | None = None
     reply: Reply | None = None
     naming: Naming | None = None
+    spending: Spending | None = None
+    spends: tuple[tuple[str, Spend], ...] = ()

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from itertools import groupby
+from typing import cast
 
 import orjson
 from django.db.backends.utils import CursorWrapper
@@ -16,8 +17,11 @@ from analytics.models.usage import DAYS, MONTHS
 from analytics.recording.batch import Batch, LimitCounter, Outcome
 from analytics.recording.entries import Charge, Entry
 from analytics.recording.naming import name_on_sqlite
+from analytics.recording.spending_sqlite import spend_on_sqlite
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
 from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, Parameter, month_number, monthly, running, yearly
+from kit.values.decimals import from_millionths, plain
+from kit.values.timestamps import as_django_writes
 
 Rows = Sequence[Sequence[Parameter]]
 
@@ -44,7 +48,8 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
         for counter in batch.counters.values()
         if counter.account not in stale and counter.naming not in unnamed
     }
-    outcomes = batch.outcomes(stale, rooms, behind, unnamed=unnamed)
+    uncovered, available = spend_on_sqlite(cursor, batch, lambda case: case.account in stale or case.naming in unnamed)
+    outcomes = batch.outcomes(stale, rooms, behind, unnamed=unnamed, uncovered=uncovered, available=available)
     stored = [
         Stored(entry, outcome, place)
         for entry, outcome in zip(batch.entries, outcomes, strict=True)
@@ -67,6 +72,10 @@ class Stored:
         case = entry.case
         counted = None if outcome.room is None else outcome.counted(place)
         self.entry, self.remaining = entry, None if counted is None else counted.remaining
+        self.facts = case.facts
+        if outcome.available is not None:
+            left = {"remaining": plain(from_millionths(outcome.available))}
+            self.facts = {**case.facts, "credits": {**cast("dict[str, object]", case.facts["credits"]), **left}}
         self.id, self.account, self.content = map(
             bytes.fromhex, (entry.ids[place], case.account, entry.contents[place])
         )
@@ -89,14 +98,9 @@ class Stored:
         policy = case.policy and bytes.fromhex(case.policy)
         return (
             *(self.id, self.account, self.content, self.requester, policy, case.policy_version, self.allowed),
-            *(self.reason, case.rule_index, case.permission, orjson.dumps(case.facts).decode()),
+            *(self.reason, case.rule_index, case.permission, orjson.dumps(self.facts).decode()),
             *(self.remaining, case.rate_reset, self.created, self.observed),
         )
-
-
-def as_django_writes(created: str) -> str:
-    """Return a time in Django's text format, which cursors and filters compare."""
-    return created.replace("T", " ").removesuffix("Z").removesuffix(".000000")
 
 
 def add_to_usage(cursor: CursorWrapper, day: date, stored: list[Stored]) -> None:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from analytics.recording.naming import IS_NAMED, NAMINGS
+from analytics.recording.spending import AFTER_PURSES, CREDITS, FACTS, IS_COVERED, PAID, PURSES, RESULTS, SPENT
 
 MAX_MISSED = 100  # epochs to compare; decisions further behind read the changes first
 RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
@@ -39,12 +40,12 @@ CLAIMS = """
 # or changed something that the decision depends on.
 STALE = f"""
   SELECT DISTINCT account FROM behind
-  WHERE missed IS NULL OR missed NOT BETWEEN 1 AND {MAX_MISSED} OR missed > (
+  WHERE {{first}} (missed IS NULL OR missed NOT BETWEEN 1 AND {MAX_MISSED} OR missed > (
     SELECT count(*) FROM accounts_epochchange change
     WHERE change.account_id = behind.account AND change.epoch > behind.epoch
       AND change.epoch <= behind.epoch + behind.missed AND NOT change.names ?| (
         behind.also || ARRAY[behind.requester::text, replace(behind.policy::text, '-', '')]
-        || replace(behind.contents::text, '-', '')::text[]))"""  # noqa: S608 - made of constants
+        || replace(behind.contents::text, '-', '')::text[])))"""  # noqa: S608 - made of constants
 PENDING_ROW = """
   INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes)
   SELECT account_id, date_trunc('hour', created, 'UTC'), array_agg(content_id), array_agg(requester_id),
@@ -134,16 +135,17 @@ AS_COUNTED = Stored(
 
 
 @cache
-def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool, alike: bool) -> str:
-    """Return the statement for a batch with or without charges, rate limits, requesters and replies.
+def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool, spending: bool, alike: bool) -> str:
+    """Return the statement for a batch with or without charges, rate limits, requesters, replies and spends.
 
     `alike`: most decisions are similar and have no rate limit. Each omitted part saves PostgreSQL a tenth of a check
     or more.
 
     Returns: stale accounts, counters' results, number of stored decisions, stored replies, accounts with a newer
-    epoch, and namings that were not written. Parameters, as far as used: charges (JSON), decision ids and items
-    (arrays), cases, counters and namings (JSON), encrypted replies (array) and their claims (JSON). A case with a
-    reply must not claim a counter, because it may not be stored.
+    epoch, and namings that were not written; if it spends, also the requests that need a transaction, and what the
+    cases that spend leave in their wallets. Parameters, as far as used: charges (JSON), decision ids and items
+    (arrays), cases, spends, counters and namings (JSON), encrypted replies (array) and their claims (JSON). A case
+    with a reply or spend must not claim a counter, because it may not be stored.
 
     `entry` is only materialised if charges use it too, which saves a tenth of a decision's cost. All writers insert
     rows in the same order, so that they do not deadlock.
@@ -154,7 +156,9 @@ def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool, a
     settled = SETTLED.format(counted=counted) if counting else ""
     stored = AS_COUNTED if counting else Stored()
     is_claimed = "AND (reply IS NULL OR reply IN (SELECT number FROM claimed))" if keeping else ""
-    is_stored = f"account NOT IN (SELECT account FROM stale) {is_named} {is_claimed}"  # noqa: S608 - of constants
+    is_covered = IS_COVERED if spending else ""
+    is_stored = f"account NOT IN (SELECT account FROM stale) {is_named} {is_claimed} {is_covered}"  # noqa: S608
+    paid = PAID.format(is_stored=is_stored) if spending else ""
     return f"""
 WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   SELECT (%s::uuid[])[first:last] AS ids, (%s::uuid[])[first:last] AS contents, alike.*
@@ -162,29 +166,32 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
     number int, first int, last int, account uuid, epoch bigint, requester bigint, policy uuid,
     policy_version int, allowed boolean, reason text, rule_index smallint, permission text, facts jsonb,
     created timestamptz, counter int, claimed int, reply int, naming int, rate_reset bigint, observed text,
-    also text[])
+    also text[]{", spending int" if spending else ""})
 ), entry AS (
   SELECT unnest(ids) AS id, account, unnest(contents) AS content, requester, policy, policy_version, allowed, reason,
     rule_index, permission, facts, created, {stored.counted} reply, naming, rate_reset, observed, number
+    {", spending" if spending else ""}
   FROM alike
-){COUNTERS if counting else ""}, behind AS MATERIALIZED (
+){PURSES if spending else ""}{COUNTERS if counting else ""}, behind AS MATERIALIZED (
   SELECT alike.*, account.epoch - alike.epoch AS missed
   FROM alike LEFT JOIN LATERAL (SELECT epoch FROM accounts_account WHERE id = alike.account LIMIT 1) account ON true
   WHERE account.epoch IS DISTINCT FROM alike.epoch
-), stale AS MATERIALIZED ({STALE}
-){NAMINGS if naming else ""}{claimed_keys if keeping else ""}{settled}, stored AS (
+), stale AS MATERIALIZED ({STALE.format(first=AFTER_PURSES if spending else "")}
+){NAMINGS if naming else ""}{claimed_keys if keeping else ""}{settled}{paid}, stored AS (
   INSERT INTO analytics_accessevent ({EVENT_COLUMNS}, observed)
   SELECT id, account, content, requester, policy, policy_version,
-    {stored.allowed}, {stored.reason}, rule_index, permission, facts, {stored.remaining}, rate_reset, created,
-    nullif({stored.observed}, '')
-  FROM entry {stored.limits}
+    {stored.allowed}, {stored.reason}, rule_index, permission, {FACTS if spending else "facts"}, {stored.remaining},
+    rate_reset, created, nullif({stored.observed}, '')
+  FROM entry {stored.limits} {CREDITS if spending else ""}
   WHERE {is_stored}
   RETURNING {"1" if alike and not charging else RETURNED}
 ), pending_usage AS ({PENDING_ROWS.format(stored=is_stored) if alike else PENDING_ROW}){CHARGED if charging else ""}
+{SPENT if spending else ""}
 SELECT (SELECT json_agg(replace(account::text, '-', '')) FROM stale)::text,
        {"(SELECT json_agg(json_build_array(number, room)) FROM settled)::text" if counting else "NULL"},
        (SELECT count(*) FROM stored),
        {"(SELECT json_agg(number) FROM claimed)::text" if keeping else "NULL"},
        (SELECT json_agg(DISTINCT replace(account::text, '-', '')) FROM behind)::text,
        {"(SELECT json_agg(number) FROM unnamed)::text" if naming else "NULL"}
+       {RESULTS if spending else ""}
 """  # noqa: S608 - made of constants

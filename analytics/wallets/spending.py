@@ -6,22 +6,14 @@ from decimal import Decimal
 from itertools import groupby
 
 from django.db.models import QuerySet
-from msgspec import Struct
 
+from analytics.recording.spending import Spend
 from analytics.wallets.book import Book
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
 from analytics.wallets.rows import announce, keep, open_grants
 from kit.values import ids
 from kit.values.amounts import from_millionths, plain, to_millionths
 from kit.values.timestamps import render_timestamp
-
-
-class Spend(Struct, frozen=True, gc=False):
-    """An amount in millionths that a decision takes from a wallet, which is named by its UUID in hex."""
-
-    wallet: str
-    unit: str
-    amount: int
 
 
 class Purses:

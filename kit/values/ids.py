@@ -7,6 +7,7 @@ else uses the text. Every UUID has exactly one text, and texts sort by creation 
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from typing import TypedDict, Unpack
 from uuid import UUID
@@ -55,6 +56,11 @@ def raw_bytes(key: RawId) -> bytes:
 def hex_of(prefix: str, text: str) -> str:
     """Return the UUID of an id in hex; empty if it is not valid."""
     return (decode(prefix, text) or b"").hex()
+
+
+def nanoseconds_of(moment: datetime) -> int:
+    """Return the nanoseconds since 1970, from which ids of that moment are made."""
+    return int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1_000
 
 
 def successive(prefix: str, count: int, nanoseconds: int) -> tuple[list[str], list[str]]:

@@ -54,3 +54,8 @@ def parse_timestamp(text: str) -> datetime:
     except (ValueError, OverflowError):
         raise ValueError("Must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, or a date.") from None
     raise ValueError("A date-time must say its offset from UTC, as in 2026-01-31T12:00:00Z.")
+
+
+def as_django_writes(created: str) -> str:
+    """Return a time in Django's text format, which cursors and filters compare."""
+    return created.replace("T", " ").removesuffix("Z").removesuffix(".000000")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analytics.recording.batch import Outcome
 from analytics.recording.entries import Case, Claim, Entry, Reply
 from analytics.recording.naming import Named, Naming
-from analytics.wallets.spending import Spend
+from analytics.recording.spending import Spend
 from kit.http.errors import ApiError
 from kit.telemetry.tracing import traced
 from kit.values import ids
@@ -18,7 +18,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, Shared, not_found, settle
 from licensing.access.bodies import Check, EdgeTerms
 from licensing.access.charging.charges import charge_of
-from licensing.access.charging.credits import rehearse_spending, spends_of
+from licensing.access.charging.credits import paid, rehearse_spending, spends_of
 from licensing.access.facts import facts_of, recorded_facts
 from licensing.access.lookup import Found
 from licensing.access.newcomers import with_current_ids
@@ -129,8 +129,7 @@ def decide_checks(
     batch = DecisionBatch(found, account, now, key_id)
     checks, batch.requesters = by_current_ids(checks, found.requesters)
     # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
-    nanoseconds = int(now.timestamp()) * 1_000_000_000 + now.microsecond * 1_000
-    texts, keys = ids.successive("dec", len(checks), nanoseconds)
+    texts, keys = ids.successive("dec", len(checks), ids.nanoseconds_of(now))
     batch.answers = [batch.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
     if batch.unwritten:
         batch.add_naming()
@@ -260,13 +259,14 @@ class DecisionBatch:
 
     def settle(self, outcomes: Sequence[Outcome]) -> list[Answer | ApiError]:
         """Return the answers, adjusted by the outcomes of recording."""
-        for shared, outcome in zip(self.shared, outcomes, strict=True):
-            if outcome.room is None:
-                continue
-            for number, place in enumerate(shared.places):
+        for number, (shared, outcome) in enumerate(zip(self.shared, outcomes, strict=True)):
+            if outcome.available is not None:
+                [place] = shared.places
+                self.answers[place] = paid(self.answers[place], self.spends[number][-1], outcome.available)
+            for count, place in enumerate(shared.places if outcome.room is not None else ()):
                 answer = self.answers[place]
                 if isinstance(answer, Answer):
-                    self.answers[place] = answer = settle(answer, outcome.counted(number))
+                    self.answers[place] = answer = settle(answer, outcome.counted(count))
                     if answer.rate_remaining == 0:
                         self.note_limit(answer)
         return self.answers

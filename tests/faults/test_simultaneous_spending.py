@@ -1,5 +1,8 @@
 """Checks that spend from one wallet at the same moment, at all processes: exactly as many pass as it covers."""
 
+import itertools
+from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -66,3 +69,57 @@ def test_grants_voids_and_checks_at_the_same_moment_lose_nothing(server: Deploym
         assert held(client, wallet) == sum(one["amount"] for one in entries)
         by_type = {kind: [one["amount"] for one in entries if one["type"] == kind] for kind in ("spend", "void")}
         assert (len(by_type["spend"]), len(by_type["void"])) == (20, 5)
+
+
+def test_refunds_grants_and_a_merge_beside_checks_of_the_same_wallets_wait_for_each_other(
+    server: Deployment, key: str
+) -> None:
+    """Checks go both ways, some of both wallets; nobody fails, and balances are entries are decisions."""
+    with server.client(key) as client:
+        item, wallet = prepaid(client, "100", "USD")
+        terms = {"requesterId": "org_b", "licenseType": "a", "pricePerAccess": {"amount": "0.05", "currency": "USD"}}
+        assert client.post("/v1/licenses", json=terms).status_code == 201
+        other = client.post("/v1/wallets", json={"requesterId": "org_b", "unit": "USD"}).json()["id"]
+        client.post(f"/v1/wallets/{other}/grants", json={"amount": 100})
+        body = {"contentId": item, "requester": "org"}
+        charged = [client.post("/v1/access/check", json=body).json()["id"] for _ in range(20)]
+        refunds = [
+            request("POST", "/v1/revenue", key, {"decisionId": one, "amount": "-0.05", "currency": "USD"})
+            for one in charged
+        ]
+        both = {"checks": [{"contentId": item, "requester": one} for one in ("org", "org_b")]}
+        ways = [
+            lambda number: request("POST", "/v1/access/check", key, body),
+            lambda number: request("POST", "/v1/access/check", key, body, Idempotency_Key=f"check-{number}"),
+            lambda number: request("POST", "/v1/access/check/batch", key, both),
+            lambda number: request(
+                "POST", "/v1/access/check", key, body | {"requester": {"id": "org", "name": f"Name {number}"}}
+            ),
+            lambda number: request("POST", f"/v1/wallets/{(wallet, other)[number % 2]}/grants", key, {"amount": 1}),
+        ]
+        rest = [way(number) for number in range(20) for way in ways]
+        merges = [request("POST", "/v1/requesters/org_b/merge", key, {"into": "org"})]
+
+        replies = at_once(server, [*itertools.chain(*zip(refunds, *[iter(rest)] * 5, strict=True)), *merges])
+
+        assert statuses(replies) == {200: 81, 201: 40}, [one.body for one in replies if one.status not in (200, 201)]
+        answers = [one for reply in replies for one in reply.body.get("data", [reply.body])]
+        paid = {one["id"] for one in answers if one["object"] == "access_decision"}
+        assert len(paid) == 100
+        entries = [list(pages(client, f"/v1/wallets/{one}/entries")) for one in (wallet, other)]
+        spends = [one["decisionId"] for some in entries for one in some if one["type"] == "spend"]
+        assert sorted(spends) == sorted([*paid, *charged])
+        assert [held(client, one) for one in (wallet, other)] == [
+            float(sum(Decimal(str(one["amount"])) for one in some)) for some in entries
+        ]
+        assert sum(held(client, one) for one in (wallet, other)) == 200 + 20 + 20 * 0.05 - 120 * 0.05
+
+
+def pages(client: httpx.Client, path: str) -> Iterator[dict[str, Any]]:
+    query: dict[str, Any] = {"limit": 100}
+    while True:
+        page = client.get(path, params=query).json()
+        yield from page["data"]
+        if not page["hasMore"]:
+            return
+        query["cursor"] = page["nextCursor"]

@@ -151,12 +151,10 @@ if connection.vendor == "postgresql":
     def test_the_account_is_found_by_its_index_however_many_there_are(account, naming):
         Account.objects.bulk_create(Account(name=str(number)) for number in range(20_000))
         parameters = ["{}"] * 2 + ["[]"] * (3 if naming else 2) + ["{}", "[]"]
+        parts = {"charging": False, "counting": True, "naming": naming, "keeping": True, "spending": False}
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE accounts_account")
-            cursor.execute(
-                f"EXPLAIN {postgresql(charging=False, counting=True, naming=naming, keeping=True, alike=False)}",
-                parameters,
-            )
+            cursor.execute(f"EXPLAIN {postgresql(**parts, alike=False)}", parameters)
             plan = "\n".join(line for (line,) in cursor.fetchall())
         assert "accounts_account_pkey" in plan
         assert "Seq Scan on accounts_account" not in plan, plan

@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from msgspec.structs import replace
 
-from analytics.wallets.spending import Purses, Spend
+from analytics.recording.spending import Spend
+from analytics.wallets.spending import Purses
 from analytics.wallets.units import ACCESS
+from kit.http.errors import ApiError
+from kit.values import ids
+from kit.values.decimals import from_millionths, plain
 from licensing.access.answers import Answer
 from licensing.access.charging.charges import license_key
 from licensing.policies.decision import Decision, counts_as_access, unpaid
@@ -38,6 +43,23 @@ def payer(wallets: Wallets, unit: str, license_key: str | None) -> str | None:
     """The wallet in that unit of the licence, or else of the requester."""
     found = {of_license: wallet for wallet, own_unit, of_license in wallets if own_unit == unit}
     return found.get(license_key) or found.get(None)
+
+
+def paid_by(spend: Spend) -> dict[str, object]:
+    """Return which wallet pays, as a decision records it; what remains is added as it is recorded."""
+    return {"walletId": wallet_id(spend.wallet), "unit": spend.unit}
+
+
+@lru_cache(maxsize=10_000)
+def wallet_id(key: str) -> str:
+    return ids.encode("wal", bytes.fromhex(key))
+
+
+def paid(answer: Answer | ApiError, spend: Spend, available: int) -> Answer | ApiError:
+    """The answer with what its last spend leaves in its wallet, in millionths."""
+    if isinstance(answer, ApiError):
+        return answer
+    return replace(answer, credits={**paid_by(spend), "remaining": plain(from_millionths(available))})
 
 
 def refused(answer: Answer, spend: Spend, purses: Purses) -> Answer:

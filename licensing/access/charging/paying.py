@@ -5,10 +5,25 @@ from msgspec.structs import replace
 from analytics.recording import recorder
 from analytics.recording.batch import Outcome
 from analytics.recording.entries import Entry
+from analytics.recording.spending import Spending
 from analytics.wallets.spending import Purses
+from kit.values import ids
 from licensing.access.answers import Answer
-from licensing.access.charging.credits import refused
+from licensing.access.charging.credits import paid_by, refused
 from licensing.access.decisions import DecisionBatch
+
+
+def spend_in_record(batch: DecisionBatch) -> None:
+    """Let the record take what the decisions spend (analytics.recording.spending). Without a spend nothing changes."""
+    if not batch.spends:
+        return
+    spending, nanoseconds = Spending(), ids.nanoseconds_of(batch.now)
+    for number, entry in enumerate(batch.entries):
+        spends = batch.spends.get(number, ())
+        _, keys = ids.successive("wen", len(spends), nanoseconds)
+        if spends:
+            entry.case.facts["credits"] = paid_by(spends[-1])
+        batch.entries[number] = replace(entry, spending=spending, spends=tuple(zip(keys, spends, strict=True)))
 
 
 def record_spending(batch: DecisionBatch) -> list[Outcome]:

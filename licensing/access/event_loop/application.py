@@ -216,7 +216,7 @@ class CheckApplication:
 
         def render(batch: DecisionBatch) -> None:
             nonlocal ahead
-            if not batch.claims:
+            if not batch.claims and not batch.spends:
                 ahead = batch.answers, rendered(request.head.path, batch.answers, checks, sign)
 
         # Batches are not rendered early: that would delay the decisions and commits of other requests.

@@ -25,6 +25,7 @@ from kit.http.errors import ApiError
 from kit.storage.microbatch import InThread, MicroBatch, Turns
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
+from licensing.access.charging.paying import spend_in_record
 from licensing.access.decisions import DecisionBatch, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
@@ -114,10 +115,9 @@ class Gateway:
     ) -> list[Answer | ApiError]:
         """Decide and record the checks of an admitted request.
 
-        Returns the answers in the order of the checks, NotFound in the place of one whose item does not exist.
-        `keep` makes of them the reply that is stored with their record; then it raises what `keep` raises, Taken, and
-        LeftToDjango where the reply is not known before the commit or there is no record. `render` may be called
-        while they are recorded, with answers that may still change.
+        Returns the answers in the order of the checks; an answer is NotFound if the item does not exist. `keep` makes
+        the reply that is stored with the record. Raises what `keep` raises, Taken, and LeftToDjango if there is no
+        record or the reply depends on it. `render` may be called during the commit, with answers that may change.
 
         The record confirms that the key and the facts are of one epoch: a key that was revoked, or lost its
         permission, gets no decision, however long the body took to arrive.
@@ -133,6 +133,7 @@ class Gateway:
             batch = self.decide(sender.grant, checks, found, now)
             if needs_thread(batch, keep):
                 break
+            spend_in_record(batch)
             if keep is not None:
                 batch.keep(keep(batch))
             self.callers.note_use(sender.grant, now)
@@ -141,6 +142,8 @@ class Gateway:
             if not stale:
                 self.remember(account_id, found.epoch, batch.unwritten)
                 return batch.settle(outcomes)
+            if stale[0].unpaid:
+                break
             in_record = not (batch.unwritten and stale[0].retry)
         if keep is not None:
             raise LeftToDjango
@@ -293,5 +296,5 @@ class Gateway:
 
 
 def needs_thread(batch: DecisionBatch, keep: Keep | None) -> bool:
-    """Whether no record would confirm the key, wallets pay, or the kept reply depends on what the record counts."""
-    return not batch.entries or bool(batch.spends) or (keep is not None and batch.claims)
+    """Return whether no record confirms the key, or it has two of these: a spend, a limit's claim, a kept reply."""
+    return not batch.entries or sum((bool(batch.spends), batch.claims, keep is not None)) > 1

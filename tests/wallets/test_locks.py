@@ -1,0 +1,97 @@
+"""Who spends, grants, refunds and merges locks wallets first, in the order of their ids: nobody waits in a ring."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from decimal import Decimal
+
+import psycopg
+import pytest
+from django.db import connection
+
+from analytics.models import Wallet
+from analytics.recording import recorder
+from analytics.recording.statement import postgresql
+from kit.values import ids
+from licensing.customers.merging import merge
+from licensing.requesters.models import Requester
+from tests import factories
+from tests.analytics.test_lock_order import in_thread, is_waited_for, on_postgresql
+from tests.wallets.test_spending_in_the_record import Shop
+
+pytestmark = [pytest.mark.django_db(transaction=True), on_postgresql]
+LOCK = "SELECT FROM analytics_wallet WHERE id = %s FOR UPDATE"
+
+
+@pytest.fixture
+def sessions():
+    settings = {**connection.get_connection_params(), "cursor_factory": psycopg.Cursor}
+    settings.pop("context", None)
+    with closing(psycopg.connect(**settings)) as holder, closing(psycopg.connect(**settings)) as other:
+        yield holder, other
+
+
+@pytest.fixture
+def while_waiting(sessions):
+    """Holds a wallet until somebody waits for it, and tells whether another statement gets its locks meanwhile."""
+
+    def act(wallet, work, statement, parameters=()):
+        holder, other = sessions
+        holder.execute(LOCK, [uuid_of(wallet)])
+        with ThreadPoolExecutor(1) as pool:
+            working = pool.submit(in_thread, work)
+            try:
+                while not is_waited_for(holder.info.backend_pid, other):
+                    assert not working.done()
+                    other.rollback()
+                    time.sleep(0.01)
+                found = other.execute(f"{statement} NOWAIT", parameters).fetchall()
+            finally:
+                other.rollback()
+                holder.rollback()
+            working.result()
+        return found
+
+    return act
+
+
+def uuid_of(wallet):
+    return ids.hex_of("wal", wallet)
+
+
+def test_a_merge_waits_for_a_wallet_while_it_holds_none_of_a_higher_id(while_waiting):
+    account = factories.account()
+    for org in ("org_a", "org_b"):
+        factories.requester(account, requester_id=org)
+    wallets = [
+        factories.wallet(account, unit, requester_id=org)["wallet"]
+        for org in ("org_a", "org_b")
+        for unit in ("USD", "EUR")
+    ]
+    source = Requester.objects.get(account=account, requester_id="org_a")
+    assert while_waiting(wallets[1], lambda: merge(source, "org_b"), LOCK, [uuid_of(wallets[2])])
+    total = sum(Wallet.objects.filter(pk__in=wallets[2:]).values_list("balance", flat=True))
+    assert total == Decimal(40)
+
+
+def test_checks_wait_for_a_wallet_while_they_hold_nothing_else(while_waiting):
+    shop = Shop()
+    for name in ("org_a", "org_b"):
+        shop.licensee(name, 10)
+    first, second = sorted(shop.wallets, key=shop.wallets.get)
+    entries = [*shop.request(second), *shop.request(first)]
+    assert while_waiting(shop.wallets[first], lambda: recorder.record(entries), LOCK, [uuid_of(shop.wallets[second])])
+    assert (shop.balance(first), shop.balance(second)) == (Decimal("9.95"), Decimal("9.95"))
+
+
+def test_wallets_are_found_by_their_index_however_many_there_are(account):
+    holder = factories.requester(account)
+    Wallet.objects.bulk_create(
+        Wallet(account=account, requester_id=holder.pk + number, unit="USD") for number in range(20_000)
+    )
+    parts = {"charging": True, "counting": False, "naming": False, "keeping": False, "spending": True}
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE analytics_wallet")
+        cursor.execute(f"EXPLAIN {postgresql(**parts, alike=False)}", ["[]", "{}", "{}", "[]", "[]"])
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert "Seq Scan on analytics_wallet" not in plan, plan

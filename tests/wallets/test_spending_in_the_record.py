@@ -1,0 +1,114 @@
+"""What the record of a commit spends: what its wallets cover, of requests that are stored."""
+
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from accounts.plans.epochs import bump
+from analytics.models import AccessEvent, LedgerEntry, Wallet, WalletEntry
+from analytics.recording import recorder
+from analytics.recording.batch import STALE, UNPAID, Outcome
+from analytics.recording.entries import Entry
+from kit.storage.sqlite_turns import turn_to_write
+from kit.values import ids
+from licensing.access.bodies import Check
+from licensing.access.charging.paying import spend_in_record
+from licensing.access.decisions import decide_checks
+from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
+from tests import factories
+
+PRICE = Decimal("0.05")
+
+
+class Shop:
+    """An account whose licensees pay 0.05 USD an access in advance."""
+
+    def __init__(self):
+        self.account = factories.account()
+        self.item = factories.content(self.account, policy_id=factories.policy(self.account).pk)
+        self.wallets = {}
+
+    def licensee(self, name, amount, **terms):
+        factories.license(self.account, name, per_access=str(PRICE))
+        self.wallets[name] = factories.wallet(self.account, "USD", amount, requester_id=name, **terms)["wallet"]
+
+    def request(self, *names: str) -> list[Entry]:
+        """The entries of a request that checks the item for each of these licensees."""
+        items = find_items(self.account.pk, {("contentId", self.item.pk)})
+        found = Found(current_epoch(self.account.pk), items, find_requesters(self.account.pk, set(names)))
+        checks = [Check(("contentId", self.item.pk), name) for name in names]
+        batch = decide_checks(checks, found, ids.hex_of("acc", self.account.pk), timezone.now())
+        spend_in_record(batch)
+        return batch.entries
+
+    def balance(self, name):
+        return Wallet.objects.get(pk=self.wallets[name]).balance
+
+
+@pytest.fixture
+def shop(db):
+    return Shop()
+
+
+def record(*requests: list[Entry]) -> list[Outcome]:
+    with turn_to_write():
+        return recorder.record([entry for entries in requests for entry in entries])
+
+
+def test_each_spend_shows_what_it_leaves_for_the_next(shop):
+    shop.licensee("org_a", 1)
+    outcomes = record(shop.request("org_a"), shop.request("org_a", "org_a"))
+    assert [one.available for one in outcomes] == [950_000, 900_000, 850_000]
+    assert shop.balance("org_a") == Decimal("0.85")
+    shown = [one.facts["credits"] for one in AccessEvent.objects.all()]
+    assert sorted(one["remaining"] for one in shown) == ["0.85", "0.9", "0.95"]
+    assert {(one["walletId"], one["unit"]) for one in shown} == {(shop.wallets["org_a"], "USD")}
+    spends = WalletEntry.objects.filter(type="spend")
+    assert {one.decision_id for one in spends} == {one.pk for one in AccessEvent.objects.all()}
+    assert {one.amount for one in spends} == {-PRICE}
+
+
+@pytest.mark.parametrize("terms", [{}, {"thresholds": [{"value": 0.08}]}, {"floor": Decimal("-0.01")}])
+def test_requests_whose_wallet_needs_a_transaction_keep_no_others_from_being_stored(shop, terms):
+    """It falls short, or to a threshold or its floor, of which events tell."""
+    shop.licensee("org_poor", "0.09", **terms)
+    shop.licensee("org_rich", 10)
+    first, rich, second = shop.request("org_poor"), shop.request("org_rich"), shop.request("org_poor")
+    outcomes = record(first, rich, second)
+    assert outcomes == [UNPAID, Outcome(available=9_950_000), UNPAID]
+    assert (shop.balance("org_poor"), shop.balance("org_rich")) == (Decimal("0.09"), Decimal("9.95"))
+    [decision] = AccessEvent.objects.all()
+    [spend] = WalletEntry.objects.filter(type="spend")
+    [charge] = LedgerEntry.objects.filter(type="usage")
+    assert spend.decision_id == charge.decision_id == decision.pk
+
+
+def test_a_request_that_one_of_its_wallets_does_not_cover_is_not_stored_in_part(shop):
+    shop.licensee("org_poor", "0.04")
+    shop.licensee("org_rich", 10)
+    assert record(shop.request("org_rich", "org_poor"), shop.request("org_rich")) == [
+        UNPAID,
+        UNPAID,
+        Outcome(available=9_950_000),
+    ]
+    assert (shop.balance("org_poor"), shop.balance("org_rich")) == (Decimal("0.04"), Decimal("9.95"))
+    assert AccessEvent.objects.count() == WalletEntry.objects.filter(type="spend").count() == 1
+
+
+@pytest.mark.parametrize("revoked", [True, False])
+def test_decisions_on_facts_that_have_changed_spend_nothing(shop, revoked):
+    shop.licensee("org_a", 1)
+    request = shop.request("org_a")
+    bump(shop.account.pk, {str(request[0].case.requester)} if revoked else None)
+    assert record(request) == [STALE]
+    assert shop.balance("org_a") == 1
+    assert not AccessEvent.objects.exists()
+
+
+def test_a_change_of_others_is_no_reason_to_spend_otherwise(shop):
+    shop.licensee("org_a", 1)
+    request = shop.request("org_a")
+    bump(shop.account.pk, {"9999999"})
+    assert record(request) == [Outcome(available=950_000, behind=True)]
+    assert shop.balance("org_a") == Decimal("0.95")

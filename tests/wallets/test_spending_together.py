@@ -1,0 +1,203 @@
+"""Checks that share a commit spend what the same checks spend one after the other, whatever their wallets need.
+
+The first are recorded by the event loop, where one statement spends; the others by Django, in a transaction for each.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+from asgiref.sync import async_to_sync
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from accounts.events.models import Event
+from analytics.models import AccessEvent, Grant, LedgerEntry, Wallet, WalletEntry
+from analytics.recording.batch import Batch, Outcome
+from tests import factories
+from tests.clock import clock  # noqa: F401 - a fixture
+from tests.wallets.test_histories import HISTORIES
+from tests.ways import DJANGO, EVENT_LOOP, ApiClient, GatewayClient
+
+PRICES = {"cheap": "0.05", "dear": "0.12", "free": None}
+UNITS = st.sampled_from(["USD", "access"])
+MONEY = st.sampled_from(["0.05", "0.12", "0.3", "0.9", "2"])
+TERMS = st.fixed_dictionaries(
+    {
+        "unit": UNITS,
+        "floor": st.sampled_from([0, 0, -1]),
+        "thresholds": st.lists(
+            st.sampled_from([{"percent": 50}, {"percent": 91}, {"value": 1}, {"value": "0.31"}]), max_size=2
+        ),
+        "refill": st.sampled_from([None, None, {"amount": 1, "every": "day", "rollover": {"min": 0, "max": 1}}]),
+    }
+)
+WALLETS = st.lists(st.tuples(TERMS, st.booleans()), min_size=1, max_size=3, unique_by=lambda one: one[0]["unit"])
+# A request with several checks decides them in their order; of requests that arrive together any may be the first.
+IN_ORDER = st.lists(st.sampled_from(list(PRICES)), min_size=1, max_size=6).map(lambda names: [names])
+ALIKE = st.tuples(st.sampled_from(list(PRICES)), st.integers(1, 12)).map(lambda one: [[one[0]]] * one[1])
+CHECKS = st.tuples(st.just("check"), IN_ORDER | ALIKE)
+GRANTS = st.tuples(
+    st.just("grant"),
+    st.tuples(st.integers(0, 2), MONEY, st.integers(1, 9), st.sampled_from([None, 0, 3])),
+    st.sampled_from([None, 5, 30]),
+)
+WAITS = st.tuples(st.just("wait"), st.sampled_from([1, 6, 24]))
+STEPS = st.lists(CHECKS | CHECKS | GRANTS | WAITS, min_size=2, max_size=12)
+
+
+class Publisher:
+    """An account whose checks go one way, and what they leave behind."""
+
+    def __init__(self, way: str, time: Any, application: Any) -> None:
+        self.way, self.clock = way, time
+        self.account = factories.account()
+        key = factories.key_text(self.account)
+        self.api = ApiClient(key) if way == DJANGO else GatewayClient(key, application)
+        policy = factories.policy(self.account)
+        self.items = {name: factories.content(self.account, policy_id=policy.pk).pk for name in PRICES}
+        self.licenses = {
+            name: factories.license(
+                self.account, content_ids=[self.items[name]], **({} if price is None else {"per_access": price})
+            ).pk
+            for name, price in PRICES.items()
+        }
+        self.wallets: list[str] = []
+
+    def open(self, terms: dict[str, Any], of_license: bool) -> None:
+        held = self.licenses["dear"] if of_license else None
+        body = {"requesterId": "org_acme", "licenseId": held, **terms}
+        made = self.api.post("/v1/wallets", body)
+        assert made.status == 201, made
+        self.wallets.append(made["id"])
+
+    def grant(self, which: tuple[int, str, int, int | None], lasts: int | None) -> None:
+        number, money, accesses, begins = which
+        wallet = self.wallets[number % len(self.wallets)]
+        unit = Wallet.objects.get(pk=wallet).unit
+        begin = self.clock.now + timedelta(hours=begins or 0)
+        fields = {
+            "amount": accesses if unit == "access" else money,
+            "effectiveAt": begin.isoformat() if begins else None,
+        }
+        end = None if lasts is None else (begin + timedelta(hours=lasts)).isoformat()
+        assert self.api.post(f"/v1/wallets/{wallet}/grants", {**fields, "expiresAt": end}).status == 201
+
+    def check(self, requests: Sequence[Sequence[str]]) -> list[Any]:
+        """The answers to requests that arrive together, each with one check or several."""
+        bodies = [
+            {"requester": "org_acme", "checks": [{"contentId": self.items[name]} for name in names]}
+            for names in requests
+        ]
+        if self.way == DJANGO:
+            replies = [self.api.post("/v1/access/check/batch", body) for body in bodies]
+        else:
+            replies = self.send_together(bodies)
+        return sorted([self.shown(one) for one in reply["data"]] for reply in replies)
+
+    def send_together(self, bodies: Sequence[Any]) -> list[Any]:
+        async def send() -> list[Any]:
+            return await asyncio.gather(*map(self.exchange, bodies))
+
+        return [orjson.loads(reply.content) for reply in async_to_sync(send)()]
+
+    async def exchange(self, body: Any) -> Any:
+        headers = {"Host": "localhost", "Content-Type": "application/json", **self.api.headers}
+        scope = {
+            "type": "http",
+            "scheme": "http",
+            "method": "POST",
+            "path": "/v1/access/check/batch",
+            "query_string": b"",
+            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+            "client": ("127.0.0.1", 12345),
+            "server": ("localhost", 80),
+        }
+        return await self.api.exchange(scope, orjson.dumps(body))
+
+    def shown(self, answer: Any) -> Any:
+        """An answer without its ids."""
+        spent = {name: value for name, value in answer.get("credits", {}).items() if name != "walletId"}
+        pays = answer.get("credits") and self.wallets.index(answer["credits"]["walletId"])
+        return str((answer["allowed"], answer["reason"], answer["charge"], answer["cacheFor"], pays, spent))
+
+    def left_behind(self) -> Any:
+        """Wallets, grants, entries, decisions and events of the account, without ids."""
+        wallets = [Wallet.objects.get(pk=one) for one in self.wallets]
+        decisions = AccessEvent.objects.filter(account=self.account)
+        events = Event.objects.filter(account=self.account, type__startswith="wallet.").order_by("pk")
+        entries = WalletEntry.objects.filter(account=self.account)
+        told = [
+            (event.type, orjson.loads(event.data)["unit"], orjson.loads(event.previous or "{}")) for event in events
+        ]
+        spends = list(entries.filter(decision__isnull=False).values_list("decision", flat=True))
+        paid = {one.pk for one in decisions if one.allowed and "credits" in one.facts}
+        assert set(spends) == paid
+        return {
+            "wallets": [(one.balance, one.exhausted_at, one.next_change_at, one.reference) for one in wallets],
+            "grants": [
+                self.api.get(f"/v1/wallets/{one}/grants")["data"][place]["remaining"]
+                for one in self.wallets
+                for place in range(Grant.objects.filter(wallet=one).count())
+            ],
+            "entries": sorted(
+                (self.wallets.index(one.wallet_id), one.type, one.amount, one.created) for one in entries
+            ),
+            "decisions": sorted(
+                str((one.allowed, one.reason, {**one.facts.get("credits", {}), "walletId": None})) for one in decisions
+            ),
+            "charges": sorted(LedgerEntry.objects.filter(account=self.account).values_list("amount", "created")),
+            "events": sorted(map(str, told)),
+        }
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """The outcomes of requests that spent, or could not, in one statement."""
+    found: list[Outcome] = []
+    outcomes = Batch.outcomes
+
+    def noted(self, *args, **options):
+        made = outcomes(self, *args, **options)
+        found.extend(one for one in made if one.unpaid or one.available is not None)
+        return made
+
+    monkeypatch.setattr(Batch, "outcomes", noted)
+    return found
+
+
+PREPAID = {"unit": "USD", "floor": 0, "thresholds": [{"value": "0.31"}], "refill": None}
+DOWN_TO_NOTHING = [
+    ("grant", (0, "0.9", 1, None), None),
+    *[("check", [["cheap", "dear"]])] * 2,
+    ("check", [["dear"]] * 6),
+    ("check", [["cheap", "dear", "cheap"]]),
+]
+
+
+@settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(wallets=WALLETS, steps=STEPS)
+@example(wallets=[(PREPAID, False)], steps=DOWN_TO_NOTHING)
+def compare(clock, application, wallets, steps):  # noqa: F811
+    begin = clock.now
+    together, one_by_one = (Publisher(way, clock, application) for way in (EVENT_LOOP, DJANGO))
+    for publisher in (together, one_by_one):
+        for terms, of_license in wallets:
+            publisher.open(terms, of_license)
+    for step, *given_ in steps:
+        if step == "wait":
+            clock.now += timedelta(hours=given_[0])
+            continue
+        first, second = (getattr(publisher, step)(*given_) for publisher in (together, one_by_one))
+        assert first == second
+    first, second = (publisher.left_behind() for publisher in (together, one_by_one))
+    assert first == second
+    clock.now = begin
+
+
+def test_checks_of_one_commit_spend_what_they_spend_one_by_one(db, clock, application, recorded):  # noqa: F811
+    compare(clock, application)
+    assert {one.unpaid for one in recorded} == {False, True}
