@@ -3,12 +3,15 @@
 import pytest
 
 from tests.browser.conftest import PHONE, serious_problems
+from tests.faults.harness import eventually
 
 
 def test_search_leads_to_a_page(open_page):
     page = open_page("/docs/")
-    page.keyboard.press("Control+k")
-    page.locator("dialog[aria-label=Search] input").fill("idempotency")
+    search = page.locator("dialog[aria-label=Search] input")
+    # The page loads its search after itself.
+    assert eventually(lambda: page.keyboard.press("Control+k") or search.is_visible())
+    search.fill("idempotency")
     page.locator("dialog[aria-label=Search] a", has_text="Idempotency").first.click()
     page.wait_for_url("**/docs/**#idempotency*")
 
