@@ -66,7 +66,10 @@ def show_former_token(world: World) -> None:
         said = (found.status, "www-authenticate" in found.headers)
         if world.diary.sites[HOST].between(found.begun, found.ended)[0]["mode"] == "enforce":
             world.diary.promise("the licensee", "yesterday's licence token is refused", (401, True), said)
+            # A process that has not met the enforcement yet takes the page for an open one, and records its denial
+            # before it refuses the token. So there may be a decision: as of a question whose answer was lost.
+            found = Reply(found.begun, found.ended)
         else:
             world.diary.promise("the licensee", "a site in observe mode refuses no token", (200, False), said)
-            asked = Question("licensee", "edge", "anonymous", page.item, page.path, "read", ip=ADDRESS)
-            world.diary.questions.append(asked.note(found))
+        asked = Question("licensee", "edge", "anonymous", page.item, page.path, "read", ip=ADDRESS)
+        world.diary.questions.append(asked.note(found))
