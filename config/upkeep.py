@@ -18,7 +18,7 @@ from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due
 from analytics.wallets.upkeep import settle_due
 from kit.http.errors import ServiceUnavailable
-from kit.storage.outages import is_outage, outages
+from kit.storage.outages import is_outage, log_failure
 from licensing.customers import erasure
 from licensing.edge.verification.stored_names import forget_outdated_names
 from licensing.visits import counting
@@ -123,12 +123,10 @@ async def run(job: Job) -> None:
     try:
         await asyncio.to_thread(on_a_connection_of_its_own, job.act)
     except Exception as error:
-        if is_outage(error):
-            outages.log(logger, error)
-        elif isinstance(error, job.expected):
+        if isinstance(error, job.expected) and not is_outage(error):
             logger.warning("%s: %s", job.complaint, error)
         else:
-            logger.exception(job.complaint)
+            log_failure(logger, job.complaint, error)
 
 
 def on_a_connection_of_its_own(act: Callable[[], object]) -> None:

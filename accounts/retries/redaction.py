@@ -1,4 +1,4 @@
-"""Redact the replies kept for retries. They are encrypted, so each has to be decrypted to find whom it concerns."""
+"""Redact stored idempotent replies. They are encrypted, so each is decrypted to see whether it names the person."""
 
 from collections.abc import Callable
 

@@ -26,7 +26,7 @@ from accounts.webhooks import queue, wakeup
 from accounts.webhooks.queue import Claimed, Result
 from accounts.webhooks.sending import attempt
 from kit.outbound.client import SECONDS, Client
-from kit.storage.outages import is_outage, outages
+from kit.storage.outages import log_failure
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Worker:
                 try:
                     began = await self.step()
                 except Exception as error:
-                    log_failure("Webhooks could not be delivered; trying again", error)
+                    log_failure(logger, "Webhooks could not be delivered; trying again", error)
                     await asyncio.sleep(REST_SECONDS)
                     continue
                 if self.until_idle and not began and not self.tasks and not self.results:
@@ -128,7 +128,9 @@ class Worker:
                 try:
                     await in_thread(self.clock_database, look.act)
                 except Exception as error:
-                    log_failure(f"What time has brought could not be told; trying again in {look.every}", error)
+                    log_failure(
+                        logger, f"What time has brought could not be told; trying again in {look.every}", error
+                    )
 
     def room(self) -> dict[str, int]:
         """Return how many more deliveries each known endpoint may claim; unknown ones get PLACES."""
@@ -223,13 +225,6 @@ class Worker:
 
     async def in_database(self, act: Callable[[], T]) -> T:
         return await in_thread(self.database, act)
-
-
-def log_failure(complaint: str, error: Exception) -> None:
-    if is_outage(error):
-        outages.log(logger, error)
-    else:
-        logger.error(complaint, exc_info=error)
 
 
 async def in_thread(thread: ThreadPoolExecutor, act: Callable[[], T]) -> T:

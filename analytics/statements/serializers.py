@@ -21,7 +21,7 @@ class StatementCreditsSerializer(StrictSerializer):
 
 
 class StatementSerializer(StrictSerializer):
-    """What a requester was charged, paid and spent in a month and currency. All amounts are in the currency."""
+    """A requester's charges, payments and credit movements of one month, in one currency."""
 
     id = Id("stm")
     object = Choice(choices=["statement"])

@@ -29,7 +29,7 @@ WARN_SECONDS = 60.0
 
 
 class Wait(Enum):
-    """What a connection keeps the server waiting for."""
+    """What the server waits for on a connection."""
 
     REQUEST = "the next request"
     HEAD = "the head of a request"

@@ -1,4 +1,4 @@
-"""What keeps the database from answering: a short name for probes, and one line in the log for each outage."""
+"""Name why the database does not answer, for probes, and log an outage once a minute."""
 
 import logging
 from threading import Lock
@@ -37,8 +37,6 @@ MESSAGES = {
     "the database system is shutting down": "shutting_down",
     "No space left on device": "disk_full",
 }
-
-
 FAILED = "failed"  # the database answered, with an error that is not about itself
 
 
@@ -74,7 +72,7 @@ class OutageLog:
     def log(self, logger: logging.Logger, error: BaseException) -> None:
         cause, now = cause_of(error), monotonic()
         with self.lock:
-            if now - self.logged.get(cause, -SILENT_SECONDS) < SILENT_SECONDS:
+            if cause != FAILED and now - self.logged.get(cause, -SILENT_SECONDS) < SILENT_SECONDS:
                 self.silent[cause] = self.silent.get(cause, 0) + 1
                 return
             self.logged[cause] = now
@@ -95,8 +93,16 @@ class OutageLog:
 outages = OutageLog()
 
 
+def log_failure(logger: logging.Logger, complaint: str, error: Exception) -> None:
+    """Log why work in the background failed: an outage as all outages, anything else with its traceback."""
+    if is_outage(error):
+        outages.log(logger, error)
+    else:
+        logger.error(complaint, exc_info=error)
+
+
 class PoolFilter(logging.Filter):
-    """Of the pool's log: passes a failure to connect on to `outages`, because the pool logs each of its attempts."""
+    """Replace the pool's log of each failed attempt to connect by the log of the outage."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.args[-1] if isinstance(record.args, tuple) and record.args else None

@@ -1,4 +1,4 @@
-"""How long an answer may be cached: until time alone changes its facts."""
+"""Compute how long an answer may be cached: until a schedule, a date or a licence's end changes it."""
 
 from bisect import bisect_right
 from datetime import datetime

@@ -118,7 +118,7 @@ class Decision(Struct, frozen=True, gc=False):
 
     @property
     def price(self) -> tuple[int, str] | None:
-        """What this access costs by its licence: (millionths, currency), or None if it is free."""
+        """The licence's price of this access: (millionths, currency), or None if it is free."""
         held = self.license
         if held is None or not held.access_amount or held.access_currency is None or not self.is_charged:
             return None

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import TruncDate
 from django.utils import timezone
+from msgspec.structs import asdict
 
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
-from licensing.visits.figures import Visits
+from licensing.visits.figures import COUNTS, Visits
 from licensing.visits.models import VisitorDay, VisitsCounted
 from licensing.visits.pages import keep_pages, page_visits_in
 
@@ -97,12 +98,7 @@ def visits_in(events: QuerySet[AccessEvent]) -> dict[Key, Visits]:
     rows = (
         events.order_by()
         .values_list("account_id", TruncDate("created"), "requester_id", KT("facts__identifiedBy"))
-        .annotate(
-            allowed_count=Count("pk", filter=Q(allowed=True, observed=None)),
-            observed_count=Count("pk", filter=Q(observed__isnull=False)),
-            denied_count=Count("pk", filter=Q(allowed=False)),
-            last=Max("created"),
-        )
+        .annotate(**COUNTS)
     )
     return {tuple(row[:4]): Visits(*row[4:]) for row in rows}
 
@@ -115,14 +111,14 @@ def keep(found: dict[Key, Visits]) -> None:
     days = Q(day__in={day for _, day, _, _ in found}, account_id__in={account for account, _, _, _ in found})
     for row in VisitorDay.objects.filter(days, requester_id__in={requester for _, _, requester, _ in found}):
         key = (row.account_id, row.day, row.requester_id, row.identified_by)
-        known[key] = Visits(row.allowed, row.observed, row.denied, row.last_seen)
+        known[key] = row.visits
     rows = [row_of(key, visits + known[key] if key in known else visits) for key, visits in sorted(found.items())]
     VisitorDay.objects.bulk_create(
         rows,
         batch_size=500,
         update_conflicts=True,
         unique_fields=["account", "day", "requester", "identified_by"],
-        update_fields=["allowed", "observed", "denied", "last_seen"],
+        update_fields=Visits.__struct_fields__,
     )
 
 
@@ -133,8 +129,5 @@ def row_of(key: Key, visits: Visits) -> VisitorDay:
         day=day,
         requester_id=requester,
         identified_by=identified_by,
-        allowed=visits.allowed,
-        observed=visits.observed,
-        denied=visits.denied,
-        last_seen=visits.last_seen,
+        **asdict(visits),
     )

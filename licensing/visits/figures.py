@@ -2,7 +2,16 @@
 
 from datetime import datetime
 
+from django.db.models import Count, Max, Q
 from msgspec import Struct
+
+# Annotations that count decisions in the order of the fields of Visits.
+COUNTS = {
+    "allowed_count": Count("pk", filter=Q(allowed=True, observed=None)),
+    "observed_count": Count("pk", filter=Q(observed__isnull=False)),
+    "denied_count": Count("pk", filter=Q(allowed=False)),
+    "last": Max("created"),
+}
 
 
 class Visits(Struct, frozen=True):

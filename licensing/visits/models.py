@@ -5,12 +5,13 @@ from django.db import models
 from accounts.models import Account
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
+from licensing.visits.figures import Visits
 
 
-class VisitorDay(models.Model):
-    """Decisions at the edge about one visitor on one UTC day, by how the visitor was identified."""
+class DayOfVisits(models.Model):
+    """Decisions at the edge on one UTC day about one visitor, by how the visitor was identified."""
 
-    # the unique constraint starts with it
+    # Unique constraints of the tables start with the account.
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
     day = models.DateField()
     requester = models.ForeignKey(Requester, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
@@ -21,6 +22,17 @@ class VisitorDay(models.Model):
     last_seen = models.DateTimeField()
 
     class Meta:
+        abstract = True
+
+    @property
+    def visits(self) -> Visits:
+        return Visits(self.allowed, self.observed, self.denied, self.last_seen)
+
+
+class VisitorDay(DayOfVisits):
+    """Decisions about all pages."""
+
+    class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "day", "requester", "identified_by"], name="one_row_per_visitor_and_day"
@@ -28,7 +40,7 @@ class VisitorDay(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.requester_id} on {self.day}: {self.allowed + self.observed + self.denied}"
+        return f"{self.requester_id} on {self.day}: {self.visits.total}"
 
 
 class Page(models.Model):
@@ -50,18 +62,10 @@ class Page(models.Model):
         return self.url
 
 
-class PageDay(models.Model):
-    """Decisions at the edge about one page and one visitor on one UTC day, by how the visitor was identified."""
+class PageDay(DayOfVisits):
+    """Decisions about one page."""
 
-    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
-    day = models.DateField()
     page = models.ForeignKey(Page, on_delete=models.CASCADE, db_index=False, related_name="days")
-    requester = models.ForeignKey(Requester, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
-    identified_by = models.CharField(max_length=20, choices=[(one.value, one.words) for one in Identification])
-    allowed = models.BigIntegerField()
-    observed = models.BigIntegerField()  # allowed only because denials are observed
-    denied = models.BigIntegerField()
-    last_seen = models.DateTimeField()
 
     class Meta:
         constraints = [
@@ -73,7 +77,7 @@ class PageDay(models.Model):
         indexes = [models.Index(fields=["page"], name="days_of_page")]
 
     def __str__(self) -> str:
-        return f"{self.page_id} on {self.day}: {self.allowed + self.observed + self.denied}"
+        return f"{self.page_id} on {self.day}: {self.visits.total}"
 
 
 class VisitsCounted(models.Model):

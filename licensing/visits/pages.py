@@ -6,14 +6,15 @@ from datetime import date
 from hashlib import sha256
 from typing import TypeVar
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import TruncDate
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from analytics.models import AccessEvent
 from kit.values import ids
-from licensing.visits.figures import Visits
+from licensing.visits.figures import COUNTS, Visits
 from licensing.visits.models import Page, PageDay
 
 MOST_PAGES = 20_000  # of an account that are counted one by one on a day; strangers can invent addresses
@@ -43,13 +44,7 @@ def page_visits_in(events: QuerySet[AccessEvent]) -> dict[Visited, Found]:
         events.filter(facts__has_key="url")
         .order_by()
         .values_list("account_id", TruncDate("created"), KT("facts__url"), "requester_id", KT("facts__identifiedBy"))
-        .annotate(
-            allowed_count=Count("pk", filter=Q(allowed=True, observed=None)),
-            observed_count=Count("pk", filter=Q(observed__isnull=False)),
-            denied_count=Count("pk", filter=Q(allowed=False)),
-            last=Max("created"),
-            site=Max(KT("facts__siteId")),
-        )
+        .annotate(**COUNTS, site=Max(KT("facts__siteId")))
     )
     return {Visited(*row[:5]): Found(Visits(*row[5:9]), row[9]) for row in rows}
 
@@ -71,7 +66,7 @@ def keep_pages(found: dict[Visited, Found]) -> None:
         rows = PageDay.objects.filter(days, page__in=some)
         for row in rows:
             key = Visited(row.account_id, row.day, by_page[row.page_id], row.requester_id, row.identified_by)
-            known[key] = Visits(row.allowed, row.observed, row.denied, row.last_seen)
+            known[key] = row.visits
     PageDay.objects.bulk_create(
         [
             row_of(key, pages[key.account, key.url], one.visits + known[key] if key in known else one.visits)
@@ -80,7 +75,7 @@ def keep_pages(found: dict[Visited, Found]) -> None:
         batch_size=BATCH,
         update_conflicts=True,
         unique_fields=["account", "day", "page", "requester", "identified_by"],
-        update_fields=["allowed", "observed", "denied", "last_seen"],
+        update_fields=Visits.__struct_fields__,
     )
 
 
@@ -153,10 +148,7 @@ def row_of(key: Visited, page: int, visits: Visits) -> PageDay:
         page_id=page,
         requester_id=key.requester,
         identified_by=key.identified_by,
-        allowed=visits.allowed,
-        observed=visits.observed,
-        denied=visits.denied,
-        last_seen=visits.last_seen,
+        **asdict(visits),
     )
 
 

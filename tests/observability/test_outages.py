@@ -85,3 +85,13 @@ def test_a_pool_whose_connections_are_all_in_use_is_exhausted(monkeypatch):
 @pytest.mark.parametrize("error", [errors.DeadlockDetected("deadlock"), errors.UniqueViolation("duplicate key")])
 def test_an_error_of_a_statement_is_no_outage(error):
     assert not outages.is_outage(raised_from(error))
+
+
+def test_errors_of_statements_are_logged_each(caplog):
+    log = OutageLog()
+    for text in ("deadlock detected", "could not serialize access"):
+        log.log(logger, raised_from(errors.DeadlockDetected(text)))
+    assert [record.getMessage().rpartition(": ")[2] for record in caplog.records] == [
+        "deadlock detected",
+        "could not serialize access",
+    ]

@@ -3332,7 +3332,7 @@ export interface components {
             /** @description Null: its pages are unknown ones, as if no pattern matched. */
             policyId?: string | null;
         };
-        /** @description What a requester was charged, paid and spent in a month and currency. All amounts are in the currency. */
+        /** @description A requester's charges, payments and credit movements of one month, in one currency. */
         Statement: {
             /** @description The resource's id. */
             id: string;

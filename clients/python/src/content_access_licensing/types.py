@@ -2333,7 +2333,7 @@ class SiteRequest(TypedDict):
 
 class Statement(TypedDict):
     """
-    What a requester was charged, paid and spent in a month and currency. All amounts are in the currency.
+    A requester's charges, payments and credit movements of one month, in one currency.
     """
 
     id: str
