@@ -42,6 +42,8 @@ IN_ORDER = """SELECT DISTINCT ON (account, requester_id) requester, account, req
   FROM naming WHERE account IN (SELECT id FROM unheld)
   ORDER BY account, requester_id, requester, number DESC"""
 # Nothing may be stored for the namings in `unnamed`. Requesters come before counters and keys, which depend on them.
+# LATERAL makes PostgreSQL look each account up by its primary key: it expects many accounts in a batch, and for those
+# it would sometimes rather read the whole table.
 NAMINGS = f"""
 , naming AS MATERIALIZED (
   SELECT number, account, requester, requester_id, name, created
@@ -51,7 +53,8 @@ NAMINGS = f"""
   SELECT account FROM (SELECT DISTINCT account FROM naming WHERE account NOT IN (SELECT account FROM stale)) AS one
   WHERE pg_try_advisory_xact_lock_shared({HELD.format(account="account::text")})
 ), unheld AS MATERIALIZED (
-  SELECT id FROM accounts_account WHERE id IN (SELECT account FROM shared) ORDER BY id FOR KEY SHARE SKIP LOCKED
+  SELECT id FROM (SELECT account FROM shared ORDER BY account) AS one, LATERAL (
+    SELECT id FROM accounts_account WHERE id = one.account LIMIT 1 FOR KEY SHARE SKIP LOCKED) AS found
 ), named AS ({NAME.format(source=IN_ORDER)}
 ), unnamed AS MATERIALIZED (
   SELECT DISTINCT number FROM naming WHERE requester NOT IN (SELECT id FROM named)

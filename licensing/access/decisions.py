@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -26,11 +25,10 @@ from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits
 from licensing.policies.decision import Decision, decide
-from licensing.policies.facts import OF_ITEM, Facts
+from licensing.policies.facts import Facts
 from licensing.policies.offers import offers, taken
 
 Likeness = tuple[object, ...]  # an item's policy and facts; items with equal ones get the same decision
-likeness_of = attrgetter("policy_key", *(fact.attribute for fact in OF_ITEM))
 
 
 def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Item:
@@ -110,9 +108,9 @@ def by_current_ids(
     checks: Sequence[Check], requesters: dict[str, RequesterSnapshot]
 ) -> tuple[Sequence[Check], dict[str, RequesterSnapshot]]:
     """Replace the ids of merged requesters by their current ones, in the checks and in the mapping."""
-    current = {asked: one.current_id for asked, one in requesters.items() if one.current_id is not None}
-    if not current:
+    if not any([one.current_id for one in requesters.values()]):  # noqa: C419 - each check does this, and it is faster
         return checks, requesters
+    current = {asked: one.current_id for asked, one in requesters.items() if one.current_id is not None}
     merged = {
         current_id: dataclasses.replace(requesters[asked], current_id=None) for asked, current_id in current.items()
     }
@@ -181,7 +179,7 @@ class DecisionBatch:
         # A licence may cover a single item, and each access that a wallet pays for is decided separately.
         if not check.names_item_alone or requester.licenses is not None or requester.wallets:
             return self.decide(check, item, requester)
-        kind = likeness_of(item)
+        kind = item.policy_key, item.known
         shared = self.alike.get(kind)
         # Rate limits are counted in the order of the checks.
         if shared is None or (shared.counts and shared is not self.shared[-1]):
@@ -260,6 +258,8 @@ class DecisionBatch:
     def settle(self, outcomes: Sequence[Outcome]) -> list[Answer | ApiError]:
         """Return the answers, adjusted by the outcomes of recording."""
         for number, (shared, outcome) in enumerate(zip(self.shared, outcomes, strict=True)):
+            if outcome.available is outcome.room is None:
+                continue
             if outcome.available is not None:
                 [place] = shared.places
                 self.answers[place] = paid(self.answers[place], self.spends[number][-1], outcome.available)

@@ -3,7 +3,6 @@
 licensing.policies.facts lists all facts; only licences are recorded in a form of their own.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 from operator import attrgetter
 
@@ -18,14 +17,12 @@ from licensing.policies.facts import (
     Facts,
     HeldLicense,
     Recorded,
-    Values,
     load_facts,
     or_stored,
 )
 from licensing.policies.offers import OFFER, payer_facts
 from licensing.policies.standing import build_facts, standing_of, vouched_by
 
-known_of: Callable[[Item], Values] = attrgetter(*(fact.attribute for fact in OF_ITEM))
 WRITTEN = tuple((attrgetter(fact.attribute), fact.name, fact.dump) for fact in STORED)
 
 
@@ -41,7 +38,7 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
     if standing is None:
         standing = vouched_by(check.given.recorded)
     said = or_stored(check.given.facts, requester.stored) if requester.stored else check.given.facts
-    return build_facts(standing, now, check.requester_id, check.permission, known_of(item), said)
+    return build_facts(standing, now, check.requester_id, check.permission, item.known, said)
 
 
 def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str | None, key_id: str | None) -> Recorded:

@@ -43,7 +43,7 @@ def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell
             continue
         for fact, value_of, place, is_parsed in READERS[part]:
             value = value_of(body)
-            if value is None or value is False or (not value and isinstance(value, SILENT_IF_EMPTY)):
+            if not value and (value is None or value is False or isinstance(value, SILENT_IF_EMPTY)):
                 continue
             recorded[fact.name] = value
             if is_parsed:

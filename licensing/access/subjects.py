@@ -1,14 +1,17 @@
 """Items and requesters in the form that checks use."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import attrgetter
 
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import CompiledPolicy
-from licensing.policies.facts import DEFAULTS, STORED, Values
+from licensing.policies.facts import DEFAULTS, OF_ITEM, STORED, Values
 from licensing.policies.modes import Mode
 from licensing.requesters.models import Requester
+
+known_of = attrgetter(*(fact.attribute for fact in OF_ITEM))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,11 @@ class Item:
     is_elsewhere: bool = False  # a page on a host that the API key is not valid for
     urls: tuple[str, ...] = ()  # keys in hex of the URLs it was found by; empty if it was named by an id
     others: tuple["Item", ...] = ()  # further pages that an origin may serve for the same URL
+    # Values of licensing.policies.facts.OF_ITEM: each check would read them again.
+    known: Values = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", known_of(self))
 
     @property
     def compiled(self) -> CompiledPolicy | None:

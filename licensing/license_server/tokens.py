@@ -9,7 +9,6 @@ from uuid_utils import uuid7
 
 from kit.http.errors import InvalidToken
 from licensing.access.charging.credits import covers_an_access
-from licensing.access.facts import known_of
 from licensing.access.models import Algorithm
 from licensing.access.tokens.license_tokens import Claims, verify_now
 from licensing.access.tokens.signing import current_signer
@@ -74,7 +73,7 @@ def license_for(held: LicenseIndex, resource: Resource, now: datetime) -> HeldLi
 def scope_of(held: HeldLicense, requester_id: str, resource: Resource, now: datetime) -> str:
     """Return the uses, by their names in RSL, that the licence allows under the current policy."""
     item = resource.item
-    facts = build_facts(standing_of([held], has_lapsed=False), now, requester_id, None, known_of(item))
+    facts = build_facts(standing_of([held], has_lapsed=False), now, requester_id, None, item.known)
     return " ".join(NAMES_IN_RSL[use] for use in USES if judge(item.policy, replace(facts, permission=use)).allowed)
 
 

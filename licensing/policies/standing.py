@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -37,6 +38,7 @@ class Standing(Struct, frozen=True, gc=False):
     licenses: tuple[HeldLicense, ...] = ()
 
 
+@lru_cache(maxsize=1_000)
 def vouched_for(license_type: str | None, has_valid_license: bool) -> Standing:
     """Return the standing that the caller asserts."""
     return Standing(
