@@ -150,8 +150,25 @@ def arguments(command: BaseCommand, name: str) -> str:
     return " ".join(shown)
 
 
+def crawlers() -> str:
+    from licensing.edge.crawlers import SHIPPED, Crawler, parse_table
+
+    def row(one: Crawler) -> list[str]:
+        sources = "<br>".join(f"[{', '.join(each.facts)}]({each.url}) {each.date}" for each in one.evidence)
+        ways = [
+            *(f"[addresses]({url})" for url in one.address_lists),
+            *(f"`{host}`" for host in one.hosts),
+            *([f"signs as `{one.signature_agent}`"] if one.signature_agent else []),
+        ]
+        return [one.name, one.operator, f"`{one.crawler_class}`", f"`{one.user_agent}`", "<br>".join(ways), sources]
+
+    shipped = sorted(parse_table(SHIPPED.read_bytes()).crawlers, key=lambda one: one.key)
+    return table(["crawler", "operator", "class", "User-Agent", "verified by", "sources"], map(row, shipped))
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/reference/api.md": {"filters": filters, "metadata": metadata},
+    "docs/reference/crawlers.md": {"crawlers": crawlers},
     "docs/reference/limits.md": {"headers": headers},
     "docs/reference/commands.md": {"commands": commands},
     "docs/reference/errors.md": {"catalogue": catalogue},

@@ -1,7 +1,7 @@
 """The table of known crawlers, with its date, and look-ups of visitors in it.
 
-The shipped table has no addresses, because they change often: `sources` says where operators publish them, and their
-files are loaded separately (licensing.edge.verification.published_addresses).
+The shipped table has no addresses, because they change often: `address_lists` says where operators publish them, and
+their files are loaded separately (licensing.edge.verification.published_addresses).
 """
 
 import os
@@ -27,9 +27,19 @@ SHIPPED = Path(__file__).with_name("crawlers.json")
 LOOK_AGAIN_AFTER = 5.0  # seconds
 MAX_USER_AGENT = 1000  # characters that are examined and recorded
 
-Token = Annotated[str, Meta(min_length=3, max_length=100, pattern=r"^[\x21-\x7e]+$")]
+Token = Annotated[str, Meta(min_length=3, max_length=100, pattern=r"^[\x21-\x7e]+( [\x21-\x7e]+)*$")]
 Host = Annotated[str, Meta(max_length=253, pattern=r"^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$")]
+Link = Annotated[str, Meta(max_length=2048, pattern=r"^https://[\x21-\x7e]+$")]
 CrawlerClass = Literal["ai_training", "ai_input", "search", "archive", "other"]
+Fact = Literal["operator", "class", "userAgent", "addressLists", "hosts", "signatureAgent"]
+
+
+class Evidence(Struct, frozen=True, forbid_unknown_fields=True):
+    """A source that states facts of a row, and the day on which it stated them."""
+
+    facts: tuple[Fact, ...]
+    url: Link
+    date: date
 
 
 class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -37,8 +47,10 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 
     - `user_agent`: the token in its User-Agent.
     - `addresses`: the address ranges that its operator publishes.
+    - `address_lists`: the JSON files in which its operator publishes them.
     - `hosts`: the domains of its addresses' reverse DNS names.
     - `signature_agent`: the host of the directory with its signing keys.
+    - `sources`: further pages about it, without a date.
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
@@ -49,6 +61,8 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     hosts: tuple[Host, ...] = ()
     sources: tuple[str, ...] = ()
     signature_agent: Annotated[str, Meta(min_length=1, max_length=253)] | None = None
+    address_lists: tuple[Link, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def key(self) -> str:
@@ -57,6 +71,11 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     @property
     def permission(self) -> str:
         return "read" if self.crawler_class == "other" else self.crawler_class
+
+    @property
+    def all_sources(self) -> tuple[str, ...]:
+        """The URLs of every source, each once."""
+        return tuple(dict.fromkeys([*self.address_lists, *self.sources, *(one.url for one in self.evidence)]))
 
 
 class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):

@@ -12,7 +12,15 @@ CRAWLER: dict[str, object] = {
     "requesterId": "crawler:examplebot",
     "addresses": ["203.0.113.0/24"],
     "hosts": ["crawl.ai.example"],
-    "sources": ["https://ai.example/examplebot.json"],
+    "sources": ["https://ai.example/examplebot.json", "https://ai.example/crawlers"],
+    "addressLists": ["https://ai.example/examplebot.json"],
+    "evidence": [
+        {
+            "facts": ["operator", "class", "userAgent", "addressLists", "hosts", "signatureAgent"],
+            "url": "https://ai.example/crawlers",
+            "date": "2026-11-20",
+        }
+    ],
     "signatureAgent": "ai.example",
 }
 AT_STAKE = [{"amount": 0.41, "currency": "USD"}]

@@ -10,6 +10,15 @@ from kit.rest.fields import Choice
 from licensing.edge.crawlers import Crawler, current_table
 
 CLASSES = ["ai_training", "ai_input", "search", "archive", "other"]
+FACTS = ["operator", "class", "userAgent", "addressLists", "hosts", "signatureAgent"]
+
+
+class EvidenceSerializer(serializers.Serializer):
+    """A source that states facts of a crawler."""
+
+    facts = serializers.ListField(child=Choice(choices=FACTS), help_text="The fields that it states.")
+    url = serializers.CharField(help_text="The page or file that states them.")
+    date = serializers.DateField(help_text="The day on which it stated them.")
 
 
 class CrawlerSerializer(serializers.Serializer):
@@ -34,6 +43,10 @@ class CrawlerSerializer(serializers.Serializer):
     sources = serializers.ListField(
         child=serializers.CharField(), help_text="Where its operator publishes them, or how to tell."
     )
+    addressLists = serializers.ListField(
+        child=serializers.CharField(), help_text="The JSON files in which its operator publishes its addresses."
+    )
+    evidence = EvidenceSerializer(many=True, help_text="The source and date of each fact.")
     signatureAgent = serializers.CharField(allow_null=True, help_text="The host with the keys that it signs by.")
 
 
@@ -86,6 +99,10 @@ def shown(crawler: Crawler) -> dict[str, object]:
         "requesterId": f"crawler:{crawler.key}",
         "addresses": list(crawler.addresses),
         "hosts": list(crawler.hosts),
-        "sources": list(crawler.sources),
+        "sources": list(crawler.all_sources),
+        "addressLists": list(crawler.address_lists),
+        "evidence": [
+            {"facts": list(one.facts), "url": one.url, "date": one.date.isoformat()} for one in crawler.evidence
+        ],
         "signatureAgent": crawler.signature_agent,
     }

@@ -5,8 +5,9 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from licensing.edge.crawlers import current_table
+from licensing.edge.crawlers import SHIPPED, current_table
 
+SHIPPED_DATE = json.loads(SHIPPED.read_bytes())["date"]
 BOT = {"name": "ExampleBot", "class": "ai_training", "operator": "Example", "userAgent": "ExampleBot"}
 
 
@@ -32,9 +33,12 @@ def update(tmp_path, monkeypatch):
 
 def test_the_service_comes_with_a_dated_table(api):
     shown = api.get("/v1/crawlers")
-    assert shown["date"] == "2026-11-22"
+    assert shown["date"] == SHIPPED_DATE
     assert {"GPTBot", "ClaudeBot", "Googlebot"} <= {one["name"] for one in shown["data"]}
-    assert {one["crawlerClass"] for one in shown["data"]} == {"ai_training", "ai_input", "search", "archive"}
+    [gptbot] = [one for one in shown["data"] if one["name"] == "GPTBot"]
+    assert gptbot["addressLists"] == ["https://openai.com/gptbot.json"]
+    assert gptbot["sources"] == [*gptbot["addressLists"], gptbot["evidence"][0]["url"]]
+    assert gptbot["evidence"][0]["facts"] == ["operator", "class", "userAgent"]
 
 
 def test_an_updated_file_takes_its_place(api, update):
@@ -45,7 +49,8 @@ def test_an_updated_file_takes_its_place(api, update):
         {
             "object": "crawler", "name": "ExampleBot", "crawlerClass": "ai_training", "operator": "Example",
             "userAgent": "ExampleBot", "requesterId": "crawler:examplebot", "addresses": ["203.0.113.0/24"],
-            "hosts": [], "sources": ["https://ai.example/bots.json"], "signatureAgent": None,
+            "hosts": [], "sources": ["https://ai.example/bots.json"], "addressLists": [], "evidence": [],
+            "signatureAgent": None,
         }
     ]  # fmt: skip
 
@@ -54,12 +59,13 @@ def test_an_updated_file_takes_its_place(api, update):
     "broken",
     [{**BOT, "hosts": ["."]}, {**BOT, "hosts": ["com"]}, {**BOT, "hosts": ["Bots.example"]},
      {**BOT, "class": "spying"}, {**BOT, "addresses": ["203.0.113.1/24"]}, {**BOT, "userAgent": ""}, {"name": "x"},
-     {**BOT, "color": "red"}],
+     {**BOT, "color": "red"}, {**BOT, "addressLists": ["http://ai.example/bots.json"]},
+     {**BOT, "evidence": [{"facts": ["age"], "url": "https://ai.example/", "date": "2026-12-01"}]}],
 )  # fmt: skip
 def test_a_file_that_is_wrong_changes_nothing(api, update, broken):
     with pytest.raises(CommandError):
         update(broken)
-    assert api.get("/v1/crawlers")["date"] == "2026-11-22"
+    assert api.get("/v1/crawlers")["date"] == SHIPPED_DATE
 
 
 def test_a_crawler_twice_is_refused(update):

@@ -1,4 +1,4 @@
-// Shapes: 1ac2bc5461a4c325
+// Shapes: dd154d82c6c29199
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -799,6 +799,10 @@ export interface components {
             hosts: string[];
             /** @description Where its operator publishes them, or how to tell. */
             sources: string[];
+            /** @description The JSON files in which its operator publishes its addresses. */
+            addressLists: string[];
+            /** @description The source and date of each fact. */
+            evidence: components["schemas"]["Evidence"][];
             /** @description The host with the keys that it signs by. */
             signatureAgent: string | null;
         };
@@ -1136,6 +1140,18 @@ export interface components {
         EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
         /** @enum {string} */
         EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled";
+        /** @description A source that states facts of a crawler. */
+        Evidence: {
+            /** @description The fields that it states. */
+            facts: ("operator" | "class" | "userAgent" | "addressLists" | "hosts" | "signatureAgent")[];
+            /** @description The page or file that states them. */
+            url: string;
+            /**
+             * Format: date
+             * @description The day on which it stated them.
+             */
+            date: string;
+        };
         /** @description The expected decision. Omitted members may have any value. */
         ExpectedDecision: {
             /** @description Whether access is allowed; in figures, how many requests were. */

@@ -1,4 +1,4 @@
-# Shapes: 1ac2bc5461a4c325
+# Shapes: dd154d82c6c29199
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -503,6 +503,16 @@ EventType: TypeAlias = Literal[
     "wallet.topped_up",
     "webhook_endpoint.disabled",
 ]
+
+
+class Evidence(TypedDict):
+    """
+    A source that states facts of a crawler.
+    """
+
+    facts: list[Literal["operator", "class", "userAgent", "addressLists", "hosts", "signatureAgent"]]
+    url: str
+    date: str
 
 
 class FailedCondition(TypedDict):
@@ -1762,6 +1772,8 @@ class Crawler(TypedDict):
     addresses: list[str]
     hosts: list[str]
     sources: list[str]
+    addressLists: list[str]
+    evidence: list[Evidence]
     signatureAgent: str | None
 
 
