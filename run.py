@@ -31,7 +31,7 @@ from launcher.progress import MigrationNames, Progress
 
 # What a caller's environment sets for a server must not change what the tests prove.
 SERVICES = ("DATABASE_URL", "REDIS_URL")
-SERVER = ("HOST", "PORT", "WORKERS", "ALLOWED_HOSTS", "TRUSTED_PROXIES", "CRAWLER_DNS")
+SERVER = ("HOST", "PORT", "WORKERS", "ALLOWED_HOSTS", "TRUSTED_PROXIES", "CRAWLER_DNS", "CRAWLER_LISTS")
 BOUNDS = (
     *("MAX_CONNECTIONS", "MAX_CONNECTIONS_PER_ADDRESS", "MAX_BODY_MEMORY_MIB"),
     *("HEAD_SECONDS", "BODY_SECONDS", "SEND_SECONDS", "KEEP_ALIVE_SECONDS"),

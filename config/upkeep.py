@@ -20,6 +20,8 @@ from analytics.wallets.upkeep import settle_due
 from kit.http.errors import ServiceUnavailable
 from kit.storage.outages import is_outage, log_failure
 from licensing.customers import erasure
+from licensing.edge.crawlers import fetch_published_lists
+from licensing.edge.verification.published_lists import stored_lists
 from licensing.edge.verification.stored_names import forget_outdated_names
 from licensing.visits import counting
 from licensing.visits.retention import purge_pages
@@ -35,6 +37,8 @@ SETTLING_SECONDS = 60  # delay of entries and events of unused wallets
 TELLING_SECONDS = 1  # delay of an event about a limit
 FORGETTING_SECONDS = 60
 ERASING_SECONDS = 60
+LISTS_SECONDS = 600  # between looks for address lists that are due
+READING_LISTS_SECONDS = 5  # before a process knows a list that another one has fetched
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,18 @@ JOBS = [
     ),
     Job(
         forget_outdated_names, DAY, "Outdated names of crawlers' addresses could not be deleted; trying again in a day"
+    ),
+    Job(
+        fetch_published_lists,
+        LISTS_SECONDS,
+        "Address lists of crawlers could not be fetched; trying again",
+        is_due=lambda: bool(settings.CRAWLER_LISTS),
+    ),
+    Job(
+        stored_lists.read,
+        READING_LISTS_SECONDS,
+        "Address lists of crawlers could not be read; trying again",
+        is_due=lambda: bool(settings.CRAWLER_LISTS),
     ),
     TELLING,
     Job(

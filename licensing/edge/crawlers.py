@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from kit.http.middleware import parse_address
 from kit.values.networks import NetworkSet
 from licensing.edge.verification import published_addresses
+from licensing.edge.verification.published_lists import fetch_lists, stored_lists
 
 SHIPPED = Path(__file__).with_name("crawlers.json")
 LOOK_AGAIN_AFTER = 5.0  # seconds
@@ -173,7 +174,7 @@ class CurrentTable:
 
     def __init__(self) -> None:
         self.looked_at = -LOOK_AGAIN_AFTER
-        self.table = read_table(SHIPPED, 0, 0)
+        self.table = read_table(SHIPPED, 0, 0, 0)
 
     def get(self) -> Table:
         now = monotonic()
@@ -184,15 +185,32 @@ class CurrentTable:
                 changed = path.stat().st_mtime_ns
             except FileNotFoundError:
                 path, changed = SHIPPED, 0
-            self.table = read_table(path, changed, published_addresses.state())
+            self.table = read_table(path, changed, published_addresses.state(), stored_lists.version)
         return self.table
 
 
 @lru_cache(maxsize=2)
-def read_table(path: Path, changed: int, addresses: int) -> Table:
-    """Read a table with loaded addresses. `changed` and `addresses` identify the files' versions for the cache."""
+def read_table(path: Path, changed: int, addresses: int, lists: int) -> Table:
+    """Read a table with loaded and fetched addresses. The numbers identify versions for the cache."""
     table = parse_table(path.read_bytes())
-    return table.with_addresses(published_addresses.read()) if addresses else table
+    if addresses:
+        table = table.with_addresses(published_addresses.read())
+    return table.with_addresses(addresses_of_lists(table)) if lists else table
+
+
+def addresses_of_lists(table: Table) -> dict[str, frozenset[str]]:
+    """Return the addresses in the fetched lists of each crawler, by its key."""
+    ranges = stored_lists.ranges
+    return {
+        one.key: frozenset[str]().union(*(ranges.get(url, ()) for url in one.address_lists))
+        for one in table.crawlers
+        if one.address_lists
+    }
 
 
 current_table = CurrentTable()
+
+
+def fetch_published_lists() -> None:
+    """Fetch the address lists of the current table that are due."""
+    fetch_lists(url for one in current_table.get().crawlers for url in one.address_lists)

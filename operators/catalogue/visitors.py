@@ -1,5 +1,9 @@
 """The page about crawlers and other visitors at the edge: whether they are verified, and their outcomes."""
 
+from collections import defaultdict
+from datetime import datetime
+
+from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +14,7 @@ from msgspec import Struct
 from analytics.models import AccessEvent
 from analytics.windows import DAY
 from licensing.edge.crawlers import Table, current_table
+from licensing.edge.verification.models import AddressList
 from licensing.visits.figures import Visits
 from licensing.visits.report import OTHER, Visitor, visitor_report
 from operators.base.empty_state import EmptyState
@@ -55,6 +60,17 @@ class VisitorRow(Struct, frozen=True):
     last_seen: str
 
 
+class ListRow(Struct, frozen=True):
+    """An address list of crawlers: the age of the copy in use, and why the last fetch failed."""
+
+    url: str
+    crawlers: str
+    ranges: int
+    fetched_at: datetime | None
+    failed_at: datetime | None
+    failure: str
+
+
 class ClassRow(Struct, frozen=True):
     name: str
     identified_by: str
@@ -73,6 +89,8 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "most_accounts": MOST_ACCOUNTS,
         "empty_state": NOBODY.shown(request),
         "crawlers": told_table(current_table.get()),
+        "lists": list_rows(current_table.get()) if settings.CRAWLER_LISTS else [],
+        "fetches_lists": settings.CRAWLER_LISTS,
     }
     if choice.accounts:
         window = window_of(choice, timezone.now())
@@ -120,3 +138,18 @@ def told_table(table: Table) -> dict[str, object]:
         "by_address": sum(bool(one.addresses) for one in table.crawlers),
         "by_name": sum(bool(one.hosts) for one in table.crawlers),
     }
+
+
+def list_rows(table: Table) -> list[ListRow]:
+    """Return the address lists of the table, those that could not be fetched first."""
+    crawlers: dict[str, list[str]] = defaultdict(list)
+    for one in table.crawlers:
+        for url in one.address_lists:
+            crawlers[url].append(one.name)
+    stored = AddressList.objects.in_bulk(list(crawlers))
+    rows = []
+    for url, names in crawlers.items():
+        kept = stored.get(url) or AddressList(url=url)
+        failed_at = kept.failed_at if kept.failure else None
+        rows.append(ListRow(url, ", ".join(names), len(kept.ranges), kept.fetched_at, failed_at, kept.failure))
+    return sorted(rows, key=lambda row: (not row.failure, row.url))

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
+from licensing.edge.verification.models import AddressList
 from licensing.requesters.models import Requester
 from licensing.visits.models import VisitorDay
 
@@ -104,3 +105,20 @@ def test_it_takes_few_queries_and_shows_those_with_most(admin, account, visits, 
         page = admin.get(PAGE).content.decode()
     assert "And 50 more with fewer visits" in page
     assert "org_149" in page
+
+
+def test_it_shows_the_age_of_each_address_list_and_the_last_failure(admin, settings):
+    settings.CRAWLER_LISTS = True
+    now = timezone.now()
+    url = "https://openai.com/gptbot.json"
+    AddressList.objects.create(
+        url=url, ranges=["192.0.2.0/24"], fetched_at=now - timedelta(days=2), failed_at=now - timedelta(minutes=5),
+        failure="It answered 503.",
+    )  # fmt: skip
+    rows = [[cell.replace("\xa0", " ") for cell in row] for row in rows_of(admin)]
+    assert ["GPTBot", url, "1", "2 days ago", "5 minutes ago: It answered 503."] == rows[1]
+    assert ["PerplexityBot", "https://www.perplexity.com/perplexitybot.json", "0", "not fetched yet", ""] in rows
+
+
+def test_it_names_the_setting_that_fetches_lists(admin):
+    assert "Set CRAWLER_LISTS=on" in admin.get(PAGE).content.decode()

@@ -1,0 +1,119 @@
+"""Fetches the address lists that crawlers' operators publish, and keeps the last good copy in the database.
+
+One process fetches each list once a day (CRAWLER_LISTS); the others read the stored copies. Nothing but a complete,
+well-formed list replaces a copy.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+from msgspec import Struct
+
+from kit.outbound.client import Client, Reply, Unreachable
+from kit.outbound.destinations import Refused
+from kit.storage.sqlite_turns import turn_to_write
+from licensing.edge.verification.models import AddressList
+from licensing.edge.verification.published_addresses import LONGEST_FILE, parse_published
+
+SECONDS = 30  # of a fetch
+MOST_FETCHES = 4  # at a time
+FRESH, RETRY = timedelta(days=1), timedelta(hours=1)  # before a list is fetched again, and after a failure
+HEADERS = {"Accept": "application/json", "User-Agent": "content-access-licensing"}
+logger = logging.getLogger(__name__)
+
+
+class Fetched(Struct, frozen=True):
+    """The result of a fetch: the ranges, or why there are none."""
+
+    url: str
+    ranges: tuple[str, ...] = ()
+    failure: str = ""
+
+
+class StoredLists:
+    """This process's copy of the stored lists. `version` changes whenever one of them does; 0 means none are read."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.ranges: Mapping[str, frozenset[str]] = {}  # by URL
+        self.seen: tuple[object, ...] = ()
+
+    def read(self) -> None:
+        """Read the lists from the database if any has changed."""
+        good = AddressList.objects.filter(fetched_at__isnull=False).order_by("url")
+        seen = tuple(good.values_list("url", "fetched_at"))
+        if seen == self.seen:
+            return
+        self.ranges = {one.url: frozenset(one.ranges) for one in good}
+        self.seen, self.version = seen, self.version + 1
+
+    def forget(self) -> None:
+        self.ranges, self.seen, self.version = {}, (), 0
+
+
+stored_lists = StoredLists()
+
+
+def claim(urls: Iterable[str]) -> list[str]:
+    """Return the lists that this process is to fetch now, so that no other process fetches them, too."""
+    now = timezone.now()
+    wanted = sorted(set(urls))
+    old = Q(attempted_at=None) | Q(attempted_at__lte=now - FRESH)
+    due = old | (~Q(failure="") & Q(attempted_at__lte=now - RETRY))
+    known = set(AddressList.objects.filter(url__in=wanted).values_list("url", flat=True))
+    with turn_to_write():
+        AddressList.objects.bulk_create(
+            [AddressList(url=url) for url in wanted if url not in known], ignore_conflicts=True
+        )
+        return [url for url in wanted if AddressList.objects.filter(due, url=url).update(attempted_at=now)]
+
+
+def fetch_lists(urls: Iterable[str], make_client: Callable[[], Client] = Client) -> list[Fetched]:
+    """Fetch the lists that are due, and store the good ones. Returns what was fetched."""
+    claimed = claim(urls)
+    fetched = asyncio.run(fetch_all(claimed, make_client())) if claimed else []
+    for one in fetched:
+        keep(one)
+    return fetched
+
+
+async def fetch_all(urls: list[str], client: Client) -> list[Fetched]:
+    turns = asyncio.Semaphore(MOST_FETCHES)
+
+    async def fetch_in_turn(url: str) -> Fetched:
+        async with turns:
+            return await fetch(url, client)
+
+    return list(await asyncio.gather(*map(fetch_in_turn, urls)))
+
+
+async def fetch(url: str, client: Client) -> Fetched:
+    try:
+        reply = await client.send("GET", url, HEADERS, seconds=SECONDS, most_bytes=LONGEST_FILE + 1)
+        return Fetched(url, ranges_of(reply))
+    except (Refused, Unreachable, ValueError) as error:
+        return Fetched(url, failure=str(error)[:300] or type(error).__name__)
+
+
+def ranges_of(reply: Reply) -> tuple[str, ...]:
+    """Return the ranges in the reply. Raises ValueError unless it is a complete, well-formed list."""
+    if reply.status != 200:
+        where = reply.headers.get("location", "")
+        raise ValueError(f"It answered {reply.status}{f' and points to {where[:200]}' if where else ''}.")
+    ranges, _ = parse_published(reply.body)
+    return tuple(sorted(set(ranges)))
+
+
+def keep(one: Fetched) -> None:
+    """Store the list, or why it could not be fetched; a failure leaves the last good copy as it is."""
+    found = AddressList.objects.filter(url=one.url)
+    with turn_to_write():
+        if one.failure:
+            found.update(failure=one.failure, failed_at=timezone.now())
+            logger.warning("The address list %s could not be fetched: %s", one.url, one.failure)
+        else:
+            found.update(ranges=list(one.ranges), fetched_at=timezone.now(), failure="")
