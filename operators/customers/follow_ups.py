@@ -13,6 +13,7 @@ from unfold.decorators import action
 
 from licensing.licenses.models import License, LicenseStatus
 from operators.base.model_admin import ScopedAdmin
+from operators.customers.quotas import Quota
 
 RENEWED, DUPLICATED = "renew", "duplicate"  # names in the form's query
 KEPT = (
@@ -61,7 +62,10 @@ def duplicate(held: License, now: datetime) -> dict[str, object]:
 
 
 def terms_of(held: License) -> dict[str, object]:
-    return {"account": held.account_id, **{name: getattr(held, name) for name in KEPT}}
+    """Return the terms as the form's values, with the monthly quota."""
+    quota = Quota.from_license(held)
+    quota_fields = {} if quota is None else quota.as_fields()
+    return {"account": held.account_id, **{name: getattr(held, name) for name in KEPT}, **quota_fields}
 
 
 class FollowUps(ScopedAdmin[License]):

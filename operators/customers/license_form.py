@@ -14,6 +14,7 @@ from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.services import customers_named
 from operators.base.fields import Amount, Currency, Lines, Moment, as_json, validated
+from operators.customers.quotas import QuotaFields
 
 NAMES = {
     "requester_own_id": "requesterId",
@@ -29,7 +30,7 @@ MONEY = {"price": "price", "access": "pricePerAccess"}
 EITHER = "One per line. Without items, tags and policies it covers everything."
 
 
-class LicenseForm(forms.ModelForm):
+class LicenseForm(QuotaFields, forms.ModelForm):
     requester_own_id = forms.CharField(
         label="Requester",
         max_length=255,
@@ -76,6 +77,7 @@ class LicenseForm(forms.ModelForm):
         start = cleaned.get("starts_at") or getattr(self.instance, "starts_at", None)
         if cleaned.get("expires_at") and start and cleaned["expires_at"] <= start:
             self.add_error("expires_at", "Must be later than the start.")
+        self.check_quota(cleaned)
         return cleaned
 
     def clean_license_type(self) -> str:
@@ -115,6 +117,9 @@ class LicenseFields(TypedDict, total=False):
     price_currency: str | None
     access_amount: Decimal | None
     access_currency: str | None
+    quota: int | None
+    afterwards: str
+    most_owed: Decimal | None
 
 
 def license_fields(form: Mapping[str, object], cleaned: Mapping[str, object]) -> dict[str, Any]:

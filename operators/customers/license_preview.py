@@ -19,6 +19,7 @@ from licensing.licenses.services import booking, terms
 from licensing.requesters.models import Requester
 from operators.base.fields import Amount, lines
 from operators.customers.license_question import covered, type_warnings, when
+from operators.customers.quotas import Quota, QuotaFields
 
 SHOWN_TITLES = 3
 
@@ -33,7 +34,7 @@ def preview(account: Account, held: License | None, submitted: QueryDict) -> Pre
     data = {name: value.replace("\0", "") for name, value in submitted.items() if isinstance(value, str)}
     drafted = draft(account, held, data)
     sentences = [] if held is not None else customer(account, data.get("requester_own_id", "").strip())
-    sentences += [coverage(drafted), *bookings(held, drafted), *charges(drafted)]
+    sentences += [coverage(drafted), *bookings(held, drafted), *charges(drafted), *quota(data)]
     return Preview(sentences, type_warnings(held, drafted) if drafted.license_type else [])
 
 
@@ -110,3 +111,11 @@ def charges(drafted: License) -> list[str]:
     if drafted.access_amount is None or not drafted.access_currency:
         return []
     return [f"Each access that it allows is charged {in_full(drafted.access_amount, drafted.access_currency)}."]
+
+
+def quota(data: Mapping[str, str]) -> list[str]:
+    form = QuotaFields(data)
+    form.is_valid()
+    price, currency = money(data, "access")
+    told = Quota.from_fields({**form.cleaned_data, "access_amount": price, "access_currency": currency})
+    return [] if told is None else told.in_words()

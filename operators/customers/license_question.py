@@ -14,6 +14,7 @@ from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import money, term
 from operators.base.forms.asking import Question
+from operators.customers.quotas import Quota
 from operators.policies.known_permissions import asked_for, known_rules
 
 # Reading only the newest licences bounds the cost.
@@ -90,9 +91,11 @@ def covered(held: License) -> str:
     return f"{number:,} item{'' if number == 1 else 's'}"
 
 
-def license_question(before: License | None, saved: License, known: set[str], *, is_new: bool) -> Question | None:
+def license_question(
+    before: License | None, saved: License, known: set[str], quota: Quota | None, *, is_new: bool
+) -> Question | None:
     """Return the question, or None if there is nothing to ask. `is_new`: saving creates the requester."""
-    effects = booked(before, saved, known) + per_access(before, saved)
+    effects = booked(before, saved, known) + per_access(before, saved) + (quota.in_words() if quota else [])
     warnings = type_warnings(before, saved)
     if not (effects or warnings):
         return None

@@ -30,6 +30,9 @@ from operators.customers.follow_ups import FollowUps
 from operators.customers.license_form import LicenseFields, LicenseForm, license_fields
 from operators.customers.license_form_help import LicenseFormHelp
 from operators.customers.license_question import license_question
+from operators.customers.license_templates import LicenseTemplates
+from operators.customers.quotas import FIELDS as QUOTA_FIELDS
+from operators.customers.quotas import Quota
 from operators.customers.refunds import Charged, RefundButton
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ TERMS: "tuple[tuple[str, _FieldOpts], ...]" = (
     ("When", {"fields": ("starts_at", "expires_at")}),
     ("Money", {"fields": ("price_amount", "price_currency", "access_amount", "access_currency")}),
 )
+
+QUOTA: "tuple[str, _FieldOpts]" = ("Monthly quota", {"fields": QUOTA_FIELDS})
 
 
 class StateFilter(OptionsFilter[License]):
@@ -52,7 +57,9 @@ class StateFilter(OptionsFilter[License]):
 
 
 @admin.register(License)
-class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmin[License, LicenseFields]):
+class LicenseAdmin(
+    LicenseFormHelp, LicenseTemplates, FollowUps, RefundButton[License], AskingAdmin[License, LicenseFields]
+):
     empty_state = EmptyState("A licence gives one customer the access that rules grant to licence holders.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
     list_select_related = ("account", "requester")
@@ -69,7 +76,7 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
     sortable_by = ("license_type", "term", "price", "per_access")
     form = LicenseForm
     optional = frozenset({"starts_at"})
-    add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "requester_name")}), *TERMS)
+    add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "requester_name")}), *TERMS, QUOTA)
     fieldsets = (
         (None, {"fields": ("identifier", "external_id", "account", "holder", "status_now")}),
         *TERMS,
@@ -87,13 +94,15 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
         "in_ledger",
     )
     autocomplete_fields = ("account",)
-    rights = {"in_ledger": "analytics.view_ledgerentry"}
+    rights = {"in_ledger": "analytics.view_ledgerentry", **dict.fromkeys(QUOTA_FIELDS, "analytics.add_wallet")}
     actions_detail = ("renew", "duplicate", "refund", "adjust", "revoke")
     refund_names = "of_license"
     api_names = {
         "requesterId": "requester_own_id",
         "price": "price_amount",
         "pricePerAccess": "access_amount",
+        "refill.amount": "quota",
+        "floor": "most_owed",
     }
 
     def get_search_results(
@@ -108,12 +117,12 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
         self, request: HttpRequest, obj: License | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
-        if obj is not None:  # a licence's requester cannot change
-            form.base_fields = {
-                name: field
-                for name, field in form.base_fields.items()
-                if name not in ("requester_own_id", "requester_name")
-            }
+        hidden = set()
+        if obj is not None:  # a licence's requester cannot change, and its wallet has pages of its own
+            hidden = {"requester_own_id", "requester_name", *QUOTA_FIELDS}
+        elif not request.user.has_perm("analytics.add_wallet"):
+            hidden = {*QUOTA_FIELDS}
+        form.base_fields = {name: field for name, field in form.base_fields.items() if name not in hidden}
         return form
 
     def has_change_permission(self, request: HttpRequest, obj: License | None = None) -> bool:
@@ -124,13 +133,20 @@ class LicenseAdmin(LicenseFormHelp, FollowUps, RefundButton[License], AskingAdmi
 
     def create(self, request: HttpRequest, fields: LicenseFields) -> License:
         given = {name: value for name, value in fields.items() if value not in (None, "", [])}
-        return license_services.issue_license(
+        issued = license_services.issue_license(
             fields["account"].pk, {**license_fields(given, fields), "id": fields["id"]}
         )
+        if (quota := Quota.from_fields(fields)) is not None:
+            quota.open_wallet(issued)
+        return issued
 
     def question(self, request: HttpRequest, before: License | None, saved: License) -> Question | None:
         return license_question(
-            before, saved, kept(request).booked_before, is_new=saved.requester.created >= saved.created
+            before,
+            saved,
+            kept(request).booked_before,
+            Quota.from_fields(kept(request).cleaned),
+            is_new=saved.requester.created >= saved.created,
         )
 
     def tried(self, request: HttpRequest, form: BaseForm, obj: License | None) -> License | None:

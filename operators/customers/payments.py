@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextInputWidget
 
@@ -38,7 +39,7 @@ class PaymentForm(forms.ModelForm):
     tops_up = forms.BooleanField(
         required=False,
         label="Top up the wallet",
-        help_text="Adds the amount to the customer's wallet in this currency.",
+        help_text="Adds the amount to the wallet of the customer, or of its licence, in this currency.",
     )
 
     class Meta:
@@ -156,10 +157,30 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
 
 
 def grant_payment(payment: Payment) -> None:
-    """Grant what was paid to the requester's wallet in that currency. Raises ValidationFailed if it has none."""
-    wallet = Wallet.objects.filter(
-        account=payment.account_id, requester=payment.requester, license=None, unit=payment.currency
-    ).first()
-    if wallet is None:
+    """Grant what was paid to the wallet that it tops up."""
+    add_grant(
+        wallet_to_top_up(payment),
+        {"amount": payment.amount, "kind": "paid", "external_id": payment.external_id or payment.pk},
+    )
+
+
+def wallet_to_top_up(payment: Payment) -> Wallet:
+    """Return the customer's wallet in the payment's currency, or else the only one of its active licences.
+
+    Raises ValidationFailed.
+    """
+    rows = Wallet.objects.filter(account=payment.account_id, requester=payment.requester, unit=payment.currency)
+    wallets = list(rows.select_related("license").order_by("created", "pk"))
+    now = timezone.now()
+    own = [wallet for wallet in wallets if wallet.license is None]
+    of_licenses = [wallet for wallet in wallets if wallet.license and wallet.license.state(now) == "active"]
+    found = own or of_licenses
+    if not found:
         raise ValidationFailed(f"{payment.requester} has no wallet in {payment.currency}.", param="walletId")
-    add_grant(wallet, {"amount": payment.amount, "kind": "paid", "external_id": payment.external_id or payment.pk})
+    if len(found) > 1:
+        raise ValidationFailed(
+            f"{len(found)} licences of {payment.requester} have a wallet in {payment.currency}. Record the payment "
+            "without topping up, and top up the wallet on its own page.",
+            param="walletId",
+        )
+    return found[0]

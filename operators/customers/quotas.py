@@ -1,0 +1,135 @@
+"""A monthly quota, sold with a licence: the form's fields, the wallet that they open, and what it does in words."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import cast
+
+from django import forms
+from msgspec import Struct
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from analytics.models import Wallet
+from analytics.wallets import services
+from analytics.wallets.models import Every
+from analytics.wallets.serializers import WalletSerializer
+from analytics.wallets.units import ACCESS
+from kit.values.amounts import plain
+from kit.values.currencies import in_full
+from kit.values.timestamps import render_timestamp
+from licensing.licenses.models import License
+from operators.base.fields import Amount, validated
+from operators.customers.wallet_forms import choice
+
+DENY, CHARGE = "deny", "charge"
+AFTERWARDS = [(DENY, "denied until the next month"), (CHARGE, "charged the price per access")]
+FIELDS = ("quota", "afterwards", "most_owed")
+LARGEST_QUOTA = 1_000_000_000
+
+
+class QuotaFields(forms.Form):
+    """The quota of a new licence."""
+
+    quota = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=LARGEST_QUOTA,
+        label="Accesses a month",
+        help_text="Counted from the licence's start. Unused ones expire. Empty: no quota.",
+        widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric"}),
+    )
+    afterwards = choice("Further accesses are", AFTERWARDS, required=False)
+    most_owed = Amount(
+        required=False,
+        label="Until this is owed",
+        help_text="In the currency per access. Once it is owed, further accesses are denied.",
+    )
+
+    def check_quota(self, cleaned: Mapping[str, object]) -> None:
+        """Reject fields that make no sense together."""
+        is_charged, most_owed = cleaned.get("afterwards") == CHARGE, cleaned.get("most_owed")
+        if "quota" in self.errors or "quota" not in self.fields:
+            return
+        if cleaned.get("quota") is None:
+            if is_charged or most_owed is not None:
+                self.add_error("quota", "Enter how many accesses a month are included.")
+            return
+        if not is_charged and most_owed is not None:
+            self.add_error("most_owed", "Only accesses that are charged can be owed. Leave it empty.")
+        if is_charged and not cleaned.get("access_amount") and "access_amount" not in self.errors:
+            self.add_error("access_amount", "Enter the price of a further access.")
+        if is_charged and not most_owed and "most_owed" not in self.errors:
+            self.add_error("most_owed", "Enter how much may be owed before accesses are denied.")
+
+
+class Quota(Struct, frozen=True):
+    """So many accesses a month. With a `price` further ones are charged until `most_owed` is owed."""
+
+    accesses: int
+    price: Decimal = Decimal(0)
+    currency: str = ""
+    most_owed: Decimal = Decimal(0)
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, object]) -> "Quota | None":
+        """Return the quota in a form's values; None without one, or while its price is missing."""
+        accesses = cast("int | None", fields.get("quota"))
+        if not accesses or fields.get("afterwards") != CHARGE:
+            return cls(accesses) if accesses else None
+        price = cast("Decimal | None", fields.get("access_amount"))
+        currency = cast("str | None", fields.get("access_currency"))
+        most_owed = cast("Decimal | None", fields.get("most_owed"))
+        return cls(accesses, price, currency, most_owed or Decimal(0)) if price and currency else None
+
+    @classmethod
+    def from_license(cls, held: License) -> "Quota | None":
+        """Return the quota of a licence's own wallet; None if it has none that this form could have made."""
+        monthly = Wallet.objects.filter(license=held, refill_every=Every.MONTH, refill_amount__gt=0, rollover_max=0)
+        wallet = monthly.filter(unit__in=[ACCESS, held.access_currency or ACCESS]).order_by("created", "pk").first()
+        if wallet is None or wallet.refill_amount is None:
+            return None
+        if wallet.unit == ACCESS:
+            return None if wallet.floor else cls(int(wallet.refill_amount))
+        if not held.access_amount or wallet.refill_amount % held.access_amount or not wallet.floor:
+            return None
+        accesses = int(wallet.refill_amount / held.access_amount)
+        return cls(accesses, held.access_amount, wallet.unit, -wallet.floor)
+
+    @property
+    def credit(self) -> Decimal:
+        return self.accesses * self.price
+
+    def as_fields(self) -> dict[str, object]:
+        """Return the form's initial values."""
+        if not self.price:
+            return {"quota": self.accesses, "afterwards": DENY}
+        return {"quota": self.accesses, "afterwards": CHARGE, "most_owed": self.most_owed}
+
+    def open_wallet(self, issued: License) -> Wallet:
+        """Open the licence's wallet, with the quota of the month that has begun. Raises ApiError."""
+        in_money = bool(self.price)
+        body = {
+            "requesterId": issued.requester.requester_id,
+            "licenseId": issued.pk,
+            "unit": self.currency if in_money else ACCESS,
+            "floor": plain(-self.most_owed),
+            "refill": {
+                "amount": plain(self.credit) if in_money else self.accesses,
+                "every": str(Every.MONTH),
+                "anchor": render_timestamp(issued.starts_at),
+            },
+        }
+        fields = cast(services.WalletFields, validated(WalletSerializer(), body))
+        return services.create_wallet(issued.account_id, fields)
+
+    def in_words(self) -> list[str]:
+        count = f"{self.accesses:,} access{'' if self.accesses == 1 else 'es'} a month"
+        if not self.price:
+            return [
+                f"{count}, counted from its start. Unused ones expire; further ones are denied until the next month."
+            ]
+        credit, owed = (in_full(one, self.currency) for one in (self.credit, self.most_owed))
+        return [
+            f"{count}: credit of {credit}, refilled each month, counted from its start. Unused credit expires.",
+            f"The credit pays first. Then up to {owed} can be owed; after that, accesses are denied.",
+            "A refill first pays what is owed. For a full quota record the payment before, with Top up the wallet.",
+        ]

@@ -1,0 +1,204 @@
+"""A licence with a monthly quota is issued by one form: what its checks spend, what is charged, and the next month."""
+
+from collections import Counter
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+from django.utils.html import strip_tags
+
+from analytics.models import LedgerEntry, Payment, Wallet
+from licensing.licenses.models import License
+from operators.base.links import change_url
+from tests import factories
+from tests.admin.forms import confirmed, form_values, submit
+from tests.clock import clock  # noqa: F401 - a fixture
+
+ADD = reverse("admin:licensing_license_add")
+PREVIEW = reverse("admin:licensing_license_preview")
+QUOTA = {"quota": "3"}
+THEN_CHARGED = {
+    "quota": "3",
+    "afterwards": "charge",
+    "most_owed": "0.04",
+    "access_amount": "0.02",
+    "access_currency": "USD",
+}
+
+
+@pytest.fixture
+def issue(admin, account):
+    """Issues a licence by the form and its confirmation, and returns it."""
+
+    def make(**fields):
+        asked = submit(
+            admin, ADD, account=account.pk, requester_own_id="org_acme", license_type="commercial", **fields
+        )
+        assert not License.objects.exists()
+        assert not Wallet.objects.exists()
+        assert confirmed(admin, asked).status_code == 302
+        return License.objects.get()
+
+    return make
+
+
+@pytest.fixture
+def check(api, account):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    return lambda: api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+
+
+def words(reply):
+    return " ".join(strip_tags(reply.content.decode()).split())
+
+
+def outcomes(check, count):
+    return Counter(check()["reason"] for _ in range(count))
+
+
+def test_a_quota_is_spent_then_accesses_are_denied_until_the_next_month(issue, check, clock):  # noqa: F811
+    held = issue(**QUOTA)
+    wallet = Wallet.objects.get()
+    assert (wallet.license, wallet.unit, wallet.balance, wallet.refill_every) == (held, "access", 3, "month")
+    assert outcomes(check, 5) == {None: 3, "quota_exceeded": 2}
+    clock.advance(days=31)
+    assert outcomes(check, 5) == {None: 3, "quota_exceeded": 2}
+    assert not LedgerEntry.objects.exists()
+
+
+def test_accesses_beyond_a_quota_are_charged_until_the_limit_of_what_is_owed(issue, check, api, clock):  # noqa: F811
+    issue(**THEN_CHARGED)
+    answers = [check() for _ in range(6)]
+    assert [answer["allowed"] for answer in answers] == [True] * 5 + [False]
+    assert {answer["charge"]["amount"] for answer in answers[:5]} == {0.02}
+    wallet = api.get(f"/v1/wallets/{answers[3]['credits']['walletId']}")
+    assert (wallet["balance"], wallet["floor"], wallet["refill"]["amount"]) == (-0.04, -0.04, 0.06)
+    assert sum(LedgerEntry.objects.values_list("amount", flat=True)) == Decimal("0.10")
+    clock.advance(days=31)  # the refill first pays the two that are owed
+    assert outcomes(check, 4) == {None: 3, "credits_exhausted": 1}
+
+
+def test_a_payment_that_tops_up_restores_the_full_quota_of_the_next_month(
+    issue,
+    check,
+    admin,
+    account,
+    api,
+    clock,  # noqa: F811
+):
+    issue(**THEN_CHARGED)
+    outcomes(check, 5)
+    paid = {"account": account.pk, "requester_own_id": "org_acme", "amount": "0.04", "currency": "USD"}
+    reply = submit(admin, reverse("admin:analytics_payment_add"), **paid, tops_up="on", confirmed="1")
+    assert reply.status_code == 302
+    assert Payment.objects.get().amount == Decimal("0.04")
+    clock.advance(days=31)
+    assert outcomes(check, 6) == {None: 5, "credits_exhausted": 1}
+
+
+def test_a_licence_whose_quota_cannot_be_opened_is_not_issued(admin, account):
+    fields = {**THEN_CHARGED, "quota": "1000000000", "access_amount": "9999999", "confirmed": "1"}
+    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", license_type="commercial", **fields)
+    assert reply.context["adminform"].form.errors.keys() == {"quota"}
+    assert not License.objects.exists()
+    assert not Wallet.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"afterwards": "charge"}, "quota"),
+        ({"most_owed": "5"}, "quota"),
+        ({"quota": "3", "most_owed": "5"}, "most_owed"),
+        ({**THEN_CHARGED, "most_owed": ""}, "most_owed"),
+        ({**THEN_CHARGED, "access_amount": "", "access_currency": ""}, "access_amount"),
+        ({"quota": "0"}, "quota"),
+        ({"quota": "2.5"}, "quota"),
+    ],
+)
+def test_fields_of_a_quota_that_make_no_sense_together_are_named(admin, account, fields, wrong):
+    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", license_type="commercial", **fields)
+    assert wrong in reply.context["adminform"].form.errors
+    assert not License.objects.exists()
+
+
+def test_the_preview_and_the_confirmation_say_what_the_quota_does(admin, account):
+    sent = {"account": account.pk, "requester_own_id": "org_acme", "license_type": "commercial", **THEN_CHARGED}
+    told = "3 accesses a month: credit of 0.06 USD"
+    assert told in words(admin.post(PREVIEW, sent))
+    asked = submit(admin, ADD, **sent)
+    assert told in words(asked)
+    assert "up to 0.04 USD can be owed" in words(asked)
+
+
+@pytest.mark.parametrize("fields", [{"quota": "x"}, {"afterwards": "charge", "quota": "3"}, {"most_owed": "x"}])
+def test_the_preview_leaves_out_a_quota_that_cannot_be_read_yet(admin, account, fields):
+    assert "a month" not in words(admin.post(PREVIEW, {"account": account.pk, **fields}))
+
+
+def test_templates_fill_in_the_form_and_keep_the_customer(admin, account):
+    html = admin.get(f"{ADD}?account={account.pk}&requester_own_id=org_acme").content.decode()
+    assert "10,000 accesses a month, then 0.02 USD each" in html
+    address = f"{ADD}?account={account.pk}&requester_own_id=org_acme&template=quota_then_charged"
+    assert address.replace("&", "&amp;").partition("?")[2] in html
+    values = form_values(admin.get(address).content.decode())
+    filled_in = {name: values[name] for name in (*THEN_CHARGED, "requester_own_id")}
+    assert filled_in == {
+        "quota": ["10000"],
+        "afterwards": ["charge"],
+        "most_owed": ["1000"],
+        "access_amount": ["0.02"],
+        "access_currency": ["USD"],
+        "requester_own_id": ["org_acme"],
+    }
+
+
+@pytest.mark.parametrize("template", ["quota", "quota_then_charged", "per_access", "year"])
+def test_each_template_issues_a_licence_as_it_is(admin, account, template):
+    address = f"{ADD}?account={account.pk}&requester_own_id=org_acme&template={template}"
+    reply = submit(admin, address, license_type="commercial", confirmed="1")
+    assert reply.status_code == 302
+    held = License.objects.get()
+    assert (held.expires_at is not None) == (template == "year")
+    assert Wallet.objects.filter(license=held).count() == ("quota" in template)
+
+
+@pytest.mark.parametrize("fields", [QUOTA, THEN_CHARGED])
+def test_a_renewed_licence_has_the_quota_again(admin, issue, fields):
+    held = issue(**fields, expires_at_0="2090-01-01", expires_at_1="00:00")
+    renewed = reverse("admin:licensing_license_renew", args=[held.pk])
+    submit(admin, admin.get(renewed)["Location"], confirmed="1")
+    later = License.objects.latest("starts_at")
+    assert later.pk != held.pk
+    wallets = Wallet.objects.order_by("created")
+    first, second = ((one.unit, one.refill_amount, one.floor) for one in wallets)
+    assert first == second
+    assert [one.balance for one in wallets] == [wallets[0].refill_amount, 0]  # the second begins with its licence
+
+
+def test_a_quota_is_set_where_it_can_be_and_not_on_the_licence(admin, issue):
+    held = issue(**QUOTA)
+    assert "quota" not in form_values(admin.get(change_url(held)).content.decode())
+
+
+def test_who_may_not_open_wallets_issues_licences_without_a_quota(staff, sign_in, account):
+    client = sign_in(
+        staff(
+            *("licensing.view_license", "licensing.add_license", "licensing.view_requester"),
+            "accounts.view_account",
+            accounts=[account],
+        )
+    )
+    assert "quota" not in form_values(client.get(ADD).content.decode())
+    sent = {"account": account.pk, "requester_own_id": "org_acme", "license_type": "commercial", "confirmed": "1"}
+    assert submit(client, ADD, **sent, **QUOTA).status_code == 302
+    assert License.objects.exists()
+    assert not Wallet.objects.exists()
+
+
+def test_a_licence_that_starts_later_has_its_first_quota_then(issue, clock):  # noqa: F811
+    start = clock.now + timedelta(days=3)
+    issue(**QUOTA, starts_at_0=f"{start:%Y-%m-%d}", starts_at_1=f"{start:%H:%M:%S}")
+    wallet = Wallet.objects.get()
+    assert (wallet.balance, wallet.next_refill_at) == (0, start.replace(microsecond=0))
