@@ -8,8 +8,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
+from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
@@ -32,10 +34,14 @@ from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.base.searching import find_requesters
 from operators.customers.customer_form import CustomerForm, MergeForm, NewCustomerForm
+from operators.customers.refundable import RefundPage
+
+
+IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
 
 
 @admin.register(Requester)
-class RequesterAdmin(OfOne[Requester]):
+class RequesterAdmin(OfOne[Requester], RefundPage):
     one = "requester"
     licenses_title = "Licences"
     no_licenses = "No licence was ever issued."
@@ -62,10 +68,9 @@ class RequesterAdmin(OfOne[Requester]):
         "check_access",
         "top_up",
         "record_payment",
+        "refund",
         "statement",
-        "edit",
-        "merge",
-        "erase",
+        *IN_CARD,
     )
     rights = {"decisions": "analytics.view_accessevent"}
 
@@ -87,6 +92,10 @@ class RequesterAdmin(OfOne[Requester]):
         return frozenset({"view", "add", "change"})
 
     # --- Buttons -----------------------------------------------------------------------------------------------------
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
+        shown = super().get_actions_detail(request, object_id)
+        return [one for one in shown if not one.action_name.endswith(IN_CARD)]
 
     def has_adding_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("licensing.add_requester")
@@ -236,7 +245,11 @@ class RequesterAdmin(OfOne[Requester]):
             who["Balance"] = self.balance(requester)
         if request.user.has_perm("analytics.view_accessevent"):
             who["Last access (UTC)"] = self.last_access(requester)
-        return {**shown, "who": who}
+        links = {}
+        if self.has_changing_permission(request):
+            urls = ((name, f"admin:licensing_requester_{name}") for name in IN_CARD)
+            links = {name.capitalize(): reverse(url, args=[requester.pk]) for name, url in urls}
+        return {**shown, "who": who, "who_links": links}
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

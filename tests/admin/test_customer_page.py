@@ -1,5 +1,8 @@
 """The page of a customer: who it is, balance and last access; edited, merged and erased by buttons."""
 
+import re
+from decimal import Decimal
+
 import pytest
 from django.urls import reverse
 
@@ -7,6 +10,7 @@ from analytics.models import AccessEvent
 from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from tests import factories
+from tests.admin.forms import form_values, submit
 
 
 def html_of(client, address):
@@ -97,3 +101,48 @@ def test_who_may_only_look_has_no_such_buttons(staff, sign_in, account, acme):
     for name in ("edit", "merge", "erase", "statement"):
         assert button(acme, name) not in html
         assert client.post(button(acme, name)).status_code == 403
+
+
+@pytest.fixture
+def charged(api, account):
+    """A customer with a priced licence, and two accesses that it charged."""
+    item = factories.content(account, title="Markets", policy_id=factories.policy(account).pk)
+    held = factories.license(account, price_amount=Decimal(100), price_currency="EUR", per_access="0.05")
+    for _ in range(2):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    return held.requester
+
+
+def refunds_offered(client, requester):
+    """The links *Refund* of the page that the button leads to."""
+    assert button(requester, "refund") in html_of(client, change_url(requester))
+    return re.findall(
+        r'href="([^"]*/refund/?)" aria-label="Refund ([^:]*):', html_of(client, button(requester, "refund"))
+    )
+
+
+def test_a_refund_starts_from_the_charges_that_have_something_left(admin, charged):
+    offered = refunds_offered(admin, charged)
+    assert [left for _, left in offered] == ["100.00 EUR", "0.05 USD", "0.05 USD"]
+    values = form_values(html_of(admin, offered[0][0]))
+    assert (values["amount"], values["currency"]) == (["-100"], ["EUR"])
+    for (link, _), part in zip(offered[:2], ("-30", "-0.05"), strict=True):
+        assert submit(admin, admin.get(link)["Location"], amount=part, confirmed="1").status_code == 302
+    assert [left for _, left in refunds_offered(admin, charged)] == ["70.00 EUR", "0.05 USD"]
+
+
+def test_charges_of_a_merged_customer_are_refunded_from_the_other_ones_page(admin, api, account, charged):
+    other = factories.license(account, "org_other").requester
+    api.post("/v1/requesters/org_acme/merge", {"into": "org_other"})
+    assert len(refunds_offered(admin, other)) == 3
+
+
+def test_a_customer_without_charges_has_nothing_to_refund(admin, acme):
+    assert refunds_offered(admin, acme) == []
+    assert "nothing is left to refund" in html_of(admin, button(acme, "refund"))
+
+
+def test_who_may_not_book_has_no_refund_button(staff, sign_in, account, acme):
+    client = sign_in(staff("licensing.view_requester", "analytics.view_ledgerentry", accounts=[account]))
+    assert button(acme, "refund") not in html_of(client, change_url(acme))
+    assert client.get(button(acme, "refund")).status_code == 403
