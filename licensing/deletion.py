@@ -9,8 +9,13 @@ from kit.rest.fields import Choice
 
 class DeletedSerializer(serializers.Serializer):
     id = serializers.CharField()
-    object = Choice(choices=["content", "policy", "requester", "site"])
+    object = Choice(choices=["content", "policy", "site"])
     deleted = serializers.BooleanField(help_text="Always true.")
+
+
+class ErasedSerializer(DeletedSerializer):
+    object = Choice(choices=["requester"])
+    pseudonym = serializers.CharField(help_text="The id under which decisions, totals and the ledger remain.")
 
 
 def deleted(resource: Model, kind: str) -> Response:

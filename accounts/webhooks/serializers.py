@@ -22,6 +22,7 @@ from kit.rest.fields import (
 )
 from kit.values import ids
 from kit.values.json_values import Rendered
+from kit.values.suggestions import did_you_mean
 from kit.values.timestamps import render_timestamp
 
 MAX_PATTERNS = 50
@@ -56,7 +57,10 @@ OWN_HEADERS = frozenset(
 def parse_pattern(text: str) -> str:
     """Return a valid subscription: an event type, a group such as `content.*`, or `*`. Raises ValueError."""
     if text not in PATTERNS:
-        raise ValueError("Must be *, a group such as content.*, or a type of event such as content.created.")
+        raise ValueError(
+            "Must be *, a group such as content.*, or a type of event such as content.created."
+            + did_you_mean(text, PATTERNS)
+        )
     return text
 
 

@@ -20,15 +20,13 @@ from kit.outbound.destinations import Refused, check_url
 from kit.rest.resources import find
 
 MAX_ENDPOINTS = 50  # per account
+PRIVATE_HINT = " For development, the setting WEBHOOKS_ALLOW_PRIVATE=on allows it."
 
 
 def apply(endpoint: WebhookEndpoint, fields: Mapping[str, Any]) -> None:
     """Set the given fields. Raises ValidationFailed if the URL is not an allowed destination."""
     if "url" in fields:
-        try:
-            check_url(fields["url"], allow_private=settings.WEBHOOKS_ALLOW_PRIVATE)
-        except Refused as error:
-            raise ValidationFailed(str(error), param="url") from None
+        check_destination(fields["url"])
     if "headers" in fields:
         headers = fields["headers"] or {}
         endpoint.headers = secrets.seal(headers) if headers else None
@@ -40,6 +38,24 @@ def apply(endpoint: WebhookEndpoint, fields: Mapping[str, Any]) -> None:
         endpoint.access_told_until = None
     elif endpoint.access_told_until is None:
         endpoint.access_told_until = timezone.now().replace(second=0, microsecond=0)
+
+
+def check_destination(url: str) -> None:
+    """Raise ValidationFailed if the URL is not an allowed destination. Names the setting that would allow it."""
+    try:
+        check_url(url, allow_private=settings.WEBHOOKS_ALLOW_PRIVATE)
+    except Refused as error:
+        hint = PRIVATE_HINT if is_private_destination(url) else ""
+        raise ValidationFailed(f"{error}{hint}", param="url") from None
+
+
+def is_private_destination(url: str) -> bool:
+    """Whether only WEBHOOKS_ALLOW_PRIVATE keeps the URL from being allowed."""
+    try:
+        check_url(url, allow_private=True)
+    except Refused:
+        return False
+    return not settings.WEBHOOKS_ALLOW_PRIVATE
 
 
 def lock(endpoint: WebhookEndpoint) -> WebhookEndpoint:

@@ -17,7 +17,7 @@ from analytics.usage.report import requester_stats
 from kit.http.errors import NotFound
 from kit.rest.views import Handler
 from licensing.customers import erasure, merging
-from licensing.deletion import DeletedSerializer
+from licensing.deletion import ErasedSerializer
 from licensing.requesters import services
 from licensing.requesters.filters import RequesterFilters
 from licensing.requesters.models import OWNER, Requester
@@ -85,16 +85,17 @@ class RequesterViewSet(AccountViewSet[Requester]):
             services.update_requester(requester, self.validated(RequesterProfileChangeSerializer, partial=True))
         )
 
-    @extend_schema(summary="Erase a requester's personal data", responses=DeletedSerializer)
+    @extend_schema(summary="Erase a requester's personal data", responses=ErasedSerializer)
     def destroy(self, request: Request, id: str) -> Response:
         """Name, e-mail, notes, metadata and the context of decisions are erased, and the id becomes a pseudonym.
 
-        Decisions, totals, licences, wallets and the ledger stay, under the pseudonym. When the reply arrives no table,
-        log, event or audit entry has the data. A check of the same id creates a new requester.
+        Decisions, totals, licences, wallets and the ledger stay, under the `pseudonym`, which is its `id` from then
+        on. When the reply arrives no table, log, event or audit entry has the data. A check of the same id creates a
+        new requester.
         """
         erased = erasure.begin(self.get_object_to_change())
         self.after_commit = partial(erasure.finish, erased.pk)
-        return Response({"id": id, "object": "requester", "deleted": True})
+        return Response({"id": id, "object": "requester", "deleted": True, "pseudonym": erased.requester_id})
 
     @extend_schema(
         summary="Merge a requester into another", request=MergeSerializer, responses=RequesterProfileSerializer

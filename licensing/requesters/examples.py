@@ -26,7 +26,8 @@ OPERATIONS = {
     ),
     "GET /v1/requesters/{id}": Operation("getRequester", ONE),
     "DELETE /v1/requesters/{id}": Operation(
-        "deleteRequester", {"id": "org_acme", "object": "requester", "deleted": True}
+        "deleteRequester",
+        {"id": "org_acme", "object": "requester", "deleted": True, "pseudonym": "erased_5f0c2b7a91d3e64f08b1c2a7"},
     ),
     "POST /v1/requesters/{id}/merge": Operation("mergeRequester", {**ONE, "updated": UPDATED}, {"into": "org_acme"}),
     "PATCH /v1/requesters/{id}": Operation(

@@ -106,7 +106,9 @@ def person(api, account, item):
 def test_nothing_that_is_stored_has_the_persons_data(api, caplog):
     caplog.set_level(logging.DEBUG)
     reply = api.delete(PATH)
-    assert (reply.status, reply.body) == (200, {"id": ID, "object": "requester", "deleted": True})
+    pseudonym = Requester.objects.get().requester_id
+    shown = {"id": ID, "object": "requester", "deleted": True, "pseudonym": pseudonym}
+    assert (reply.status, reply.body) == (200, shown)
     assert tables_with_traces() == set()
     assert not any(trace in caplog.text for trace in TRACES)
 
@@ -152,6 +154,15 @@ def test_the_same_id_is_somebody_new_afterwards(api, account):
     assert api.post("/v1/access/check", check)["allowed"] is False
     assert api.get(PATH)["stats"]["denied"] == 1
     assert Requester.objects.filter(account=account).count() == 2
+
+
+@pytest.mark.usefixtures("person")
+def test_the_totals_are_found_by_the_pseudonym_of_the_reply(api):
+    pseudonym = api.delete(PATH)["pseudonym"]
+    assert api.get(f"/v1/requesters/{pseudonym}")["stats"]["allowed"] == 1
+    for path in ("access/decisions", "revenue", "statements", "payments", "licenses", "wallets"):
+        found = api.get(f"/v1/{path}?requesterId={pseudonym}")["data"]
+        assert {one.get("requesterId") or one["requester"]["id"] for one in found} == {pseudonym}, path
 
 
 @pytest.mark.usefixtures("person")

@@ -75,6 +75,15 @@ def test_what_is_wrong_is_named(api, body, param):
 
 
 @pytest.mark.parametrize(
+    ("pattern", "meant"), [("content.creatd", "content.created"), ("licence.created", "license.created"),
+                           ("wallet.*s", "wallet.*"), ("content.deleted.", "content.deleted")]
+)  # fmt: skip
+def test_a_misspelt_event_type_is_answered_with_the_nearest(api, pattern, meant):
+    reply = api.post("/v1/webhooks", {"url": URL, "events": [pattern]})
+    assert reply.error["message"].endswith(f"Did you mean `{meant}`?")
+
+
+@pytest.mark.parametrize(
     "url",
     [
         "http://hooks.example/",
@@ -89,6 +98,7 @@ def test_a_url_inside_is_refused_unless_a_setting_opens_it(api, settings, url):
     settings.WEBHOOKS_ALLOW_PRIVATE = False
     reply = api.post("/v1/webhooks", {"url": url})
     assert (reply.status, reply.error["param"]) == (422, "url")
+    assert ("WEBHOOKS_ALLOW_PRIVATE=on" in reply.error["message"]) == ("@" not in url)
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     assert api.post("/v1/webhooks", {"url": url}).status == (422 if "@" in url else 201)
 

@@ -307,7 +307,7 @@ export abstract class Operations {
   }
 
   /** Erase a requester's personal data. */
-  deleteRequester(id: string, options?: { ifMatch?: string }): Promise<Schemas["Deleted"]> {
+  deleteRequester(id: string, options?: { ifMatch?: string }): Promise<Schemas["Erased"]> {
     return this.send({ method: "DELETE", path: `/v1/requesters/${encodeURIComponent(id)}`, ...options });
   }
 

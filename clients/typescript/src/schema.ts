@@ -1,4 +1,4 @@
-// Shapes: dd154d82c6c29199
+// Shapes: 1fd58d067f11dc1d
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -999,7 +999,7 @@ export interface components {
              * @description The kind of the object.
              * @enum {string}
              */
-            object: "content" | "policy" | "requester" | "site";
+            object: "content" | "policy" | "site";
             /** @description Always true. */
             deleted: boolean;
         };
@@ -1060,6 +1060,19 @@ export interface components {
         };
         /** @enum {string} */
         EntryType: "adjustment" | "license" | "usage";
+        Erased: {
+            /** @description The resource's id. */
+            id: string;
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "requester";
+            /** @description Always true. */
+            deleted: boolean;
+            /** @description The id under which decisions, totals and the ledger remain. */
+            pseudonym: string;
+        };
         /** @description Why a request was refused. */
         Error: {
             error: components["schemas"]["ErrorDetail"];

@@ -468,10 +468,10 @@ class Operations:
             self.send(call("PATCH", f"/v1/requesters/{quote(id, safe='')}", body=body, if_match=if_match)),
         )
 
-    def delete_requester(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+    def delete_requester(self, id: str, *, if_match: str | None = None) -> types.Erased:
         """Erase a requester's personal data."""
         return cast(
-            "types.Deleted", self.send(call("DELETE", f"/v1/requesters/{quote(id, safe='')}", if_match=if_match))
+            "types.Erased", self.send(call("DELETE", f"/v1/requesters/{quote(id, safe='')}", if_match=if_match))
         )
 
     def merge_requester(
@@ -1196,10 +1196,10 @@ class AsyncOperations:
             await self.send(call("PATCH", f"/v1/requesters/{quote(id, safe='')}", body=body, if_match=if_match)),
         )
 
-    async def delete_requester(self, id: str, *, if_match: str | None = None) -> types.Deleted:
+    async def delete_requester(self, id: str, *, if_match: str | None = None) -> types.Erased:
         """Erase a requester's personal data."""
         return cast(
-            "types.Deleted", await self.send(call("DELETE", f"/v1/requesters/{quote(id, safe='')}", if_match=if_match))
+            "types.Erased", await self.send(call("DELETE", f"/v1/requesters/{quote(id, safe='')}", if_match=if_match))
         )
 
     async def merge_requester(

@@ -1,4 +1,4 @@
-# Shapes: dd154d82c6c29199
+# Shapes: 1fd58d067f11dc1d
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -379,7 +379,7 @@ Currency: TypeAlias = Literal[
 
 class Deleted(TypedDict):
     id: str
-    object: Literal["content", "policy", "requester", "site"]
+    object: Literal["content", "policy", "site"]
     deleted: bool
 
 
@@ -401,6 +401,13 @@ class EarningContent(TypedDict):
 
 
 EntryType: TypeAlias = Literal["adjustment", "license", "usage"]
+
+
+class Erased(TypedDict):
+    id: str
+    object: Literal["requester"]
+    deleted: bool
+    pseudonym: str
 
 
 ErrorCode: TypeAlias = Literal[
