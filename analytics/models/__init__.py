@@ -22,7 +22,7 @@ from analytics.models.statements import (
 )
 from analytics.models.usage import ContentMonth, ContentYear, HourlyUsage, RequesterMonth, RequesterYear
 from analytics.payments.models import Payment
-from analytics.wallets.models import Grant, Wallet, WalletEntry
+from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletMove
 
 __all__ = [
     "AccessEvent",
@@ -52,5 +52,6 @@ __all__ = [
     "TierRevenue",
     "Wallet",
     "WalletEntry",
+    "WalletMove",
     "statement_id",
 ]

@@ -111,6 +111,30 @@ class Wallet(models.Model):
         }
 
 
+class WalletMove(models.Model):
+    """A wallet that another requester got with all its credit, by a merge. Statements carry the balance over."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    source = models.ForeignKey(
+        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    target = models.ForeignKey(
+        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    created = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+        indexes = [
+            models.Index(fields=["wallet", "created"], name="moves_of_wallet"),
+            models.Index(fields=["account", "created"], name="wallet_moves_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.wallet_id} at {self.created:%Y-%m-%d %H:%M}"
+
+
 class Grant(models.Model):
     """Credit that was added to a wallet.
 

@@ -3,13 +3,21 @@
 from datetime import datetime
 
 from accounts.auditing import audit
-from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletEntryType
+from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletEntryType, WalletMove
 from analytics.wallets.rows import keep, locked
 
 REFILL = (
     *("refill_amount", "refill_every", "refill_anchor", "refills", "next_refill_at"),
     *("rollover_min", "rollover_max"),
 )
+
+
+def current_wallet(wallet: Wallet) -> Wallet:
+    """Return the wallet that a merge has moved this one's credit to, or this one."""
+    target = wallet.requester.merged_into_id
+    if wallet.license_id is not None or target is None:
+        return wallet
+    return Wallet.objects.filter(requester=target, license=None, unit=wallet.unit).first() or wallet
 
 
 def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None:
@@ -26,6 +34,9 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
         book.wallet.requester_id = target
         book.wallet.updated = now
         book.wallet.save(update_fields=["requester", "updated"])
+        WalletMove.objects.create(
+            account_id=wallet.account_id, wallet=book.wallet, source_id=source, target_id=target, created=now
+        )
         audit.record("wallet.updated", Wallet.objects.select_related("requester").get(pk=wallet_id), before)
         return
     first, second = sorted((wallet.pk, of_target.pk))

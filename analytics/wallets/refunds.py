@@ -7,16 +7,18 @@ from django.utils import timezone
 
 from analytics.models.revenue import LedgerEntry
 from analytics.wallets.models import Grant, GrantKind, WalletEntry, WalletEntryType
+from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import keep, locked
 
 
 def return_to_wallet(refund: LedgerEntry) -> None:
-    """Return a refund of a decision to the wallet that paid, if one did, up to what it paid.
+    """Return a refund of a decision to the wallet that paid, if one did, up to what it paid. After a merge the wallet
+    that got the credit gets the refund.
 
     Call it in the refund's transaction, while the account is held.
     """
     entries = WalletEntry.objects.filter(decision=refund.decision_id, wallet__unit=refund.currency)
-    spend = entries.filter(type=WalletEntryType.SPEND).select_related("wallet").first()
+    spend = entries.filter(type=WalletEntryType.SPEND).select_related("wallet__requester").first()
     if spend is None:
         return
     returned = entries.filter(type=WalletEntryType.REFUND).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
@@ -24,7 +26,7 @@ def return_to_wallet(refund: LedgerEntry) -> None:
     if amount <= 0:
         return
     now = timezone.now()
-    book = locked(spend.wallet)
+    book = locked(current_wallet(spend.wallet))
     book.roll_to(now)
     grant = Grant(
         account_id=book.wallet.account_id,

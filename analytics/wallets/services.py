@@ -15,9 +15,10 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from analytics.wallets.book import Book, period_after
 from analytics.wallets.models import DEFAULT_PRIORITY, Grant, Wallet
+from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import keep, locked
 from analytics.wallets.units import ACCESS
-from kit.http.errors import AlreadyExists, ValidationFailed
+from kit.http.errors import AlreadyExists, InUse, ValidationFailed
 from kit.rest.resources import referred
 from kit.values import ids
 from kit.values.amounts import LARGEST, plain
@@ -116,6 +117,7 @@ def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
     """Change floor, thresholds or refill. Raises ValidationFailed."""
     now = timezone.now()
     book = locked(wallet)
+    check_current(book.wallet)
     before = book.wallet.audited()
     book.roll_to(now)
     book.allocate()  # in the order of spending by the old terms
@@ -178,6 +180,7 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
     external_id = fields.get("external_id")
     if external_id is not None and (known := grant_of(book.wallet, external_id)) is not None:
         return known, False
+    check_current(book.wallet)
     grant = new_grant(book, fields, now)
     book.roll_to(now)
     try:
@@ -192,6 +195,13 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
     keep(book, now)
     audit.record("grant.created", grant, {})
     return grant, True
+
+
+def check_current(wallet: Wallet) -> None:
+    """Raise InUse for a wallet that a merge has emptied: no check would spend what is added."""
+    current = current_wallet(wallet)
+    if current.pk != wallet.pk:
+        raise InUse(f"Its requester was merged into another one. Use the wallet {current.pk}, which has the credit.")
 
 
 def grant_of(wallet: Wallet, external_id: str) -> Grant | None:

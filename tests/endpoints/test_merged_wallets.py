@@ -1,0 +1,112 @@
+"""Wallets of merged requesters: their statements, refunds and new credit."""
+
+from datetime import timedelta
+
+import pytest
+
+from analytics.statements.closing import close_due
+from tests import factories
+from tests.ways import both_ways
+
+
+@pytest.fixture
+def pair(api):
+    for one in ("org_a", "org_b"):
+        api.post("/v1/requesters", {"id": one})
+
+
+def merge(api, source="org_a", into="org_b"):
+    return api.post(f"/v1/requesters/{source}/merge", {"into": into})
+
+
+def check(api, item, requester="org_a"):
+    return api.post("/v1/access/check", {"contentId": item, "requester": requester})
+
+
+@pytest.fixture
+def licensed_item(account):
+    return factories.content(account, policy_id=factories.policy(account, factories.ALLOW_LICENSED).pk).pk
+
+
+def credits_of(api, requester):
+    """What the requester's statements say of its credit, by month and unit, the oldest first."""
+    rows = api.get(f"/v1/statements?requesterId={requester}&sort=created")["data"]
+    return {(row["month"], row["currency"]): row["credits"] for row in rows if row["credits"]}
+
+
+def assert_carried_on(found):
+    """Every statement adds up, and begins with what the one before closed with."""
+    closing = {}
+    for (_, unit), one in found.items():
+        assert one["opening"] == closing.get(unit, 0)
+        assert one["opening"] + one["granted"] - one["spent"] - one["expired"] + one["refunded"] == one["closing"]
+        closing[unit] = one["closing"]
+    return closing
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+@pytest.mark.parametrize("has_own", [True, False])
+@both_ways
+def test_statements_carry_credit_from_the_one_to_the_other(api, account, licensed_item, clock, is_closed, has_own):
+    for one in ("org_a", "org_b"):
+        api.post("/v1/requesters", {"id": one})
+    price = {"pricePerAccess": {"amount": 1, "currency": "EUR"}}
+    api.post("/v1/licenses", {"requesterId": "org_a", "licenseType": "commercial", **price})
+    for one in ("org_a", "org_b") if has_own else ("org_a",):
+        made = api.post("/v1/wallets", {"requesterId": one, "unit": "EUR"})["id"]
+        api.post(f"/v1/wallets/{made}/grants", {"amount": 10})
+    assert check(api, licensed_item)["allowed"] is True
+    clock.advance(days=31)
+    if is_closed:
+        close_due()
+    assert check(api, licensed_item)["allowed"] is True
+    merge(api)
+    assert check(api, licensed_item)["allowed"] is True
+    months = sorted({f"{moment:%Y-%m}" for moment in (clock.now - timedelta(days=31), clock.now)})
+    before = credits_of(api, "org_a")[months[0], "EUR"]
+    assert (before["granted"], before["spent"], before["closing"]) == (10, 1, 9)
+    own = 10 if has_own else 0
+    assert assert_carried_on(credits_of(api, "org_a")) == {"EUR": 0}
+    assert assert_carried_on(credits_of(api, "org_b")) == {"EUR": 7 + own}
+    assert sum(one["balance"] for one in api.get("/v1/wallets")["data"]) == 7 + own
+    if not has_own:  # who had no wallet has no statement of a month before
+        assert [month for month, _ in credits_of(api, "org_b")] == [months[1]]
+    open_ones = {one: credits_of(api, one) for one in ("org_a", "org_b")}
+    clock.advance(days=62)
+    close_due()
+    closed = {one: credits_of(api, one) for one in ("org_a", "org_b")}
+    assert closed == open_ones
+
+
+@pytest.mark.usefixtures("pair")
+def test_credit_that_moves_twice_is_on_the_statement_of_the_last(api, clock):
+    api.post("/v1/requesters", {"id": "org_c"})
+    made = api.post("/v1/wallets", {"requesterId": "org_a", "unit": "EUR"})["id"]
+    for source, into in (("org_a", "org_b"), ("org_b", "org_c")):
+        api.post(f"/v1/wallets/{made}/grants", {"amount": 5})
+        clock.advance(hours=1)
+        merge(api, source, into)
+        clock.advance(hours=1)
+    closing = {one: assert_carried_on(credits_of(api, one)) for one in ("org_a", "org_b", "org_c")}
+    assert closing == {"org_a": {"EUR": 0}, "org_b": {"EUR": 0}, "org_c": {"EUR": 10}}
+
+
+@both_ways
+@pytest.mark.usefixtures("pair")
+def test_a_refund_and_new_credit_reach_the_wallet_that_got_the_credit(api, account, licensed_item):
+    price = {"pricePerAccess": {"amount": 1, "currency": "EUR"}}
+    api.post("/v1/licenses", {"requesterId": "org_a", "licenseType": "commercial", **price})
+    left, current = (api.post("/v1/wallets", {"requesterId": one, "unit": "EUR"})["id"] for one in ("org_a", "org_b"))
+    api.post(f"/v1/wallets/{left}/grants", {"amount": 5, "externalId": "order-1"})
+    decision = check(api, licensed_item)["id"]
+    merge(api)
+    assert api.post("/v1/revenue", {"amount": -1, "currency": "EUR", "decisionId": decision}).status == 201
+    balances = {one["id"]: one["balance"] for one in api.get("/v1/wallets")["data"]}
+    assert balances == {left: 0, current: 5}
+    for reply in (
+        api.post(f"/v1/wallets/{left}/grants", {"amount": 5}),
+        api.patch(f"/v1/wallets/{left}", {"refill": {"amount": 5, "every": "month"}}),
+    ):
+        assert (reply.status, reply.error["code"]) == (409, "resource_in_use")
+        assert current in reply.error["message"]
+    assert {one["id"]: one["balance"] for one in api.get("/v1/wallets")["data"]} == balances
