@@ -125,16 +125,52 @@ class Entry(NamedTuple):
     begun: float  # when it was booked
     ended: float
     occurred: str | None = None  # where it was given; otherwise when it was booked
+    content: str | None = None  # the item's id
 
 
 class Purse(NamedTuple):
-    """A wallet as it was opened."""
+    """A wallet as it was opened; `moved` says when a merge gave it to which other requester."""
 
     requester: str
     unit: str  # a currency, or "access"
     license: str | None  # the id of the only licence that it pays for
     begun: datetime
     refill: Mapping[str, Any] | None
+    moved: tuple[datetime, str] | None = None
+
+    def owner_at(self, moment: datetime) -> str:
+        return self.moved[1] if self.moved and self.moved[0] <= moment else self.requester
+
+
+class Carried(NamedTuple):
+    """All credit of one wallet went to another, by a merge."""
+
+    source: str
+    target: str
+    at: datetime
+
+
+class Person(NamedTuple):
+    """Somebody whose data was erased."""
+
+    former: str  # the id
+    pseudonym: str
+    texts: frozenset[str]  # that described the person
+
+    def forgotten(self, value: Any) -> Any:
+        """A document as it is without the person's data."""
+        if isinstance(value, dict):
+            return {name: self.member(name, one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self.forgotten(one) for one in value]
+        if isinstance(value, str) and value in self.texts:
+            return None
+        return self.pseudonym if value == self.former else value
+
+    def member(self, name: str, value: Any) -> Any:
+        if name == "metadata":
+            return {}
+        return None if name in ("requesterName", "description") else self.forgotten(value)
 
 
 class Voided(NamedTuple):
@@ -153,6 +189,7 @@ class Granted:
     begins: datetime
     ends: datetime | None
     voided: Voided | None = None
+    refunds: str | None = None  # the decision
 
 
 class Diary:
@@ -168,11 +205,30 @@ class Diary:
         self.wallets: dict[str, Purse] = {}  # by id
         self.grants: dict[str, Granted] = {}  # by id
         self.requesters: dict[str, str | None] = {}  # names, by the publisher's own ids
+        self.merged: dict[str, str] = {}  # requesters, by the ids that they had before
+        self.carried: list[Carried] = []
+        self.erased: list[Person] = []
         self.rates: dict[str, dict[str, Decimal]] = {}  # currencies to the euro, by day
         self.kills: list[tuple[float, float]] = []  # when the service was not there
 
     def promise(self, who: str, sentence: str, wanted: Any, found: Any) -> None:
         self.promises.append(Promise(who, sentence, wanted, found))
+
+    def forget(self) -> None:
+        """Replace the ids of those who were erased by their pseudonyms. Call it at the end of the month."""
+        for person in self.erased:
+            for asked in self.questions:
+                asked.requester = person.forgotten(asked.requester)
+            self.deeds = [one._replace(resource=person.forgotten(one.resource)) for one in self.deeds]
+            self.entries = [one._replace(requester=person.forgotten(one.requester)) for one in self.entries]
+            for known in self.licenses.values():
+                known.changes = [
+                    one._replace(state={**one.state, "requester": person.forgotten(one.state["requester"])})
+                    for one in known.changes
+                ]
+            for id_, purse in self.wallets.items():
+                self.wallets[id_] = purse._replace(requester=person.forgotten(purse.requester))
+            self.requesters[person.pseudonym] = self.requesters.pop(person.former) and None
 
     def deed(self, action: str, resource: str, reply: Reply, actor: str = "key", event: str | None = None) -> None:
         """`event` where it has another name than the action."""

@@ -3,10 +3,14 @@
 import csv
 import io
 import json
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from itertools import product
+from itertools import chain, product
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
+
+import psycopg
+from psycopg import sql
 
 from tests.world.caller import Caller
 from tests.world.publisher import PAGES_ITEMS, external_id
@@ -29,6 +33,7 @@ ONLY_LISTED = {
     "licence clients": "/v1/license-clients",
     "wallets": "/v1/wallets",
 }
+OF_PEOPLE = {"requesters": "/v1/requesters", "payments": "/v1/payments"}
 WINDOWS: list[dict[str, str]] = [
     {},
     {"period": "7d"},
@@ -117,6 +122,40 @@ def statement_lines(api: Caller, statements: list[Any]) -> dict[str, Any]:
     """The lines of all statements with charges, and of some others, by statement."""
     chosen = [row for row in statements if row["decisions"]] + statements[-20:]
     return {row["id"]: walk(api, f"/v1/statements/{row['id']}/lines", limit=20)["rows"] for row in chosen}
+
+
+def traces_of(world: World, traces: Iterable[str]) -> list[tuple[str, str]]:
+    """Where one of the texts still is, byte by byte: in which table, log, list or file."""
+    wanted = {spelling.encode(): text for text in traces for spelling in (text, quote(text, safe=""), quote(text))}
+    places = chain(tables(world), logs(world), files(world))
+    return sorted({(place, text) for place, content in places for one, text in wanted.items() if one in content})
+
+
+def tables(world: World) -> Iterator[tuple[str, bytes]]:
+    """Every table of the database as PostgreSQL stores its values."""
+    assert world.service.postgres
+    with psycopg.connect(world.service.postgres.url) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        for (name,) in cursor.fetchall():
+            statement = sql.SQL("COPY (SELECT * FROM {}) TO STDOUT (FORMAT binary)").format(sql.Identifier(name))
+            with cursor.copy(statement) as copy:
+                yield f"table {name}", b"".join(copy)
+
+
+def logs(world: World) -> Iterator[tuple[str, bytes]]:
+    """The service's own log, and everything else that it keeps in its directory."""
+    for file in world.service.directory.rglob("*"):
+        if file.is_file() and "nginx" not in file.parts:
+            yield f"file {file.name}", file.read_bytes()
+
+
+def files(world: World) -> Iterator[tuple[str, bytes]]:
+    """Every list, as pages and as files."""
+    api = world.api()
+    for name, path in {**EXPORTED, **ONLY_LISTED, **OF_PEOPLE}.items():
+        yield f"list of {name}", json.dumps(walk(api, path)["rows"], default=str, ensure_ascii=False).encode()
+        for format_ in ("csv", "jsonl") if name in EXPORTED else ():
+            yield f"{format_} of {name}", read_file(api, path, format_)
 
 
 def after_the_purge(world: World) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from tests.examples import FEW
-from tests.world.actors import licensees, nightly, office, operator, prepaid, sales
-from tests.world.evidence import after_the_purge, gather
+from tests.world.actors import customer_desk, licensees, nightly, office, operator, prepaid, sales
+from tests.world.evidence import after_the_purge, gather, traces_of
 from tests.world.founding import found
 from tests.world.machines import machines
 from tests.world.traffic import Traffic
@@ -23,6 +23,8 @@ KILLS = {6, 20}
 ACROSS_MIDNIGHT = {4, 16, 25}  # the second is the end of March, and of the embargo
 RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
 WALLETS_OPEN, WALLETS_ARE_FILLED = 2, 17  # the first kill, of day 6, is in between, the second after it
+CUSTOMERS_ARRIVE, CUSTOMERS_MERGE, ADA_IS_ERASED = 1, 22, 24
+REFUNDS = {9: customer_desk.ADA, 11: customer_desk.FORMER, 23: customer_desk.KEPT}
 
 Deed = Callable[[], object]
 
@@ -63,6 +65,7 @@ PLAN: dict[int, list[Callable[[World], object]]] = {
     5: [at_desk(operator.type_a_name)],
     7: [office.rotate_key],
     8: [refund_twice],
+    10: [customer_desk.synchronise],
     12: [of("org_umbrella", sales.revoke)],
     13: [of("org_globex", office.raise_price_per_access), of("org_piper", office.raise_price)],
     18: [lambda world: office.roll_back_policy(world, "changing", 2)],
@@ -93,6 +96,14 @@ def mornings(world: World, day: int) -> None:
         prepaid.open_wallets(world)
     if day == WALLETS_ARE_FILLED:
         prepaid.top_up(world)
+    if day == CUSTOMERS_ARRIVE:
+        customer_desk.arrive(world)
+    if day in REFUNDS:
+        customer_desk.refund_accesses(world, REFUNDS[day])
+    if day == CUSTOMERS_MERGE:
+        customer_desk.merge(world)
+    if day == ADA_IS_ERASED:
+        customer_desk.erase(world)
     second = world.machines.receivers[1]
     if day == RECEIVER_FAILS:
         second.status = 503
@@ -144,6 +155,8 @@ def keep_record(record: Path, place: Path) -> None:
         world = World(started, SIZE)
         live(world, report)
         found = gather(world)
+        found["traces"] = traces_of(world, customer_desk.TRACES)
+        world.diary.forget()
         found["purged"] = after_the_purge(world)
         report("gathered")
     draft = record.with_suffix(".draft")

@@ -4,7 +4,15 @@ import pytest
 
 from tests.world.model.expected import Expected
 
-PEOPLE = ["the operator", "the web server", "the licensee", "the nightly job", "the office"]
+PEOPLE = [
+    "the operator",
+    "the web server",
+    "the licensee",
+    "the nightly job",
+    "the office",
+    "the customer desk",
+    "the billing system",
+]
 
 
 @pytest.mark.parametrize("who", PEOPLE)

@@ -5,12 +5,18 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Lock
 
-from tests.world.actors import crawlers, licensees, office, readers, web_server
+from tests.world.actors import crawlers, customer_desk, licensees, office, readers, web_server
 from tests.world.caller import Reply
 from tests.world.world import World
 
 Work = Callable[[World, int, int], Iterator[Reply]]
-USUAL: dict[Work, int] = {readers.read: 120, crawlers.crawl: 60, web_server.work: 140, licensees.read: 12}
+USUAL: dict[Work, int] = {
+    readers.read: 120,
+    crawlers.crawl: 60,
+    web_server.work: 140,
+    licensees.read: 12,
+    customer_desk.ask: 25,
+}
 PATIENCE = 120  # seconds; for a service that is killed and started in the middle
 
 

@@ -112,7 +112,8 @@ def adjust(world: World, api: Caller, amount: str, currency: str, **about: Any) 
     if reply.status == 201:
         shown = reply.body
         of = (shown["requesterId"], shown["licenseId"], shown["decisionId"], shown["licenseType"])
-        entry = Entry("adjustment", Decimal(amount), currency, *of, reply.begun, reply.ended, about.get("occurredAt"))
+        when = (reply.begun, reply.ended, about.get("occurredAt"))
+        entry = Entry("adjustment", Decimal(amount), currency, *of, *when, shown["contentId"])
         world.diary.entries.append(entry)
         world.diary.deed("ledger_entry.created", shown["id"], reply, event="revenue.adjusted")
     return reply

@@ -65,8 +65,8 @@ def licences(diary: Diary, asked: Question, requester: str) -> list[list[tuple[s
     """The possible sets of the requester's licences. One that is being issued may be absent, though it has begun."""
     own: list[list[tuple[str, State] | None]] = []
     for id_, known in diary.licenses.items():
-        states = known.between(asked.begun, asked.ended)
-        if known.latest["requester"] == requester and states:
+        states = [one for one in known.between(asked.begun, asked.ended) if one["requester"] == requester]
+        if states:
             absent = [None] if known.may_be_absent(asked.begun) else []
             own.append([*((id_, state) for state in states), *absent])
     return [[held for held in chosen if held] for chosen in product(*own)]

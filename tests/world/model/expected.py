@@ -119,7 +119,7 @@ class Expected:
 def booked(entry: Entry) -> Booking:
     when = datetime.fromtimestamp(entry.begun, UTC)
     counts = when if entry.occurred is None else datetime.fromisoformat(entry.occurred).astimezone(UTC)
-    about = (entry.requester, entry.license, entry.tier, None, entry.decision)
+    about = (entry.requester, entry.license, entry.tier, entry.content, entry.decision)
     return Booking(entry.type, entry.amount, entry.currency, *about, counts, when)
 
 

@@ -154,19 +154,29 @@ def credits_by_month(books: Iterable[Book]) -> dict[Account, dict[str, dict[str,
     """What each month did to a customer's wallets in a unit, from the first month to the last that did something."""
     entries: dict[Account, dict[str, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     for book in books:
-        for one in book.entries:
-            entries[book.purse.requester, book.purse.unit][f"{one.at:%Y-%m}"].append(one)
+        for owner, one in with_moves(book):
+            entries[owner, book.purse.unit][f"{one.at:%Y-%m}"].append(one)
     found: dict[Account, dict[str, dict[str, Decimal]]] = {}
     for account, months in entries.items():
         balance, found[account] = Decimal(0), {}
         for month in sorted(months):
             sums = dict.fromkeys(("granted", "spent", "expired", "refunded"), Decimal(0))
             for one in months[month]:
-                sums[CREDITS[one.type]] += abs(one.amount)
+                sums[CREDITS[one.type]] += one.amount if CREDITS[one.type] in ("granted", "refunded") else -one.amount
             closing = balance + sum((one.amount for one in months[month]), Decimal(0))
             found[account][month] = {"opening": balance, **sums, "closing": closing}
             balance = closing
     return found
+
+
+def with_moves(book: Book) -> Iterable[tuple[str, Entry]]:
+    """A wallet's entries with who had it then. A merge that moves a wallet carries its balance over."""
+    yield from ((book.purse.owner_at(one.at), one) for one in book.entries)
+    if book.purse.moved:
+        at, target = book.purse.moved
+        carried = sum((one.amount for one in book.entries if one.at < at), Decimal(0))
+        yield book.purse.requester, Entry("carry", -carried, None, at)
+        yield target, Entry("carry", carried, None, at)
 
 
 def lines(bookings: Iterable[Booking]) -> dict[Any, tuple[Decimal, int]]:

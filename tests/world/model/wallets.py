@@ -32,10 +32,12 @@ def spends_of(diary: Diary, asked: Question, verdict: Verdict) -> Spends:
 
 def payer(diary: Diary, asked: Question, unit: str, license_id: str | None) -> str | None:
     """The wallet of the licence in that unit, or else the requester's."""
+    moment = datetime.fromtimestamp(asked.begun, UTC)
+    emptied = {one.source for one in diary.carried if one.at <= moment}
     own = {
         one.license: id_
         for id_, one in diary.wallets.items()
-        if (one.requester, one.unit) == (asked.requester, unit) and one.begun.timestamp() < asked.begun
+        if (one.owner_at(moment), one.unit) == (asked.requester, unit) and one.begun < moment and id_ not in emptied
     }
     return own.get(license_id, own.get(None))
 
@@ -96,7 +98,8 @@ class Book:
                 self.refill(moment)
             elif rank == START:
                 one = self.granted[id_]
-                self.add(Portion((one.priority, one.ends or NEVER, moment, id_), one.amount, id_), "grant", moment)
+                portion = Portion((one.priority, one.ends or NEVER, moment, id_), one.amount, id_)
+                self.add(portion, "refund" if one.refunds else "grant", moment, one.refunds)
             else:
                 self.end(
                     [one for one in self.portions if one.grant == id_], "void" if rank == VOID else "expire", moment
@@ -115,9 +118,22 @@ class Book:
             self.add(Portion(order, Decimal(carried)), "carry", moment)
         self.add(Portion(order, amount), "grant", moment)
 
-    def add(self, portion: Portion, entry: str, moment: datetime) -> None:
+    def add(self, portion: Portion, entry: str, moment: datetime, decision: str | None = None) -> None:
         self.portions.append(portion)
-        self.entries.append(Entry(entry, portion.left, None, moment))
+        self.entries.append(Entry(entry, portion.left, decision, moment))
+
+    def carry_to(self, other: "Book", moment: datetime) -> None:
+        """Give all credit to another wallet, with the grants of which something is left or that are to come."""
+        carried = self.balance
+        open_ones = {one.grant for one in self.portions if one.left}
+        for id_ in [id_ for id_ in self.granted if id_ in open_ones or (id_, START) not in self.done]:
+            other.granted[id_] = self.granted.pop(id_)
+        other.done |= {one for one in self.done if one[0] is not None}
+        other.portions += self.portions
+        self.portions = []
+        if carried:
+            self.entries.append(Entry("carry", -carried, None, moment))
+            other.entries.append(Entry("carry", carried, None, moment))
 
     def end(self, portions: list[Portion], entry: str, moment: datetime) -> Decimal:
         left = sum((one.left for one in portions), Decimal(0))
@@ -166,6 +182,7 @@ class Bank:
             id_: Book(purse, {key: one for key, one in diary.grants.items() if one.wallet == id_})
             for id_, purse in diary.wallets.items()
         }
+        self.carries = sorted(diary.carried, key=lambda one: one.at)
         self.wrong: list[tuple[Spending, Any]] = []
         self.voided = [(one.wallet, one.voided) for one in diary.grants.values() if one.voided]
         self.void_first = void_first
@@ -183,6 +200,11 @@ class Bank:
         return one.at
 
     def roll_to(self, now: datetime) -> None:
+        while self.carries and self.carries[0].at <= now:
+            one = self.carries.pop(0)
+            for book in self.books.values():
+                book.roll_to(one.at)
+            self.books[one.source].carry_to(self.books[one.target], one.at)
         for book in self.books.values():
             book.roll_to(now)
 

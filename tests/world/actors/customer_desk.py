@@ -1,0 +1,184 @@
+"""The publisher's customer desk: two customers who are one, a person who wants to be forgotten, a billing system that
+synchronises licences, and refunds of single accesses.
+
+It merges, erases and refunds before the traffic of a day: of two things that happen at the same time, nobody can say
+which comes first. The billing system synchronises amid the traffic.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from random import Random
+from typing import Any
+from urllib.parse import quote
+
+from tests.world import publisher
+from tests.world.actors import prepaid, sales
+from tests.world.caller import Caller, Reply
+from tests.world.diary import Carried, Granted, Person, Question
+from tests.world.world import World
+
+FORMER, KEPT = "org_soylent_old", "org_soylent"
+ADA = "reader:ada/lovelace@example.org"
+PROFILE: dict[str, Any] = {
+    "name": "Ada King Lovelace",
+    "email": "ada.king@analytical.example",
+    "notes": "Met her at the engine.",
+    "metadata": {"street": "Ockham Park 12"},
+}
+CONTEXT = {"ip": "203.0.113.77", "userAgent": "AdaBrowser/1843"}
+TRACES = (ADA, "Ada King", "ada.king@", "Met her", "Ockham", "203.0.113.77", "AdaBrowser", "for Ada", "of Ada")
+PRICE = ("0.03", "USD")
+SYNCHRONISED = 200
+CALM = ("open", "premium", "embargo", "permissive", "changing")  # policies of items without limits
+ITEMS = [
+    n for n in range(publisher.PAGES_ITEMS) if publisher.item_policy(n) in CALM and n not in range(20, 27)
+]  # those are archived now and then
+
+
+def arrive(world: World) -> None:
+    """The customers and the billing system's licences, before their first access."""
+    api = world.api()
+    for requester, name in ((FORMER, "Soylent (old)"), (KEPT, "Soylent")):
+        sales.issue(world, api, requester, "commercial", requesterName=name, pricePerAccess=PRICE)
+        prepaid.grant(world, prepaid.create(world, requester, "USD"), prepaid.cents(world, 120))
+    prepaid.create(world, FORMER, "access", refill=prepaid.weekly(world.times(40), most_rolls_over=5))
+    reply = api.send_until_answered("POST", "/v1/requesters", {"id": ADA, **PROFILE}, sales.idempotent())
+    assert reply.status == 201, reply.content
+    world.diary.requesters[ADA] = PROFILE["name"]
+    world.diary.deed("requester.created", ADA, reply)
+    sales.issue(
+        world,
+        api,
+        ADA,
+        "commercial",
+        requesterName=PROFILE["name"],
+        metadata={"by": "for Ada"},
+        price=("12", "EUR"),
+        pricePerAccess=PRICE,
+    )
+    prepaid.grant(world, prepaid.create(world, ADA, "USD"), prepaid.cents(world, 90))
+    synchronise(world)
+
+
+def ask(world: World, day: int, checks: int) -> Iterator[Reply]:
+    """Their accesses, by the publisher's application."""
+    chance, api = world.random("customers of the desk", day), world.api("web")
+    people = [FORMER, KEPT, *([] if world.diary.erased else [ADA])] if FORMER in world.diary.requesters else []
+    for _ in range(checks if people else 0):
+        yield check(world, api, chance, chance.choice(people))
+    api.close()
+
+
+def check(world: World, api: Caller, chance: Random, requester: str) -> Reply:
+    name = publisher.external_id(chance.choice(ITEMS))
+    body: dict[str, Any] = {"externalId": name, "requester": requester}
+    current = world.diary.merged.get(requester, requester)
+    asked = Question("customer desk", "check", current, name)
+    if requester == ADA:
+        body = {**body, "requester": {"id": ADA, "name": PROFILE["name"]}, "context": CONTEXT}
+        asked.ip = CONTEXT["ip"]
+    reply = api.send("POST", "/v1/access/check", body)
+    asked.note(reply)
+    if reply.status == 200:
+        asked.answer = reply.body
+    world.diary.questions.append(asked)
+    return reply
+
+
+def synchronise(world: World) -> None:
+    """The billing system's licences, by their externalId. It sends all of them every time."""
+    api = world.api()
+    known = {known.latest.get("externalId"): id_ for id_, known in world.diary.licenses.items()}
+    items = [
+        {
+            "externalId": f"subscription-{n}",
+            "requesterId": f"member-{n:03}",
+            "licenseType": "newsletter",
+            "tags": ["news"],
+            "price": {"amount": "3.00" if n % 2 else "4.50", "currency": "EUR"},
+        }
+        for n in range(SYNCHRONISED)
+    ]
+    reply = api.send_until_answered("POST", "/v1/licenses/bulk", {"items": items}, sales.idempotent())
+    assert reply.status == 200, reply.content
+    for outcome in reply.body["data"]:
+        name = outcome["license"]["externalId"]
+        world.diary.promise(
+            "the billing system",
+            f"{name} is made once",
+            (200 if name in known else 201, known.get(name, outcome["license"]["id"])),
+            (outcome["status"], outcome["license"]["id"]),
+        )
+        if name not in known:
+            id_ = sales.note(world, outcome["license"], reply)
+            world.diary.licenses[id_].write(reply, externalId=name)
+
+
+def refund_accesses(world: World, requester: str) -> None:
+    """Gives the latest two charged accesses back, one of them in part; more than what is left is refused."""
+    api = world.api()
+    charged = [
+        asked.answer
+        for asked in world.diary.questions
+        if asked.answer
+        and asked.requester == requester
+        and (asked.answer.get("charge") or {}).get("currency") == "USD"
+        and (asked.answer.get("credits") or {}).get("unit") == "USD"
+    ][-2:]
+    assert len(charged) == 2, f"{requester} had no two charged accesses."
+    reason = "A refund of Ada's" if requester == ADA else "A refund"
+    for decision, amount in zip(charged, ("-0.03", "-0.01"), strict=True):
+        reply = sales.adjust(world, api, amount, "USD", decisionId=decision["id"], description=reason)
+        assert reply.status == 201, reply.content
+        refused = sales.adjust(world, api, "-0.03", "USD", decisionId=decision["id"])
+        world.diary.promise("the customer desk", "no more is refunded than is left", 422, refused.status)
+        note_refund(world, decision, -Decimal(amount))
+
+
+def note_refund(world: World, decision: Any, amount: Decimal) -> None:
+    """Enters the grant that a refund has become, in the wallet that paid or that got its credit."""
+    paid = decision["credits"]["walletId"]
+    wallet = next((one.target for one in world.diary.carried if one.source == paid), paid)
+    latest = world.api().get(f"/v1/wallets/{wallet}/grants", limit=1)["data"][0]
+    world.diary.promise(
+        "the customer desk", "a refund is a grant", ("refund", amount), (latest["kind"], latest["amount"])
+    )
+    begins = datetime.fromisoformat(latest["effectiveAt"])
+    world.diary.grants[latest["id"]] = Granted(wallet, amount, 128, begins, None, refunds=decision["id"])
+
+
+def merge(world: World) -> None:
+    """The two are one: what the old one has belongs to the other from now on."""
+    api = world.api()
+    money, quota = (prepaid.wallet_of(world, FORMER, unit) for unit in ("USD", "access"))
+    path = f"/v1/requesters/{FORMER}/merge"
+    reply = api.send_until_answered("POST", path, {"into": KEPT}, sales.idempotent())
+    assert reply.status == 200, reply.content
+    world.diary.merged[FORMER] = KEPT
+    world.diary.deed("requester.merged", FORMER, reply)
+    for id_, known in world.diary.licenses.items():
+        if known.latest["requester"] == FORMER:
+            known.write(reply, requester=KEPT)
+            world.diary.deed("license.updated", id_, reply)
+    carry = next(row for row in api.get(f"/v1/wallets/{money}/entries")["data"] if row["type"] == "carry")
+    at = datetime.fromisoformat(carry["created"])
+    world.diary.carried.append(Carried(money, prepaid.wallet_of(world, KEPT, "USD"), at))
+    world.diary.wallets[quota] = world.diary.wallets[quota]._replace(moved=(at, KEPT))
+    world.diary.deed("wallet.updated", quota, reply)
+    again = api.send("POST", path, {"into": KEPT})
+    world.diary.promise("the customer desk", "a merge that is repeated changes nothing", 200, again.status)
+
+
+def erase(world: World) -> None:
+    """Ada wants to be forgotten."""
+    path = f"/v1/requesters/{quote(ADA, safe='')}"
+    reply = world.api().send("DELETE", path)
+    assert reply.status == 200, reply.content
+    pseudonym = reply.body["pseudonym"]
+    world.diary.deed("requester.erased", pseudonym, reply)
+    texts = frozenset({PROFILE["name"], PROFILE["email"], PROFILE["notes"], *PROFILE["metadata"].values()})
+    world.diary.erased.append(Person(ADA, pseudonym, texts))
+    shown = world.api().get(f"/v1/requesters/{pseudonym}")
+    found = (shown["name"], shown["email"], shown["notes"], shown["metadata"])
+    world.diary.promise("the customer desk", "who was erased has no name", (None, None, None, {}), found)
