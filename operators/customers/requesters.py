@@ -36,7 +36,6 @@ from operators.base.searching import find_requesters
 from operators.customers.customer_form import CustomerForm, MergeForm, NewCustomerForm
 from operators.customers.refundable import RefundPage
 
-
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
 
 
