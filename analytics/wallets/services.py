@@ -133,9 +133,11 @@ def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
 def set_terms(wallet: Wallet, fields: WalletFields, now: datetime) -> None:
     """Set what can be changed of a wallet. A new period begins with the refill's own anchor, or now."""
     if "floor" in fields:
-        wallet.floor = whole(wallet, fields["floor"] or Decimal(0), "floor")
+        former, wallet.floor = wallet.floor, whole(wallet, fields["floor"] or Decimal(0), "floor")
         if wallet.floor > min(wallet.balance, Decimal(0)):
             raise ValidationFailed("Must be at most 0, and at most the balance.", param="floor")
+        if wallet.floor < former and wallet.available:
+            wallet.exhausted_at = None
     if "thresholds" in fields:
         wallet.thresholds = fields["thresholds"] or []
     if "refill" in fields:

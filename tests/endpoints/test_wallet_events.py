@@ -72,6 +72,16 @@ def test_a_wallet_is_exhausted_once_until_credit_is_added(grant, check, amount, 
     assert [type_ for type_, *_ in news()] == ["wallet.topped_up", "wallet.exhausted"]
 
 
+def test_who_may_overdraw_more_is_exhausted_again(api, wallet, grant, check):
+    grant("0.05")
+    check()
+    news()
+    assert api.patch(f"/v1/wallets/{wallet}", {"floor": "-0.05"}).status == 200
+    assert news() == []
+    assert [check()["allowed"] for _ in range(3)] == [True, False, False]
+    assert news() == [("wallet.exhausted", -0.05, 0)]
+
+
 def test_what_ends_or_is_voided_can_be_too_little(api, wallet, grant, clock):  # noqa: F811
     api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": 2}]})
     void = grant(3)["id"]

@@ -1,9 +1,10 @@
-"""Histories of wallets (tests.wallets) at all processes of a server, where checks arrive at the same moment.
+"""Histories of wallets (tests.wallets) at a server of one process and of three, where requests arrive at once.
 
 WALLET_HISTORIES sets how many are tried, in place of what tests.examples says.
 """
 
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -12,8 +13,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.examples import examples
-from tests.faults.harness import Deployment
+from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.harness import Deployment, deployed
 from tests.faults.traffic import at_once, request
+from tests.services import postgres, valkey
 from tests.wallets.machine import Wallets
 
 pytestmark = pytest.mark.faults
@@ -28,7 +31,25 @@ MADE_UP = settings(
 )
 
 
-def test_balances_are_those_of_the_model_when_all_processes_spend(server: Deployment) -> None:
+@pytest.fixture(scope="module", params=[1, 3] if ON_POSTGRESQL else [1])
+def processes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A running server; with SQLite it has one process."""
+    if not ON_POSTGRESQL:
+        yield request.getfixturevalue("deployment")
+        return
+    directory = tmp_path_factory.mktemp("histories")
+    with (
+        postgres(fsync=False) as database,
+        valkey() as redis,
+        deployed(directory, workers=request.param, postgres=database, valkey=redis) as deployment,
+    ):
+        yield deployment
+
+
+def test_balances_are_those_of_the_model_when_all_processes_spend(processes: Deployment) -> None:
+    server = processes
+    server.start()
+
     class Served(Wallets):
         def __init__(self) -> None:
             super().__init__()
@@ -39,9 +60,8 @@ def test_balances_are_those_of_the_model_when_all_processes_spend(server: Deploy
             reply = self.client.request(method, path, json=body, headers=headers)
             return SimpleNamespace(status=reply.status_code, body=reply.json(), content=reply.content)
 
-        def send_all(self, bodies):  # type: ignore[no-untyped-def]
-            replies = at_once(server, [request("POST", "/v1/access/check", self.key, body) for body in bodies])
-            return [reply.body for reply in replies]
+        def send_all(self, requests):  # type: ignore[no-untyped-def]
+            return at_once(server, [request(method, path, self.key, body) for method, path, body in requests])
 
         def now(self) -> datetime:
             return datetime.now(UTC)

@@ -1,6 +1,8 @@
 """Histories of prepaid requesters that chance makes up, against the model."""
 
+from collections import Counter
 from collections.abc import Sequence
+from copy import deepcopy
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -14,10 +16,15 @@ from tests.wallets.model import Model, Portion, Refill
 HOUR = timedelta(hours=1)
 ACCESS = "access"
 PRICES = {"cheap": Decimal("0.05"), "dear": Decimal("0.12"), "free": None}
+EVENTS = {"wallet.low", "wallet.exhausted", "wallet.topped_up"}
 REASONS = {ACCESS: "quota_exceeded", "USD": "credits_exhausted"}
 MONEY = st.sampled_from(["0.05", "0.1", "0.17", "0.3", "0.000001", "1"]).map(Decimal)
 WHOLE = st.integers(1, 12).map(Decimal)
+THRESHOLDS = st.lists(
+    st.sampled_from([{"percent": 50}, {"percent": 91}, {"value": 1}, {"value": "0.31"}]), max_size=2, unique_by=str
+)
 Amounts = tuple[Decimal, Decimal]
+Request = tuple[str, str, Any]  # method, path and body
 Hours = int | None
 Key = str | None
 ITEMS = st.sampled_from(list(PRICES))
@@ -37,8 +44,8 @@ class Wallets(RuleBasedStateMachine):
         """The reply; it has `status` and `body`."""
         raise NotImplementedError
 
-    def send_all(self, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The answers to checks that are sent at the same moment."""
+    def send_all(self, requests: Sequence[Request]) -> list[Any]:
+        """The replies to requests that are sent at the same moment."""
         raise NotImplementedError
 
     def now(self) -> datetime:
@@ -47,17 +54,27 @@ class Wallets(RuleBasedStateMachine):
     def wait(self, time: timedelta) -> None:
         raise NotImplementedError
 
+    def clean_up(self) -> None:
+        """Store what is due and close months, as upkeep does at a time of its own."""
+
     # --- What there is -----------------------------------------------------------------------------------------------
 
-    @initialize(money=st.booleans(), quota=st.booleans(), of_license=st.sampled_from([None, "USD", ACCESS]))
-    def open_wallets(self, money: bool, quota: bool, of_license: str | None) -> None:
+    @initialize(
+        money=st.booleans(),
+        quota=st.booleans(),
+        of_license=st.sampled_from([None, "USD", ACCESS]),
+        thresholds=THRESHOLDS,
+    )
+    def open_wallets(self, money: bool, quota: bool, of_license: str | None, thresholds: list[Any]) -> None:
+        self.thresholds = thresholds
         self.models: dict[str, Model] = {}
         self.payers: dict[tuple[str | None, str], str] = {}  # the wallet of a licence or the requester, by unit
         self.spent: list[Spent] = []
         self.refunded: set[str] = set()
         self.keys: dict[str, tuple[str, str]] = {}  # of each externalId its wallet and grant
         self.revoked: set[str] = set()
-        self.checks = 0
+        self.closed: dict[str, Any] = {}  # statements of closed months
+        self.checks = self.turn = 0
         self.items, self.licenses = {}, {}
         policy, watched = (
             self.post("/v1/policies", name="Licensed", rules=[ALLOW_LICENSED], mode=mode)["id"]
@@ -77,8 +94,9 @@ class Wallets(RuleBasedStateMachine):
             self.open(of_license, "dear")
 
     def open(self, unit: str, held: str | None) -> None:
-        made = self.post("/v1/wallets", requesterId="org", unit=unit, licenseId=held and self.licenses[held])
-        self.models[made["id"]] = Model(unit)
+        terms = {"licenseId": held and self.licenses[held], "thresholds": self.thresholds}
+        made = self.post("/v1/wallets", requesterId="org", unit=unit, **terms)
+        self.models[made["id"]] = Model(unit, thresholds=self.thresholds)
         self.payers[held, unit] = made["id"]
 
     def post(self, path: str, **body: Any) -> Any:
@@ -143,11 +161,8 @@ class Wallets(RuleBasedStateMachine):
     def change_floor(self, number: int, floor: int) -> None:
         id_, model = self.wallet(number)
         reply = self.send("PATCH", f"/v1/wallets/{id_}", {"floor": floor})
-        if floor > model.balance:
-            assert (reply.status, reply.body["error"]["param"]) == (422, "floor")
-        else:
-            assert reply.status == 200, reply
-            model.floor = Decimal(floor)
+        assert reply.status == model.set_floor(Decimal(floor))
+        assert reply.status == 200 or reply.body["error"]["param"] == "floor"
 
     @precondition(lambda self: self.has_wallets)
     @rule(
@@ -213,33 +228,111 @@ class Wallets(RuleBasedStateMachine):
 
     @rule(name=ITEMS, times=st.integers(2, 8))
     def check_at_once(self, name: str, times: int) -> None:
-        answers = self.send_all([{"contentId": self.items[name], "requester": "org"}] * times)
+        replies = self.send_all([self.request_check(name)] * times)
         # Whichever came first: those that passed did so before those that did not.
-        for answer in sorted(answers, key=lambda one: not one["allowed"]):
-            self.expect(name, answer, is_ordered=False)
+        for reply in sorted(replies, key=lambda one: not one.body["allowed"]):
+            self.expect(name, reply.body, is_ordered=False)
+
+    @precondition(lambda self: self.has_wallets)
+    @rule(
+        name=ITEMS,
+        times=st.integers(2, 6),
+        place=st.integers(0, 6),
+        number=st.integers(0, 2),
+        kind=st.sampled_from(["void", "floor", "grant", "revoke"]),
+        which=st.integers(0, 9),
+    )
+    def change_beside_checks(self, name: str, times: int, place: int, number: int, kind: str, which: int) -> None:
+        """A change at the same moment as checks: some order of them explains all that is found afterwards."""
+        id_, model = self.wallet(number)
+        granted = [one.id for one in model.portions if one.id is not None]
+        if kind == "void" and granted:
+            change = ("POST", f"/v1/wallets/{id_}/grants/{granted[which % len(granted)]}/void", {})
+        elif kind == "revoke" and not self.revoked:
+            change = ("POST", f"/v1/licenses/{self.licenses[name]}/revoke", {})
+        elif kind == "floor":
+            change = ("PATCH", f"/v1/wallets/{id_}", {"floor": -(which % 3)})
+        else:
+            kind, change = "grant", ("POST", f"/v1/wallets/{id_}/grants", {"amount": 1 + which % 3})
+        requests = [self.request_check(name) for _ in range(times)]
+        place = min(place, times)
+        replies = self.send_all([*requests[:place], change, *requests[place:]])
+        made, body = replies.pop(place), change[2]
+        answers = sorted((reply.body for reply in replies), key=lambda one: not one["allowed"])
+        found = {wallet: self.found(wallet) for wallet in self.models}
+        for before in range(times + 1):
+            after = deepcopy((self.models, self.spent, self.revoked))
+            if self.explains(after, name, kind, id_, body, made, answers, before) and found == {
+                wallet: one.shown for wallet, one in after[0].items()
+            }:
+                self.models, self.spent, self.revoked = after
+                return
+        raise AssertionError(f"No order explains {kind} {made.body} beside {answers}: {found} after {self.models}")
+
+    def explains(
+        self, after: Any, name: str, kind: str, id_: str, body: Any, made: Any, answers: list[Any], before: int
+    ) -> bool:
+        """Whether the checks are answered like that if so many come before the change. Changes `after`."""
+        models, spent, revoked = after
+        outcomes, allowed = Counter[Any](), [one["id"] for one in answers if one["allowed"]]
+        status = 200
+        for turn in range(len(answers) + 1):
+            if turn == before:
+                if kind == "void":
+                    models[id_].void(next(one for one in models[id_].portions if one.id == made.body.get("id")))
+                elif kind == "revoke":
+                    revoked.add(name)
+                elif kind == "floor":
+                    status = models[id_].set_floor(Decimal(str(body["floor"])))
+                else:
+                    status, begin = 201, moment(made.body["effectiveAt"])
+                    models[id_].portions.append(Portion(made.body["id"], Decimal(body["amount"]), begin))
+                    models[id_].roll_to(self.now())
+            if turn == len(answers):
+                break
+            is_allowed, reason, spends = self.decide(name, models, revoked)
+            outcomes[is_allowed, reason] += 1
+            if is_allowed and spends and allowed:
+                spent.append(Spent(allowed.pop(), spends))
+        return status == made.status and outcomes == Counter((one["allowed"], one["reason"]) for one in answers)
 
     @rule(name=ITEMS)
     def check_without_effect(self, name: str) -> None:
         dry = self.post("/v1/access/check", contentId=self.items[name], requester="org", dryRun=True)
-        assert (dry["allowed"], dry["reason"]) == self.verdict(name)[:2]
+        assert (dry["allowed"], dry["reason"]) == self.verdict(name, self.models, self.revoked)[:2]
         assert self.post("/v1/access/check", contentId=self.watched, requester="org")["allowed"] is True
 
+    def request_check(self, name: str) -> Request:
+        return "POST", "/v1/access/check", {"contentId": self.items[name], "requester": "org"}
+
     def expect(self, name: str, answer: dict[str, Any], *, is_ordered: bool = True) -> None:
-        allowed, reason, spends = self.verdict(name)
+        allowed, reason, spends = self.decide(name, self.models, self.revoked)
         assert (answer["allowed"], answer["reason"]) == (allowed, reason), (name, answer, self.models)
         if allowed and spends:
-            for wallet, amount in spends:
-                self.models[wallet].spend(amount)
             self.spent.append(Spent(answer["id"], spends))
             wallet = spends[-1][0]
             if is_ordered:
                 left = Decimal(str(answer["credits"]["remaining"]))
                 assert (answer["credits"]["walletId"], left) == (wallet, self.models[wallet].available)
 
-    def verdict(self, name: str) -> tuple[bool, str | None, list[tuple[str, Decimal]]]:
-        if name in self.revoked:
+    def decide(
+        self, name: str, models: dict[str, Model], revoked: set[str]
+    ) -> tuple[bool, str | None, list[tuple[str, Decimal]]]:
+        """The verdict on a check that is recorded: its wallets pay, or are exhausted."""
+        allowed, reason, spends = self.verdict(name, models, revoked)
+        for wallet, amount in spends if allowed else []:
+            models[wallet].spend(amount)
+        for wallet, _ in [] if allowed else spends:
+            models[wallet].exhaust()
+        return allowed, reason, spends
+
+    def verdict(
+        self, name: str, models: dict[str, Model], revoked: set[str]
+    ) -> tuple[bool, str | None, list[tuple[str, Decimal]]]:
+        """Whether it is allowed, why not, and what it spends, or the wallet that lacks credit."""
+        if name in revoked:
             return False, "no_license", []
-        for model in self.models.values():
+        for model in models.values():
             model.roll_to(self.now())
         spends = []
         for unit, amount in ((ACCESS, Decimal(1)), ("USD", PRICES[name])):
@@ -247,50 +340,102 @@ class Wallets(RuleBasedStateMachine):
             if wallet and amount:
                 spends.append((wallet, amount))
         for wallet, amount in spends:
-            model = self.models[wallet]
+            model = models[wallet]
             if model.balance - amount < model.floor:
-                return False, REASONS[model.unit], []
+                return False, REASONS[model.unit], [(wallet, amount)]
         return True, None, spends
 
-    @rule(hours=st.sampled_from([1, 5, 24, 60]))
+    @rule(hours=st.sampled_from([1, 5, 24, 60, 500]))
     def advance(self, hours: int) -> None:
         self.wait(HOUR * hours)
+
+    @rule()
+    def tidy(self) -> None:
+        self.clean_up()
 
     @precondition(lambda self: self.has_wallets)
     @rule(number=st.integers(0, 2))
     def compare_entries(self, number: int) -> None:
         id_, model = self.wallet(number)
-        listed = list(self.pages(f"/v1/wallets/{id_}/entries"))
-        found = sorted((one["type"], Decimal(str(one["amount"]))) for one in listed)
-        assert found == sorted(model.entries)
-        assert sum((amount for _, amount in found), Decimal(0)) == model.balance
+        assert self.found(id_) == model.shown, model
+        assert sum((amount for _, amount in model.entries), Decimal(0)) == model.balance
         paid = sorted((one.decision, amount) for one in self.spent for wallet, amount in one.paid if wallet == id_)
         assert paid == sorted(
-            (one["decisionId"], -Decimal(str(one["amount"]))) for one in listed if one["type"] == "spend"
+            (one["decisionId"], -Decimal(str(one["amount"])))
+            for one in self.pages(f"/v1/wallets/{id_}/entries")
+            if one["type"] == "spend"
         )
 
+    def found(self, id_: str) -> Any:
+        """What the service shows of a wallet: balance, entries, and events with the balance before."""
+        entries = [(one["type"], Decimal(str(one["amount"]))) for one in self.pages(f"/v1/wallets/{id_}/entries")]
+        events = [
+            (one["type"], Decimal(str(one["previous"]["balance"])))
+            for one in self.pages(f"/v1/events?objectId={id_}")
+            if one["type"] in EVENTS
+        ]
+        balance = Decimal(str(self.send("GET", f"/v1/wallets/{id_}").body["balance"]))
+        return balance, sorted(entries), sorted(events)
+
+    @precondition(lambda self: self.has_wallets)
+    @rule()
+    def compare_statements(self) -> None:
+        """Each opens with what the one before closed with, closed ones stay, and the last has the balances."""
+        for number in range(len(self.models)):
+            self.compare_entries(number)
+        closing: dict[str, tuple[Decimal, Decimal]] = {}
+        for one in self.pages("/v1/statements?requesterId=org&sort=created"):
+            figures = {
+                name: Decimal(str(one[name])) for name in ("opening", "charges", "refunds", "payments", "closing")
+            }
+            credit = {name: Decimal(str(amount)) for name, amount in (one["credits"] or {}).items()}
+            opened = closing.get(one["currency"], (Decimal(0), Decimal(0)))
+            assert (figures["opening"], credit.get("opening", Decimal(0))) == opened
+            due = figures["opening"] + figures["charges"] - figures["refunds"] - figures["payments"]
+            left = (
+                credit
+                and credit["opening"] + credit["granted"] - credit["spent"] - credit["expired"] + credit["refunded"]
+            )
+            assert (due, left or {}) == (figures["closing"], credit.get("closing", {}) or {}), one
+            closing[one["currency"]] = (due, credit.get("closing", Decimal(0)))
+            if one["status"] == "closed":
+                assert self.closed.setdefault(one["id"], one) == one
+        for unit in (ACCESS, "USD"):
+            held = sum((model.balance for model in self.models.values() if model.unit == unit), Decimal(0))
+            assert closing.get(unit, (Decimal(0), Decimal(0)))[1] == held
+
     def pages(self, path: str) -> Any:
-        page = self.send("GET", f"{path}?limit=100").body
+        address = f"{path}{'&' if '?' in path else '?'}limit=100"
+        page = self.send("GET", address).body
         yield from page["data"]
         while page["hasMore"]:
-            page = self.send("GET", f"{path}?limit=100&cursor={page['nextCursor']}").body
+            page = self.send("GET", f"{address}&cursor={page['nextCursor']}").body
             yield from page["data"]
 
     @invariant()
     def balances_agree(self) -> None:
-        for number in range(len(getattr(self, "models", {}))):
-            id_, model = self.wallet(number)
-            shown = Decimal(str(self.send("GET", f"/v1/wallets/{id_}").body["balance"]))
-            assert shown == model.balance, (id_, shown, model)
-            assert shown >= model.floor
-            left = {one["id"]: Decimal(str(one["remaining"])) for one in self.pages(f"/v1/wallets/{id_}/grants")}
-            for one in model.portions:
-                if one.id is not None:
-                    assert left[one.id] == (one.left if one.started or one.over else one.amount), (one, left)
+        if not self.has_wallets:
+            return
+        shown = {one["id"]: Decimal(str(one["balance"])) for one in self.pages("/v1/wallets?requesterId=org")}
+        for number, id_ in enumerate(self.models):
+            _, model = self.wallet(number)
+            assert shown[id_] == model.balance, (id_, shown, model)
+            assert shown[id_] >= model.floor
+        self.turn += 1
+        self.grants_agree(self.turn)
+
+    def grants_agree(self, number: int) -> None:
+        id_, model = self.wallet(number)
+        left = {one["id"]: Decimal(str(one["remaining"])) for one in self.pages(f"/v1/wallets/{id_}/grants")}
+        for one in model.portions:
+            if one.id is not None:
+                assert left[one.id] == (one.left if one.started or one.over else one.amount), (one, left)
 
     def teardown(self) -> None:
-        for number in range(len(getattr(self, "models", {}))):
-            self.compare_entries(number)
+        if self.has_wallets:
+            self.compare_statements()
+            for number in range(len(self.models)):
+                self.grants_agree(number)
 
 
 def moment(text: str) -> datetime:

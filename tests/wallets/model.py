@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 DAY = timedelta(days=1)
 NEVER = datetime.max.replace(tzinfo=UTC)
@@ -37,7 +38,10 @@ class Refill:
 
 @dataclass
 class Model:
-    """`entries` are types and amounts in the order in which they took effect; `overdraft` is what no grant covers."""
+    """`entries` are types and amounts in the order in which they took effect; `overdraft` is what no grant covers.
+
+    `events` are types with the balance before; `topped` is the balance that the latest credit made.
+    """
 
     unit: str
     floor: Decimal = ZERO
@@ -48,6 +52,10 @@ class Model:
     next_refill: datetime | None = None
     refilled: bool = False
     entries: list[tuple[str, Decimal]] = field(default_factory=list)
+    thresholds: list[dict[str, Any]] = field(default_factory=list)
+    topped: Decimal = ZERO
+    exhausted: bool = False
+    events: list[tuple[str, Decimal]] = field(default_factory=list)
 
     @property
     def counting(self) -> list[Portion]:
@@ -60,6 +68,18 @@ class Model:
     @property
     def available(self) -> Decimal:
         return max(self.balance - self.floor, ZERO)
+
+    @property
+    def shown(self) -> tuple[Decimal, list[tuple[str, Decimal]], list[tuple[str, Decimal]]]:
+        return self.balance, sorted(self.entries), sorted(self.events)
+
+    def set_floor(self, floor: Decimal) -> int:
+        """The status of the reply. Who may spend more is not exhausted any longer."""
+        if floor > self.balance:
+            return 422
+        before, self.floor = self.floor, floor
+        self.exhausted = self.exhausted and (floor >= before or not self.available)
+        return 200
 
     def set_refill(self, refill: Refill | None, now: datetime) -> None:
         """Refill each day; the first time at once."""
@@ -97,27 +117,56 @@ class Model:
                 self.start(portion)
 
     def start(self, portion: Portion) -> None:
+        before = self.balance
         covered = min(portion.amount, self.overdraft)
         self.overdraft -= covered
         portion.started, portion.left = True, portion.amount - covered
         self.entries.append((portion.entry, portion.amount))
+        self.top_up(before)
 
-    def end(self, portion: Portion, entry: str) -> Decimal:
+    def top_up(self, before: Decimal) -> None:
+        self.topped = self.balance
+        self.exhausted = self.exhausted and not self.available
+        self.events.append(("wallet.topped_up", before))
+
+    def end(self, portion: Portion, entry: str) -> None:
+        before = self.balance
+        self.take_out(portion, entry)
+        self.watch(before)
+
+    def take_out(self, portion: Portion, entry: str) -> Decimal:
         left, portion.left, portion.over = portion.left, ZERO, True
         if left:
             self.entries.append((entry, -left))
         return left
 
+    def watch(self, before: Decimal) -> None:
+        """Note each threshold that the balance has fallen to or below, and that nothing is left."""
+        for one in self.thresholds:
+            level = self.topped * one["percent"] / 100 if "percent" in one else Decimal(one["value"])
+            if before > level >= self.balance:
+                self.events.append(("wallet.low", before))
+        if before > self.floor >= self.balance:
+            self.exhaust(before)
+
+    def exhaust(self, before: Decimal | None = None) -> None:
+        """Note once that nothing is left, or not enough for a check."""
+        if not self.exhausted:
+            self.exhausted = True
+            self.events.append(("wallet.exhausted", self.balance if before is None else before))
+
     def make_refill(self, moment: datetime) -> None:
         assert self.refill
+        before = self.balance
         former = [one for one in self.counting if one.id is None]
-        left = sum((self.end(one, "expire") for one in former), ZERO)
+        left = sum((self.take_out(one, "expire") for one in former), ZERO)
         carried = min(self.refill.most, max(left, self.refill.least)) if self.refilled else ZERO
         self.refilled, self.next_refill = True, moment + DAY
         made = Portion(None, carried + self.refill.amount, moment, self.next_refill)
         self.portions.append(made)
         self.start(made)
         self.entries[-1:] = [("carry", carried)] * bool(carried) + [("grant", self.refill.amount)]
+        self.events[-1] = ("wallet.topped_up", before)
 
     def void(self, portion: Portion) -> None:
         if portion.started and not portion.over:
@@ -125,9 +174,11 @@ class Model:
         portion.over = True
 
     def spend(self, amount: Decimal) -> None:
+        before = self.balance
         self.entries.append(("spend", -amount))
         for one in self.counting:
             used = min(one.left, amount)
             one.left -= used
             amount -= used
         self.overdraft += amount
+        self.watch(before)
