@@ -1,29 +1,33 @@
 """Documents that state a site's terms for crawlers, derived from its policies: RSL 1.0, robots.txt, TDMRep."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from xml.sax.saxutils import quoteattr
 
 import orjson
-from django.db.models import F, Q
+from django.conf import settings
+from django.db.models import F, Q, QuerySet
 from msgspec import Struct
 
 from accounts.keys.authentication import find_grant
+from accounts.models import Unknown
 from kit.http.errors import ApiError
 from kit.values.decimals import from_millionths, plain
+from kit.values.pages import Registered
 from licensing.access.lookup import compiled_policies, current_epoch
 from licensing.content.models import Content, Status
-from licensing.edge.promises import MINING, PAYMENT, USES, Promise, Terms, terms_of
+from licensing.edge.promises import MINING, PAYMENT, USES, Promise
+from licensing.edge.terms import EVERY_PAGE, Item, Terms, terms_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Price
 from licensing.sites.models import Site
 
 NAMESPACE = "https://rslstandard.org/rsl"
+ROWS = 5_000  # of items in memory at a time
 CURRENCIES = "http://cvx.iptc.org/iso4217a/"  # IRIs of currencies, for ODRL
 MAX_AGE_DAYS = 1
-EVERY_PAGE = ("/", "/*")  # patterns that match every page
 NAMES_IN_RSL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
 NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
 NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
@@ -64,18 +68,27 @@ def terms_at(site_id: str, epoch: int) -> list[Terms]:
         | Q(source__istartswith=f"https://{site.host}")
         | Q(source__iregex=UNUSUAL_HOST)
     )
-    linked = set(items.order_by().values_list("policy_id", "policy__version", "status").distinct())
-    revisions |= {(policy, version) for policy, version, _ in linked if policy is not None}
+    linked = items.order_by().values_list("policy_id", "policy__version").distinct()
+    revisions |= {(policy, version) for policy, version in linked if policy is not None}
     policies = compiled_policies.get(revisions)
-    of_items: list[CompiledPolicy | None] = [
-        policies.get((policy, version)) if policy is not None and status == Status.ACTIVE else None
-        for policy, version, status in linked
-    ]
     patterns = [
         (rule.pattern, policies[rule.policy.pk, rule.policy.version] if rule.policy is not None else None)
         for rule in rules
     ]
-    return terms_of(patterns, of_items)
+    denies_unknown = site.unknown == Unknown.DENY
+    registered = registered_at(site.host, items, policies)
+    return terms_of(patterns, registered, settings.SAME_PAGE, denies_unknown=denies_unknown)
+
+
+def registered_at(
+    host: str, items: QuerySet[Content], policies: Mapping[tuple[str, int], CompiledPolicy]
+) -> Iterator[Item]:
+    """Yield the items at the host; of several at one page the last decides (licensing.sites.pages)."""
+    rows = items.order_by("-status", "created", "pk").values_list("source", "status", "policy_id", "policy__version")
+    for source, status, policy, version in rows.iterator(ROWS):
+        page = Registered.from_url(source or "", settings.SAME_PAGE)
+        if page.host == host:
+            yield Item(source or "", page, policies.get((policy, version)) if status == Status.ACTIVE else None)
 
 
 class Publication(Struct, frozen=True):
@@ -91,12 +104,22 @@ class Publication(Struct, frozen=True):
     server: str | None = None
 
     @property
+    def covers_every_page(self) -> bool:
+        return any(one.url in EVERY_PAGE for one in self.terms)
+
+    @property
     def everywhere(self) -> Promise:
         """The uses that are promised for every page; none if some pages match no pattern."""
-        uses: Promise = frozenset(USES) if any(one.url in EVERY_PAGE for one in self.terms) else frozenset()
-        for one in self.terms:
-            uses &= one.uses
-        return uses
+        if not self.covers_every_page:
+            return frozenset()
+        return frozenset(USES).intersection(*(one.uses for one in self.terms))
+
+    @property
+    def nowhere(self) -> Promise:
+        """The uses that are promised for no page; none if no policy is about every page."""
+        if not self.covers_every_page:
+            return frozenset()
+        return frozenset(USES).difference(*(one.uses for one in self.terms))
 
 
 def revisions_of(site: Site) -> dict[str | None, CompiledPolicy]:
@@ -105,14 +128,22 @@ def revisions_of(site: Site) -> dict[str | None, CompiledPolicy]:
     return {policy.id: policy for policy in compiled_policies.get(wanted).values()}
 
 
-def rsl(told: Publication) -> bytes:
-    """Render the RSL document. Pages without a matching pattern and policy are left out, and so are not licensed.
+def compiled_rules(site: Site) -> list[tuple[str, CompiledPolicy | None]]:
+    """Return the site's patterns with their policies, in the given order."""
+    policies = revisions_of(site)
+    return [(rule.pattern, policies.get(rule.policy_id)) for rule in site.ordered_rules]
 
-    A document without any page would be invalid, so one without patterns prohibits everything.
+
+def rsl(told: Publication) -> bytes | None:
+    """Render the RSL document; None without terms, because a document without any page would be invalid.
+
+    Pages without a matching pattern are left out, and so are not licensed.
     """
+    if not told.terms:
+        return None
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     lines.append(f'<rsl xmlns="{NAMESPACE}" max-age="{MAX_AGE_DAYS}">')
-    for one in told.terms or [Terms("/", frozenset())]:
+    for one in told.terms:
         server = ""
         if told.server is not None and not one.uses.issuperset(USES):  # a licence may help
             server = f" server={quoteattr(told.server)}"
@@ -145,26 +176,34 @@ def payment(price: Price) -> str:
     return f'<payment type="crawl"><amount currency="{price.currency}">{amount}</amount></payment>'
 
 
-def robots(told: Publication) -> bytes:
-    """Render a group to add to robots.txt. It does not change which pages may be fetched."""
-    everywhere = told.everywhere
-    signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in everywhere else 'no'}" for use in USES)
-    lines = ["User-agent: *", f"License: https://{told.netloc}/license.xml", f"Content-Signal: {signal}"]
-    lines += [f"Content-Usage: {usage(everywhere)}"]
+def robots(told: Publication) -> bytes | None:
+    """Render a group to add to robots.txt; None without terms. It does not change which pages may be fetched.
+
+    It states a use for the whole host only if all pages agree and a policy is about all of them.
+    """
+    if not told.terms:
+        return None
+    lines = ["User-agent: *", f"License: https://{told.netloc}/license.xml"]
+    settled = [use for use in USES if use in told.everywhere | told.nowhere]
+    if settled:
+        signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in told.everywhere else 'no'}" for use in settled)
+        lines += [f"Content-Signal: {signal}", f"Content-Usage: {usage(told.everywhere, settled)}"]
     lines += [f"Content-Usage: {one.url} {usage(one.uses)}" for one in told.terms]
     return "\n".join([*lines, ""]).encode()
 
 
-def usage(uses: Promise) -> str:
-    return ", ".join(f"{NAMES_IN_USAGE[use]}={'y' if use in uses else 'n'}" for use in reversed(USES))
+def usage(uses: Promise, about: Sequence[str] = USES) -> str:
+    return ", ".join(f"{NAMES_IN_USAGE[use]}={'y' if use in uses else 'n'}" for use in reversed(about))
 
 
-def tdmrep(told: Publication) -> bytes:
-    """Render TDMRep; the first matching location applies.
+def tdmrep(told: Publication) -> bytes | None:
+    """Render TDMRep; None without terms. The first matching location applies.
 
     Mining is reserved unless both training and input are promised. Where a licence or payment allows it, the location
     links to the policy.
     """
+    if not told.terms:
+        return None
     locations = []
     for one in told.terms:
         location: dict[str, object] = {"location": one.url, "tdm-reservation": int(is_reserved(one))}

@@ -3,12 +3,23 @@
 from collections.abc import Iterator
 
 from django.conf import settings
+from django.utils import timezone
 from msgspec import Struct
 
+from licensing.edge.audiences import AUDIENCES
 from licensing.edge.documents import revisions_of, site_at, terms_of_site
-from licensing.edge.promises import READ, Promise, allowed_to_some, promised, spelled
+from licensing.edge.promises import READ, Promise, allowed_to_some, promised
+from licensing.edge.terms import spelled
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.lint import lint, wanted_permissions
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site
+
+# Findings about a policy that concern its terms: rules that never match and prices that nobody is offered.
+OF_POLICIES = frozenset(
+    {"duplicate_rule", "unreachable_rule", "contradictory_conditions", "ended", "price_never_quoted"}
+)
+ASKED_AT_EDGE = frozenset({READ, *AUDIENCES})  # the permissions that visitors of a site ask for
 
 
 class Finding(Struct, frozen=True):
@@ -40,6 +51,14 @@ def of_the_whole(site: Site) -> Iterator[Finding]:
         yield Finding(
             "note", "not_enforced", "", f"The documents tell of the policies, and the site is in the mode {site.mode}."
         )
+    if settings.BASE_URL.startswith("http://"):
+        yield Finding(
+            "warning",
+            "insecure_base_url",
+            "",
+            "BASE_URL begins with http: crawlers request tokens, and read the documents, over https alone. "
+            "Set it to the service's https address.",
+        )
     if not settings.BASE_URL:
         yield Finding(
             "note",
@@ -53,7 +72,7 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
     policies, told = revisions_of(site), {one.url: one.uses for one in terms_of_site(site)}
     for rule in site.ordered_rules:
         policy = policies.get(rule.policy_id)
-        own, published = promised(policy), told[spelled(rule.pattern)[0]]
+        own, published = promised(policy), told.get(spelled(rule.pattern)[0], frozenset())
         if not published <= own:  # terms_of prevents this; checked all the same
             yield Finding("warning", "laxer_than_policy", rule.pattern, "The documents permit more than the policy.")
         if own - published:
@@ -62,8 +81,10 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
                 "narrowed",
                 rule.pattern,
                 f"The policy allows {listed(own - published)} to everybody, and the documents do not say so: "
-                "a registered item or another pattern of this length is stricter.",
+                "crawlers may take this pattern for pages of a stricter pattern or item that is not longer.",
             )
+        if policy is not None:
+            yield from of_the_policy(rule.pattern, policy)
         unsaid = allowed_to_some(policy) - own
         if unsaid:
             yield Finding(
@@ -75,5 +96,23 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
             )
 
 
+def of_the_policy(pattern: str, policy: CompiledPolicy) -> Iterator[Finding]:
+    """Yield the rules that never match, in general or at a site, and the prices that nobody is offered."""
+    for one in lint(policy.rules, policy.default_action, timezone.now()):
+        if one.code in OF_POLICIES:
+            yield Finding("warning", one.code, pattern, f"{one.path}: {one.message}")
+    for rule in policy.rules:
+        wanted = wanted_permissions(rule)
+        if wanted is not None and not ASKED_AT_EDGE.intersection(wanted):
+            message = (
+                f"rules[{rule.index}] never matches at a site, where visitors ask for {listed_words(ASKED_AT_EDGE)}."
+            )
+            yield Finding("note", "never_asked", pattern, message)
+
+
+def listed_words(words: frozenset[str]) -> str:
+    return ", ".join(sorted(words))
+
+
 def listed(uses: Promise) -> str:
-    return ", ".join(sorted(uses - {READ}))
+    return listed_words(uses - {READ})

@@ -10,7 +10,7 @@ from kit.values.paths import normalize_path
 from licensing.access.lookup import find_pages, page_by_rule
 from licensing.access.subjects import Item
 from licensing.edge.documents import NAMESPACE, license_terms, terms_of_site
-from licensing.edge.promises import spelled
+from licensing.edge.terms import spelled, terms_for
 from licensing.sites.models import Site
 from licensing.sites.patterns import most_specific
 
@@ -63,16 +63,25 @@ def find_resource(account_id: str, url: str) -> Resource:
     if site is None:
         raise Unpublished
     asked = url.partition(parts.netloc)[2].partition("#")[0] or "/"
-    published = {text: rule for rule in site.ordered_rules for text in spelled(rule.pattern)}
-    rule = published.get(asked) or most_specific(site.ordered_rules, normalize_path(parts.path))
-    if rule is None:
+    terms = terms_of_site(site)
+    published = next((one for one in terms if one.url == asked), None)
+    if published is not None and published.item is not None:
+        return Resource(
+            audience=audience_of(parts.netloc, asked.removesuffix("$"), is_pattern=False),
+            item=find_pages(account_id, [published.item])[published.item],
+            licenses=license_terms(published),
+            is_pattern=False,
+        )
+    rules = {text: rule for rule in site.ordered_rules for text in spelled(rule.pattern)}
+    rule = rules.get(asked) or most_specific(site.ordered_rules, normalize_path(parts.path))
+    read = published or terms_for(terms, asked)
+    if read is None or (rule is None and read.item is None):
         raise Unpublished
-    is_pattern = asked in published
-    terms = {one.url: one for one in terms_of_site(site)}
+    is_pattern = asked in rules
     return Resource(
         audience=audience_of(parts.netloc, asked, is_pattern=is_pattern),
         item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
-        licenses=license_terms(terms[spelled(rule.pattern)[0]]),
+        licenses=license_terms(read),
         is_pattern=is_pattern,
     )
 

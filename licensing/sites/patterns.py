@@ -13,6 +13,7 @@ from msgspec import Struct
 from kit.values.paths import PATH_CHARACTERS, SLASHES, decode
 
 MAX_PATTERN = 2048  # characters
+MAX_COMPARED = 100_000  # pairs of characters
 PATTERN = r"^/[^\s?#$]*\$?$"  # for JSON Schema
 
 
@@ -74,6 +75,38 @@ def most_specific(rules: Iterable[R], path: str) -> R | None:
         if (best is None or pattern.length > compiled(best.pattern).length) and pattern.matches(path):
             best = rule
     return best
+
+
+def may_overlap(one: Pattern, other: Pattern) -> bool:
+    """Whether some path may match both patterns. Certain if False; also True if comparing them takes too long."""
+    first, second = one.parts[0], other.parts[0]
+    if not first.startswith(second) and not second.startswith(first):
+        return False
+    ours, theirs = symbols(one), symbols(other)
+    if len(ours) * len(theirs) > MAX_COMPARED:
+        return True
+    # reached[j]: the symbols of `ours` so far and the first j of `theirs` match a common text
+    reached = [True]
+    for symbol in theirs:
+        reached.append(reached[-1] and symbol is None)
+    for own in ours:
+        row = [reached[0] and own is None]
+        for at, symbol in enumerate(theirs, 1):
+            if own is None or symbol is None:
+                row.append(reached[at] or row[-1])
+            else:
+                row.append(reached[at - 1] and own == symbol)
+        reached = row
+    return reached[-1]
+
+
+def symbols(pattern: Pattern) -> list[str | None]:
+    """Return the characters of a pattern, with None for a wildcard."""
+    first, *others = pattern.parts
+    found: list[str | None] = [*first]
+    for part in others:
+        found += [None, *part]
+    return found if pattern.is_anchored else [*found, None]
 
 
 def pattern_error(text: str) -> str | None:

@@ -3,7 +3,9 @@
 from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 
-from licensing.edge.documents import Publication, terms_of_site, written
+from accounts.models import Unknown
+from licensing.edge.audiences import sentences
+from licensing.edge.documents import Publication, compiled_rules, terms_of_site, written
 from licensing.edge.middleware import license_server
 from licensing.edge.site_lint import lint_site
 from licensing.edge.site_published import look_at
@@ -12,6 +14,11 @@ from licensing.sites.models import Site
 from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin
+
+
+def sentences_about(site: Site) -> list[tuple[str, str]]:
+    """Return each audience of the site with the sentence about it."""
+    return sentences(compiled_rules(site), denies_unknown=site.unknown == Unknown.DENY)
 
 
 def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:
@@ -32,6 +39,8 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         "operators/catalogue/site_terms.html",
         title=f"The terms of {site.host}",
         original=site,
+        sentences=sentences_about(site),
+        own_terms=sum(1 for one in {term.item for term in told.terms} if one is not None),
         findings=lint_site(site),
         published=async_to_sync(look_at)(told) if request.method == "POST" else None,
         rules=rules,

@@ -34,7 +34,7 @@ from operators.base.fields import LinesField, lines, validated
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
-from operators.catalogue.site_terms import terms_page
+from operators.catalogue.site_terms import sentences_about, terms_page
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldsetSpec
@@ -136,7 +136,22 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
     form = SiteForm
     add_fieldsets = ((None, {"fields": ("account", "host", "mode", "unknown", "rules")}),)
     fieldsets = (
-        (None, {"fields": ("identifier", "account", "host", "verified", "mode", "unknown", "rules", "changed")}),
+        (
+            None,
+            {
+                "fields": (
+                    "in_short",
+                    "identifier",
+                    "account",
+                    "host",
+                    "verified",
+                    "mode",
+                    "unknown",
+                    "rules",
+                    "changed",
+                )
+            },
+        ),
     )
     autocomplete_fields = ("account",)
     actions_detail = ("enforce", "terms", "verify_host", "delete_it")
@@ -155,7 +170,7 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
-        return ("identifier", "account", "verified", "changed", "rules_in_words") if obj else ()
+        return ("in_short", "identifier", "account", "verified", "changed", "rules_in_words") if obj else ()
 
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
         return {**super().editable_state(obj, fields), "rules": obj.shown_rules}
@@ -275,6 +290,10 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
     @display(description="Changed (UTC)")
     def changed(self, site: Site) -> str:
         return f"{site.updated:%Y-%m-%d %H:%M}"
+
+    @display(description="Who may do what")
+    def in_short(self, site: Site) -> str:
+        return format_html_join("", "<p>{}</p>", ((sentence,) for _, sentence in sentences_about(site)))
 
     @display(description="Rules")
     def rules_in_words(self, site: Site) -> str:

@@ -40,6 +40,7 @@ def test_the_page_shows_what_is_stored_and_saves_nothing_new_by_itself(admin, ac
     site = factories.site(account, {"/premium/*": factories.policy(account), "/free/*": None})
     html = admin.get(page_of(site)).content.decode()
     assert f"/premium/* {site.shown_rules[0]['policyId']}" in html
+    assert "Search engines need a licence for /premium/*" in html
     assert submit(admin, page_of(site)).status_code == 302
     assert [entry.action for entry in auditlog.entries(resource_id=site.pk)] == ["site.created"]
 
@@ -111,7 +112,8 @@ def test_policies_and_documents_are_shown_side_by_side(admin, account):
     assert "Licensed only" in html
     assert "https://pub.example/premium/*" in html
     assert "tdm-reservation" in html
-    assert "Content-Signal" in html
+    assert "Content-Usage" in html
+    assert "Crawlers for AI training need a licence for /premium/* and may read all other pages." in html
     assert "in the mode observe" in html
     assert "which the documents leave out" in html
 

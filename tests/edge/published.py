@@ -11,8 +11,13 @@ from xml.etree import ElementTree
 
 from hypothesis import strategies as st
 
+from kit.values.pages import Registered, Requested
+from kit.values.paths import normalize_path
+from licensing.edge.terms import Item
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import parse_rules
+from licensing.sites.pages import candidates_of
+from licensing.sites.patterns import most_specific as most_specific_rule
 
 T = TypeVar("T")
 USES = ("search", "ai_input", "ai_training")
@@ -68,12 +73,43 @@ PATTERNS = st.sampled_from(
 PATHS = st.sampled_from(
     ["/", "/a", "/a/", "/a/b", "/a/b/c", "/b", "/ab", "/a.pdf", "/a/b.pdf", "/%C3%A9/x", "/a/bcd", "/abb"]
 )
-ITEMS = st.lists(POLICIES, max_size=2)  # of what is registered at the host
+SITE = "https://pub.example"
+QUERIES = st.sampled_from(["", "?", "?x=1", "?y=2&x=1", "?id=5", "?x=.pdf", "?x=b", "?x=%2Fa%2Fbc"])
+
+
+def item_at(target: str, policy: CompiledPolicy | None) -> Item:
+    return Item(f"{SITE}{target}", Registered.from_url(f"{SITE}{target}", None), policy)
+
+
+TARGETS = st.builds(str.__add__, PATHS, st.sampled_from(["", "", "?id=5", "?x=1"]))
+ITEMS = st.lists(st.builds(item_at, TARGETS, POLICIES), max_size=3)  # of what is registered at the host
 SEEKERS = st.builds(
     lambda requester, valid, ip, month: {"requester_id": requester, "has_valid_license": valid, "ip": ip,
                                          "license_types": ("commercial",) if valid else (), "month": month},
     st.sampled_from(["anonymous", "crawler:gptbot"]), st.booleans(), st.none(), st.integers(1, 12),
 )  # fmt: skip
+
+
+class Ruled:
+    def __init__(self, pattern: str, policy: CompiledPolicy | None) -> None:
+        self.pattern, self.policy = pattern, policy
+
+
+class Stored:
+    """An item as the look-up of pages finds it."""
+
+    def __init__(self, place: int, item: Item) -> None:
+        self.created = self.pk = place
+        self.source, self.policy, self.status = item.source, item.policy, "active"
+
+
+def policies_at(
+    rules: list[tuple[str, CompiledPolicy | None]], items: list[Item], target: str
+) -> list[CompiledPolicy | None]:
+    """The policies that the service decides a page by, for its path and query; all of them have to allow it."""
+    found = candidates_of(Requested.from_url(f"{SITE}{target}", None), map(Stored, range(len(items)), items))  # type: ignore[arg-type]
+    rule = most_specific_rule([Ruled(*pair) for pair in rules], normalize_path(target))
+    return [(rule.policy if rule else None) if item is None else item.policy for _, item in found]  # type: ignore[attr-defined]
 
 
 def matches(pattern: str, url: str) -> bool:

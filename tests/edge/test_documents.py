@@ -8,16 +8,18 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kit.values.paths import normalize_path
+from kit.values.same_page import SamePage
 from licensing.access.lookup import compiled_policies
+from licensing.edge import terms
 from licensing.edge.documents import Publication, written
-from licensing.edge.promises import USES, promised, terms_of
+from licensing.edge.promises import USES, promised
+from licensing.edge.terms import terms_of
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy
-from licensing.sites.patterns import compiled, most_specific
+from licensing.sites.patterns import compiled
 from tests import factories
-from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, READERS, SEEKERS
+from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, READERS, SEEKERS, policies_at, read_rsl
 from tests.examples import examples
 
 SEARCH_ONLY = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search"]}
@@ -57,19 +59,41 @@ def test_robots_txt_has_a_group_to_add(site):
     assert get(ROBOTS).content.decode().splitlines() == [
         "User-agent: *",
         "License: https://pub.example/license.xml",
-        "Content-Signal: search=no, ai-input=no, ai-train=no",
-        "Content-Usage: train-ai=n, ai-use=n, search=n",
         "Content-Usage: /premium/* train-ai=n, ai-use=n, search=n",
         "Content-Usage: /open/* train-ai=n, ai-use=n, search=y",
     ]
 
 
-def test_what_is_said_of_the_whole_site_holds_for_pages_of_no_pattern_too(account):
-    factories.site(account, {"/free/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
-    lines = get(ROBOTS).content.decode().splitlines()
-    assert "Content-Signal: search=no, ai-input=no, ai-train=no" in lines
-    assert "Content-Usage: train-ai=n, ai-use=n, search=n" in lines
-    assert "Content-Usage: /free/* train-ai=y, ai-use=y, search=y" in lines
+def statements(account, *rules, **options):
+    """What robots.txt says about the whole host."""
+    patterns = {pattern: factories.policy(account, *of_pattern) for pattern, of_pattern in rules}
+    factories.site(account, patterns, host="pub.example", **options)
+    return [line for line in get(ROBOTS).content.decode().splitlines() if ": /" not in line][2:]
+
+
+def test_nothing_is_said_about_the_whole_host_unless_a_policy_is_about_it(account):
+    assert statements(account, ("/free/*", [factories.ALLOW_ALL])) == []
+
+
+def test_a_policy_about_every_page_speaks_for_the_host(account):
+    assert statements(account, ("/*", [SEARCH_ONLY])) == [
+        "Content-Signal: search=yes, ai-input=no, ai-train=no",
+        "Content-Usage: train-ai=n, ai-use=n, search=y",
+    ]
+
+
+def test_where_pages_differ_in_a_use_nothing_is_said_about_it_for_the_host(account):
+    assert statements(account, ("/*", [SEARCH_ONLY]), ("/private/*", [factories.DENY_ALL])) == [
+        "Content-Signal: ai-input=no, ai-train=no",
+        "Content-Usage: train-ai=n, ai-use=n",
+    ]
+
+
+def test_a_site_that_denies_unknown_pages_says_so(account):
+    assert statements(account, ("/private/*", [factories.DENY_ALL]), unknown="deny") == [
+        "Content-Signal: search=no, ai-input=no, ai-train=no",
+        "Content-Usage: train-ai=n, ai-use=n, search=n",
+    ]
 
 
 def test_tdmrep_reserves_what_is_not_promised(account):
@@ -89,15 +113,82 @@ def test_a_document_is_kept_until_the_terms_change(site, path):
     assert (again.status_code, again.headers["ETag"] != first.headers["ETag"]) == (200, True)
 
 
-def test_an_item_that_is_refused_narrows_what_patterns_promise(account, site):
+def uses_of(account, *targets):
+    document = get(RSL).content
+    return [sorted(read_rsl(document, target)) for target in targets]
+
+
+def test_an_item_has_an_entry_of_its_own_and_leaves_its_patterns_alone(account, site):
+    before = get(RSL).content
     factories.content(account, source="https://pub.example/open/a", policy_id=factories.policy(account).pk)
-    assert b"<permits" not in get(RSL).content
+    after = get(RSL).content
+    assert set(before.splitlines()) - set(after.splitlines()) == set()
+    assert uses_of(account, "/open/a", "/open/a?x=1", "/open/ab", "/open/") == [[], [], ["search"], ["search"]]
 
 
-@pytest.mark.parametrize("source", ["https://pub.example.org/a", "https://PUB.example/a", "https://u@pub.example/a"])
-def test_an_item_counts_whatever_its_host_is_spelled_like(account, site, source):
+def test_an_item_that_says_what_its_pattern_says_has_no_entry(account, site):
+    before = get(RSL).content
+    policy = site.ordered_rules[0].policy
+    factories.content(account, source="https://pub.example/open/a", policy_id=policy.pk)
+    assert get(RSL).content == before
+
+
+def test_an_item_outside_of_all_patterns_has_an_entry(account, site):
+    policy = factories.policy(account, factories.ALLOW_ALL)
+    factories.content(account, source="https://pub.example/news/a", policy_id=policy.pk)
+    assert uses_of(account, "/news/a", "/news/b") == [sorted(USES), []]
+
+
+def test_an_archived_item_is_not_licensed(account, site):
+    policy = factories.policy(account, factories.ALLOW_ALL)
+    factories.content(account, source="https://pub.example/open/a", policy_id=policy.pk, status="archived")
+    assert uses_of(account, "/open/a", "/open/b") == [[], ["search"]]
+
+
+@pytest.mark.parametrize("source", ["http://pub.example:8080/open/a", "https://PUB.example/open/a",
+                                    "https://u@pub.example/open//a", "https://pub.example/open/%61"])  # fmt: skip
+def test_an_item_counts_however_its_url_is_spelled(account, site, source):
     factories.content(account, source=source, policy_id=factories.policy(account).pk)
-    assert b"<permits" not in get(RSL).content
+    assert uses_of(account, "/open/a", "/open/b") == [[], ["search"]]
+
+
+def test_items_of_other_hosts_do_not_count(account, site):
+    before = get(RSL).content
+    factories.content(account, source="https://pub.example.org/open/a", policy_id=factories.policy(account).pk)
+    assert get(RSL).content == before
+
+
+def test_pages_of_one_item_have_one_entry_each_under_same_page(account, site, settings):
+    settings.SAME_PAGE = SamePage(slash=True, index=True)
+    factories.content(account, source="https://pub.example/open/a", policy_id=factories.policy(account).pk)
+    assert uses_of(account, "/open/a", "/open/a/", "/open/a/index.html", "/open/ab") == [[], [], [], ["search"]]
+
+
+def test_patterns_of_equal_length_do_not_affect_each_other(account):
+    factories.site(
+        account,
+        {"/open/*": factories.policy(account, SEARCH_ONLY), "/free/*": factories.policy(account, factories.DENY_ALL)},
+        host="pub.example",
+    )
+    assert uses_of(account, "/open/a", "/free/a") == [["search"], []]
+
+
+def test_no_query_makes_a_page_match_an_open_pattern(account):
+    factories.site(
+        account,
+        {"/*.pdf$": factories.policy(account, factories.ALLOW_ALL), "/p/": factories.policy(account)},
+        host="pub.example",
+    )
+    assert uses_of(account, "/x.pdf", "/p/x?file=.pdf", "/p/x?file=.pdf?") == [sorted(USES), [], []]
+
+
+def test_more_items_than_documents_list_narrow_their_patterns(account, site, monkeypatch):
+    monkeypatch.setattr(terms, "MAX_ITEM_TERMS", 1)
+    for path in ("/open/a", "/premium/b"):
+        policy = factories.policy(account, factories.ALLOW_ALL)
+        factories.content(account, source=f"https://pub.example{path}", policy_id=policy.pk)
+    factories.content(account, source="https://pub.example/open/c", policy_id=factories.policy(account).pk)
+    assert uses_of(account, "/open/a", "/open/c", "/open/d") == [sorted(USES), [], []]
 
 
 def test_a_host_that_two_accounts_have_gets_documents_by_the_key_alone(account, other_account, site):
@@ -117,31 +208,50 @@ def test_a_host_without_a_site_has_no_documents(db, path):
 # --- What is promised is allowed -------------------------------------------------------------------------------------
 
 
-class Ruled:
-    def __init__(self, pattern, policy):
-        self.pattern, self.policy = pattern, policy
-
-
 @given(
     st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0])),
-    ITEMS, PATHS, st.sampled_from(["", "?x=1", "?"]), SEEKERS,
+    ITEMS, PATHS, QUERIES, SEEKERS, st.booleans(),
 )  # fmt: skip
-@settings(max_examples=examples(400), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_a_document_permits_the_service_allows(rules, items, path, query, seeker):
-    documents = written(Publication("pub.example", terms_of(rules, items), "Example Media"))
-    rule = most_specific([Ruled(*pair) for pair in rules], normalize_path(path))
+@settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_a_document_permits_the_service_allows(rules, items, path, query, seeker, denies_unknown):
+    published = terms_of(rules, items, denies_unknown=denies_unknown)
+    documents = written(Publication("pub.example", published, "Example Media"))
     seeker = dict(seeker)
     now = moment(seeker.pop("month"))
     told = {
-        use: read.__name__ for name, readers in READERS.items() for read in readers
+        use: read.__name__ for name, readers in READERS.items() for read in readers if name in documents
         for use in read(documents[name], path + query)
     }  # fmt: skip
     for use, reader in told.items():
-        for policy in [rule.policy if rule else None, *items]:
+        for policy in policies_at(rules, items, path + query):
             for permission in (use, "read"):
                 decision = judge(policy, Facts(now=now, permission=permission, **seeker))
                 assert decision.allowed, reader
                 assert decision.rule.rate_limit is None
+
+
+@given(
+    st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0])), ITEMS, ITEMS
+)  # fmt: skip
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
+def test_registering_an_item_changes_no_other_entry(rules, items, further):
+    """Except where a pattern is so long that crawlers prefer it to the item's own URL."""
+    before = {one.url: one for one in terms_of(rules, items)}
+    after = {one.url: one for one in terms_of(rules, [*items, *further])}
+    paths = {item.page.path for item in further}
+    for url, entry in before.items():
+        if any(url.startswith((f"{path}$", f"{path}?")) for path in paths):
+            continue  # the item's own
+        if any(len(url) > len(path) and compiled_path(url).matches(path) for path in paths):
+            assert after[url].uses <= entry.uses
+        elif url not in after:  # nothing is left to guard the pattern against
+            assert "?" in url
+        else:
+            assert after[url] == entry
+
+
+def compiled_path(url):
+    return compiled(url.partition("?")[0])
 
 
 def moment(month):
@@ -156,8 +266,14 @@ def test_a_document_does_permit_what_everybody_may(account, path):
         assert uses == ({"ai_input", "ai_training"} if path == TDMREP else set(USES))
 
 
-def test_a_site_without_patterns_licenses_nothing_and_says_so(account):
+@pytest.mark.parametrize("path", [RSL, ROBOTS, TDMREP])
+def test_a_site_without_policies_has_no_documents(account, path):
     factories.site(account, host="pub.example")
+    assert get(path).status_code == 404
+
+
+def test_a_site_without_policies_that_denies_unknown_pages_prohibits_everything(account):
+    factories.site(account, host="pub.example", unknown="deny")
     [content] = ElementTree.fromstring(get(RSL).content)  # noqa: S314 - our own
     assert (content.attrib["url"], content[0][0].text) == ("https://pub.example/", "all")
 
@@ -189,13 +305,12 @@ def test_a_policy_in_odrl_says_what_opens_mining(account):
     told = get("/.well-known/tdm-policy.json").json()
     assert (told["@type"], told["profile"], told["uid"]) == ("Offer", "http://www.w3.org/ns/tdmrep", policy)
     assert told["assigner"]["vcard:fn"] == account.name
-    assert told["permission"] == [
-        {"target": "https://pub.example/held/*", "action": "tdm:mine", "duty": [{"action": "obtainConsent"}]},
-        {
-            "target": "https://pub.example/paid/*", "action": "tdm:mine",
-            "duty": [{"action": "obtainConsent"}, {"action": "compensate"}],
-        },
-    ]  # fmt: skip
+    held, paid = told["permission"]
+    assert held == {
+        "target": "https://pub.example/held/*", "action": "tdm:mine", "duty": [{"action": "obtainConsent"}]
+    }  # fmt: skip
+    assert paid["target"] == "https://pub.example/paid/*"
+    assert paid["duty"][0]["action"][0]["refinement"][0]["rightOperand"]["@value"] == "0.01"
 
 
 def test_there_is_no_such_policy_where_nothing_opens_mining(account):

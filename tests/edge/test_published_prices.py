@@ -2,18 +2,21 @@
 
 from xml.etree import ElementTree
 
+import jwt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kit.values.decimals import from_millionths, plain
 from licensing.edge.documents import Publication, written
-from licensing.edge.promises import prices_of, terms_of
+from licensing.edge.promises import prices_of
+from licensing.edge.terms import terms_of
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.offers import offers
+from licensing.sites.patterns import compiled
 from tests import factories
-from tests.edge.published import ITEMS, POLICIES, SEEKERS, read_prices
+from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, SEEKERS, policies_at, read_prices
 from tests.edge.test_documents import RSL, SEARCH_ONLY, get, moment
 from tests.edge.test_prices_for_payers import LICENSEES, NATURAL
 from tests.edge.tokens import ask_token
@@ -29,6 +32,9 @@ PRICED = (
     b'<license><permits type="usage">ai-input ai-train</permits>'
     b'<payment type="crawl"><amount currency="USD">0.015</amount></payment></license>'
 )
+
+
+PRICED_POLICIES = st.one_of(POLICIES.filter(prices_of), POLICIES)
 
 
 def sell(account, *rules, **others):
@@ -90,25 +96,48 @@ def test_a_price_that_is_not_everybodys_is_not_published(account, rules):
     assert b"<payment" not in get(RSL).content
 
 
-def test_an_item_with_another_price_withdraws_the_price(account):
+def test_an_item_with_another_price_has_it_published_and_leaves_its_patterns_alone(account):
     sell(account, FOR_SALE)
     policy = factories.policy(account, {**FOR_SALE, "pricePerAccess": {"amount": "0.02", "currency": "USD"}})
     factories.content(account, source="https://pub.example/premium/a", policy_id=policy.pk)
-    assert b"<payment" not in get(RSL).content
+    quoted = [{price for _, price in read_prices(get(RSL).content, f"/premium/{page}")} for page in "ab"]
+    assert quoted == [{"USD 0.02"}, {"USD 0.015"}]
 
 
-def test_patterns_of_equal_length_share_a_price_or_have_none(account):
+def test_an_items_published_entry_is_a_resource_of_the_licence_server(account):
+    sell(account, LICENSEES)
+    policy = factories.policy(account, {**LICENSEES, "pricePerAccess": {"amount": "0.02", "currency": "USD"}})
+    factories.content(account, source="https://pub.example/premium/a", policy_id=policy.pk)
+    factories.license(account)
+    client = factories.license_client(account)
+    entries = {one.attrib["url"]: one for one in ElementTree.fromstring(get(RSL).content)}  # noqa: S314 - our own
+    for url in ("https://pub.example/premium/a$", "https://pub.example/premium/a?*"):
+        own = ElementTree.tostring(entries[url][0], encoding="unicode")
+        token = ask_token(*client, license=own, resource=url).json()["access_token"]
+        claims = jwt.decode(token, options={"verify_signature": False})
+        assert claims["aud"] == ["https://pub.example/premium/a", "http://pub.example/premium/a"]
+
+
+def test_patterns_of_equal_length_keep_their_prices(account):
     sell(account, FOR_SALE, **{"/archive/*": [factories.DENY_ALL], "/ab/*": [FOR_SALE]})
+    assert get(RSL).content.count(b"<payment") == 2
+
+
+def test_patterns_of_equal_length_that_match_the_same_pages_share_a_price_or_have_none(account):
+    sell(account, FOR_SALE, **{"/premium*/": [factories.DENY_ALL]})
     assert get(RSL).content.count(b"<payment") == 1
 
 
-@given(POLICIES.filter(prices_of), st.one_of(st.just([]), ITEMS), SEEKERS)
-@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_a_document_quotes_is_the_price_of_an_access(policy, items, seeker):
-    document = written(Publication("pub.example", terms_of([("/*", policy)], items), "Example Media"))[RSL]
+@given(
+    st.lists(st.tuples(PATTERNS, PRICED_POLICIES), min_size=1, max_size=4, unique_by=lambda pair: compiled(pair[0])),
+    ITEMS, PATHS, QUERIES, SEEKERS,
+)  # fmt: skip
+@settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_a_document_quotes_is_the_price_of_an_access(rules, items, path, query, seeker):
+    document = written(Publication("pub.example", terms_of(rules, items), "Example Media")).get(RSL, b"<rsl/>")
     unlicensed = {"requester_id": seeker["requester_id"], "now": moment(seeker["month"]), "identified_by": "signature"}
-    for use, price in read_prices(document, "/a"):
-        for decisive in [policy, *items]:
+    for use, price in read_prices(document, path + query):
+        for decisive in policies_at(rules, items, path + query):
             facts = Facts(permission=use, **unlicensed)
             offer = next(offers(decisive, facts))
             assert not judge(decisive, facts).allowed

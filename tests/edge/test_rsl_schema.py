@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from licensing.edge.documents import Publication, rsl
-from licensing.edge.promises import terms_of
+from licensing.edge.terms import terms_of
 from licensing.sites.patterns import compiled
 from tests import factories
 from tests.edge.published import ITEMS, PATTERNS, POLICIES
@@ -97,4 +97,5 @@ def test_what_is_served_is_valid(account, settings):
 )
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_policies_are_published_as_valid_rsl(rules, items, server):
-    assert problems(rsl(Publication("pub.example", terms_of(rules, items), "Example Media", server))) == []
+    document = rsl(Publication("pub.example", terms_of(rules, items), "Example Media", server))
+    assert document is None or problems(document) == []

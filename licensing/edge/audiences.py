@@ -1,0 +1,69 @@
+"""Describe what a site's policies let each audience do, in one sentence: search, AI answers, AI training, archives."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from kit.values.currencies import in_full
+from kit.values.decimals import from_millionths
+from licensing.edge.promises import ANY_TIME, READ, always_allows, may_match, opening, quoted
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.facts import Facts
+from licensing.policies.offers import is_open_to_licensees
+
+AUDIENCES = {
+    "search": "Search engines",
+    "ai_input": "Crawlers for AI answers",
+    "ai_training": "Crawlers for AI training",
+    "archive": "Archives",
+}
+MAX_PATTERNS = 5  # named per outcome
+OPEN, LICENSED, SOME, REFUSED, UNKNOWN = "open", "licensed", "some", "refused", "unknown"
+PHRASES = {
+    OPEN: "may use {}",
+    LICENSED: "need a licence for {}",
+    SOME: "may use {} under conditions",
+    REFUSED: "are refused at {}",
+    UNKNOWN: "are treated as on unknown pages at {}",
+}
+
+
+def sentences(rules: Sequence[tuple[str, CompiledPolicy | None]], *, denies_unknown: bool) -> list[tuple[str, str]]:
+    """Return each audience with its sentence. `rules` are the site's patterns with their policies."""
+    return [
+        (name, f"{name} {outcomes(rules, use, denies_unknown=denies_unknown)}.") for use, name in AUDIENCES.items()
+    ]
+
+
+def outcomes(rules: Sequence[tuple[str, CompiledPolicy | None]], use: str, *, denies_unknown: bool) -> str:
+    patterns: dict[str, list[str]] = defaultdict(list)
+    for pattern, policy in rules:
+        patterns[phrase_of(policy, use)].append(pattern)
+    others = "are refused at" if denies_unknown else "may read"
+    rest = [] if any(pattern in ("/", "/*") for pattern, _ in rules) else [f"{others} all other pages"]
+    return listed([*(phrase.format(named(those)) for phrase, those in patterns.items()), *rest])
+
+
+def phrase_of(policy: CompiledPolicy | None, use: str) -> str:
+    """Return the phrase for what the policy lets everybody do with a page; `{}` stands for the pages."""
+    if policy is None:
+        return PHRASES[UNKNOWN]
+    if always_allows(policy, use) and always_allows(policy, READ):
+        return PHRASES[OPEN]
+    price = quoted(policy, use)
+    if price is not None:
+        return f"pay {in_full(from_millionths(price.amount), price.currency)} for each access to {{}}"
+    if is_open_to_licensees(policy, Facts(ANY_TIME, "anonymous", use)):
+        return PHRASES[LICENSED]
+    return PHRASES[SOME] if any(may_match(rule, use) for rule in opening(policy, use)) else PHRASES[REFUSED]
+
+
+def named(patterns: Sequence[str]) -> str:
+    shown = list(patterns[:MAX_PATTERNS])
+    if len(patterns) > MAX_PATTERNS:
+        shown.append(f"{len(patterns) - MAX_PATTERNS:,} other patterns")
+    return listed(shown)
+
+
+def listed(words: Iterable[str]) -> str:
+    *firsts, last = words
+    return f"{', '.join(firsts)} and {last}" if firsts else last

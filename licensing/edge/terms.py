@@ -1,0 +1,299 @@
+"""Derives the published terms of a site from its policies, pattern by pattern. Uses neither the ORM nor HTTP.
+
+Crawlers choose the longest published URL that matches a page. The service chooses an item, then the longest pattern
+that matches the path. Where these choices differ, the published terms are narrowed to what both allow.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.values.pages import Registered
+from kit.values.paths import PATH_CHARACTERS, read
+from kit.values.same_page import INDEX, SamePage
+from kit.values.urls import normalised
+from licensing.edge.promises import MINING, Prices, Promise, duties_of, prices_of, promised
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.rules import Price
+from licensing.sites.patterns import Pattern, compiled, may_overlap
+
+MAX_ITEM_TERMS = 1_000  # items published with terms of their own
+MAX_GAPS = 3  # wildcards of a pattern whose matches in queries are published separately
+LITERAL = "".join(set(PATH_CHARACTERS) - set("*$"))  # documents read * and $ as wildcard and end
+EVERY_PAGE = ("/", "/*")  # patterns that match every page
+
+
+class Terms(Struct, frozen=True):
+    """The uses promised for pages that match `url`, a pattern of RFC 9309 for path and query.
+
+    `prices` are those of an access for the uses that everybody may buy. `duties` are the ODRL duties under which text
+    and data mining is possible; empty if it is not. `item` is the URL of the item that has these terms; None for the
+    terms of a pattern.
+    """
+
+    url: str
+    uses: Promise = frozenset()
+    duties: tuple[str, ...] = ()
+    prices: Prices = msgspec.field(default_factory=dict)
+    item: str | None = None
+
+    @classmethod
+    def from_policy(cls, policy: CompiledPolicy | None, url: str = "") -> "Terms":
+        return cls(url, promised(policy), duties_of(policy), prices_of(policy))
+
+    @property
+    def mining_price(self) -> Price | None:
+        """The price of an access for mining; None if it is not for sale to everybody, or at several prices."""
+        prices = {self.prices.get(use) for use in MINING - self.uses}
+        return prices.pop() if len(prices) == 1 else None
+
+    def narrowed(self, others: Iterable["Terms"]) -> "Terms":
+        """Return the terms without what the others do not have."""
+        uses, prices = self.uses, self.prices
+        for other in others:
+            uses = uses & other.uses
+            prices = {use: price for use, price in prices.items() if other.prices.get(use) == price}
+        return replace(self, uses=uses, prices=prices)
+
+    def is_like(self, other: "Terms") -> bool:
+        return (self.uses, self.duties, self.prices) == (other.uses, other.duties, other.prices)
+
+
+class Item(Struct, frozen=True):
+    """A registered item, its page, and the policy that decides it; None if it is archived or has none."""
+
+    source: str
+    page: Registered
+    policy: CompiledPolicy | None
+
+
+class Ruled(Struct, frozen=True):
+    """A pattern with the terms of its policy. The smallest `rank` decides a page that several patterns match.
+
+    `length` and `queried_length` are those of the published URLs that match a page without and with a query.
+    """
+
+    pattern: Pattern
+    terms: Terms
+    rank: tuple[int, int]
+    urls: tuple[str, ...]
+    is_published: bool = True
+
+    @property
+    def length(self) -> int:
+        return len(self.urls[0])
+
+    @property
+    def queried_length(self) -> int:
+        return len(self.urls[-1])
+
+    def may_hide(self, other: "Ruled") -> bool:
+        """Whether crawlers may choose this pattern for a page that the service decides by the other one."""
+        if other.rank > self.rank or other is self:
+            return False
+        is_chosen = self.length >= other.length or self.queried_length >= other.queried_length
+        return is_chosen and may_overlap(self.pattern, other.pattern)
+
+
+class PageOfItems(Struct):
+    """The items at one path: `plain` is the one without a query."""
+
+    path: str
+    plain: Terms | None = None
+    queried: list[Terms] = msgspec.field(default_factory=list)
+
+
+def terms_of(
+    rules: Sequence[tuple[str, CompiledPolicy | None]],
+    items: Iterable[Item] = (),
+    same: SamePage | None = None,
+    *,
+    denies_unknown: bool = False,
+) -> list[Terms]:
+    """Return the terms of a site, the longest URL first.
+
+    `items` are the registered items of the host; of several at one page the last decides. Each one whose terms differ
+    from its pattern's has entries of its own; other entries do not change. `denies_unknown`: pages that match no
+    pattern are denied.
+    """
+    ruled = [ruled_by(place, *rule) for place, rule in enumerate(rules)]
+    pages = pages_of_items(items, ruled)
+    listed, rest = pages[:MAX_ITEM_TERMS], pages[MAX_ITEM_TERMS:]
+    entries = [entry for page in listed for entry in entries_of(page, ruled, same)]
+    hidden = {id(one): [*hidden_items(one, listed, same), *all_items(one, rest)] for one in ruled}
+    if denies_unknown and not any(one.is_published and one.urls[0] in EVERY_PAGE for one in ruled):
+        entries.append(Terms("/"))
+    own_terms = [one.terms for one in ruled] + [one for page in pages for one in terms_at(page)]
+    is_uniform = any(one.urls[0] in EVERY_PAGE for one in ruled) and all(
+        one.is_like(own_terms[0]) for one in own_terms
+    )
+    for one in ruled:
+        if one.is_published:
+            terms = one.terms.narrowed([other.terms for other in ruled if one.may_hide(other)])
+            terms = terms.narrowed(hidden[id(one)])
+            guards = [] if is_uniform or is_closed(terms) else query_guards(one.pattern)
+            if guards is None:
+                terms, guards = replace(terms, uses=frozenset(), prices={}), []
+            entries += [replace(terms, url=url) for url in one.urls]
+            entries += [Terms(url) for url in guards]
+    by_url: dict[str, Terms] = {}
+    for entry in entries:  # an item's entry replaces that of a pattern for its page alone
+        by_url.setdefault(entry.url, entry)
+    return sorted(by_url.values(), key=lambda entry: (-len(entry.url), entry.url))
+
+
+def is_closed(terms: Terms) -> bool:
+    return not terms.uses and not terms.prices
+
+
+# --- Patterns --------------------------------------------------------------------------------------------------------
+
+
+def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None) -> Ruled:
+    """Return the rule. Pages of a pattern without a policy are unknown: one that matches every page is not published,
+    because no policy says anything about the whole host.
+    """
+    known = compiled(pattern)
+    urls = tuple(spelled(pattern))
+    is_published = policy is not None or urls[0] not in EVERY_PAGE
+    return Ruled(known, Terms.from_policy(policy), (-known.length, place), urls, is_published)
+
+
+def spelled(pattern: str) -> list[str]:
+    """Return the pattern as documents write it.
+
+    There patterns include the query, so a final `$` becomes two patterns.
+    """
+    known = compiled(pattern)
+    text = "*".join(map(quoted, known.parts))
+    return [f"{text}$", f"{text}?*"] if known.is_anchored else [text]
+
+
+def quoted(path: str) -> str:
+    return quote(path, safe=LITERAL)
+
+
+def query_guards(pattern: Pattern) -> list[str] | None:
+    """Return URLs that keep crawlers from matching the rest of the pattern in a query; None if there are too many.
+
+    `/*.pdf$` also matches `/premium/a?file=.pdf`. The longer `/*?*.pdf$` gives such pages no terms.
+    """
+    parts = list(map(quoted, pattern.parts))
+    gaps = [place for place in range(1, len(parts)) if any(parts[place:])]
+    if len(gaps) > MAX_GAPS:
+        return None
+    ends = ("$", "?*") if pattern.is_anchored else ("",)
+    return [f"{'*'.join(parts[:place])}*?*{'*'.join(parts[place:])}{end}" for place in gaps for end in ends]
+
+
+# --- Items -----------------------------------------------------------------------------------------------------------
+
+
+def pages_of_items(items: Iterable[Item], ruled: Sequence[Ruled]) -> list[PageOfItems]:
+    """Return the pages with items whose terms differ from those that crawlers read for the page's pattern."""
+    pages: dict[str, PageOfItems] = {}
+    terms_by_policy: dict[int, Terms] = {}
+    for item in items:
+        terms = terms_by_policy.get(id(item.policy))
+        if terms is None:
+            terms = terms_by_policy[id(item.policy)] = Terms.from_policy(item.policy)
+        page = pages.setdefault(item.page.path, PageOfItems(item.page.path))
+        terms = replace(terms, item=item.source)
+        if item.page.parameters:
+            page.queried.append(terms)
+        else:
+            page.plain = terms
+    return [page for page in pages.values() if differs(page, ruled)]
+
+
+def differs(page: PageOfItems, ruled: Sequence[Ruled]) -> bool:
+    """Whether the page's items have other terms than its pattern. Unmentioned pages are not licensed."""
+    own = terms_at(page)
+    matching = [one for one in ruled if one.pattern.matches(page.path)]
+    read_for_page = [one for one in matching if one.is_published]
+    for lengths in ([one.length for one in read_for_page], [one.queried_length for one in read_for_page]):
+        chosen = [one for one, length in zip(read_for_page, lengths, strict=True) if length == max(lengths)]
+        if any(not terms.is_like(one.terms) for terms in own for one in chosen):
+            return True
+    return not read_for_page and not all(terms.is_like(Terms("")) for terms in own)
+
+
+def terms_at(page: PageOfItems) -> list[Terms]:
+    return [*([page.plain] if page.plain is not None else []), *page.queried]
+
+
+def entries_of(page: PageOfItems, ruled: Sequence[Ruled], same: SamePage | None) -> Iterator[Terms]:
+    """Yield the entries of the page's items.
+
+    A page with a query has the terms that all items at its path share, because the service ignores the order of
+    parameters and adds others, which documents cannot express.
+    """
+    decisive = min((one for one in ruled if one.pattern.matches(page.path)), key=lambda one: one.rank, default=None)
+    plain = page.plain or (decisive.terms if decisive is not None else Terms(""))
+    with_query = plain.narrowed(page.queried)
+    if len(read(quoted(page.path))[0]) > 1:  # with another query, origins may read another page
+        with_query = Terms("")
+    for path in spellings(page.path, same):
+        if page.plain is not None:
+            yield replace(plain, url=f"{quoted(path)}$")
+        yield replace(with_query, url=f"{quoted(path)}?*", item=plain.item or page.queried[0].item)
+    if same is None:
+        yield from by_query(page)
+
+
+def by_query(page: PageOfItems) -> Iterator[Terms]:
+    """Yield an entry for the very URL of each item with a query; of several items at one URL the newest decides."""
+    entries = {}
+    for terms in page.queried:
+        path, _, query = normalised(terms.item or "").partition("://")[2].partition("/")[2].partition("?")
+        if not {"*", "$"} & set(query):
+            url = f"/{path.replace('*', '%2A').replace('$', '%24')}?{query}$"
+            entries[url] = replace(terms, url=url)
+    yield from entries.values()
+
+
+def spellings(path: str, same: SamePage | None) -> list[str]:
+    """Return the paths of the page under the setting SAME_PAGE."""
+    paths = [path]
+    if same is not None and same.slash and path != "/":
+        paths.append(f"{path}/")
+    if same is not None and same.index:
+        paths += [f"{one}{INDEX}" for one in paths if one.endswith("/")]
+    return paths
+
+
+def hidden_items(one: Ruled, pages: Iterable[PageOfItems], same: SamePage | None) -> Iterator[Terms]:
+    """Yield the terms of items that crawlers may overlook, because the pattern is as long as their entries."""
+    for page in pages:
+        length = len(quoted(page.path)) + 1
+        if one.urls[0] == f"{quoted(page.path)}$" and page.plain is not None:
+            continue  # replaced by the item's entries
+        longest = max(one.length - length, one.queried_length - length - 1)
+        if longest >= 0 and any(one.pattern.matches(path) for path in spellings(page.path, same)):
+            yield from terms_at(page)
+
+
+def all_items(one: Ruled, pages: Iterable[PageOfItems]) -> Iterator[Terms]:
+    """Yield the terms of items that have no entries."""
+    for page in pages:
+        if one.pattern.matches(page.path):
+            yield from terms_at(page)
+
+
+# --- What crawlers read ----------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=10_000)
+def url_pattern(url: str) -> Pattern:
+    """Return a published URL as a pattern for path and query."""
+    is_anchored = url.endswith("$")
+    return Pattern(tuple(url.removesuffix("$").split("*")), is_anchored)
+
+
+def terms_for(terms: Sequence[Terms], target: str) -> Terms | None:
+    """Return the terms that a crawler reads for a path with its query; None if there are none."""
+    return next((one for one in terms if url_pattern(one.url).matches(target)), None)

@@ -1,0 +1,68 @@
+"""What the page of a site's terms says: a sentence for each audience, and findings."""
+
+import pytest
+
+from licensing.edge.audiences import sentences
+from licensing.edge.documents import compiled_rules
+from licensing.edge.site_lint import lint_site
+from tests import factories
+from tests.edge.test_documents import SEARCH_ONLY
+from tests.edge.test_prices_for_payers import LICENSEES, NATURAL
+from tests.edge.test_published_prices import FOR_SALE
+
+
+@pytest.fixture
+def site(account):
+    """Makes pub.example, with a policy of these rules for each pattern."""
+
+    def site(**patterns):
+        rules = {f"/{name}/*": factories.policy(account, *rules) for name, rules in patterns.items()}
+        return factories.site(account, rules, host="pub.example")
+
+    return site
+
+
+def codes(site):
+    return [(one.code, one.pattern) for one in lint_site(site)]
+
+
+def test_each_audience_is_told_in_one_sentence_what_it_may_do(site):
+    told = sentences(
+        compiled_rules(site(open=[SEARCH_ONLY], news=NATURAL, press=[LICENSEES], closed=[factories.DENY_ALL])),
+        denies_unknown=False,
+    )
+    refused, others = "are refused at /open/* and /closed/*", "and may read all other pages."
+    assert [sentence for _, sentence in told] == [
+        "Search engines may use /open/*, need a licence for /news/* and /press/*, are refused at /closed/* " + others,
+        f"Crawlers for AI answers {refused}, pay 0.015 USD for each access to /news/*, need a licence for /press/* "
+        + others,
+        f"Crawlers for AI training {refused}, pay 0.015 USD for each access to /news/*, need a licence for /press/* "
+        + others,
+        f"Archives {refused}, need a licence for /news/* and /press/* {others}",
+    ]
+
+
+def test_a_site_without_patterns_has_sentences_too():
+    assert sentences([], denies_unknown=True)[0][1] == "Search engines are refused at all other pages."
+
+
+@pytest.mark.parametrize(
+    ("base_url", "is_warned"), [("http://licensing.example", True), ("https://licensing.example", False), ("", False)]
+)
+def test_a_base_url_without_tls_is_warned_about(site, settings, base_url, is_warned):
+    settings.BASE_URL = base_url
+    assert (("insecure_base_url", "") in codes(site(open=[SEARCH_ONLY]))) is is_warned
+
+
+def test_rules_that_never_match_and_prices_that_nobody_is_offered_are_told(site):
+    shut, sale = {**factories.DENY_ALL, "priority": 1}, {**FOR_SALE, "priority": 1}
+    made = site(
+        dead=[shut, {**factories.ALLOW_ALL, "priority": 2}],
+        unsold=[sale, {**sale, "priority": 2, "permissions": ["full_access"]}],
+    )
+    assert {("unreachable_rule", "/dead/*"), ("unreachable_rule", "/unsold/*")} <= set(codes(made))
+
+
+def test_a_rule_for_what_no_visitor_asks_for_is_told(site):
+    rule = {"action": "allow", "conditions": {"permission": "commercial_use"}, "permissions": ["commercial_use"]}
+    assert ("never_asked", "/a/*") in codes(site(a=[rule, SEARCH_ONLY]))
