@@ -145,6 +145,10 @@ ACCOUNT: dict[str, object] = {
         "minute": {"limit": 300, "used": 12, "remaining": 288, "reset": 1771086660},
         "day": {"limit": 100_000, "used": 8_412, "remaining": 91_588, "reset": 1771113600},
     },
+    "edgeLimits": {
+        "minute": {"limit": 3_000, "used": 241, "remaining": 2_759, "reset": 1771086660},
+        "day": {"limit": 1_000_000, "used": 96_400, "remaining": 903_600, "reset": 1771113600},
+    },
     "unknownHost": None,
     "key": {
         "id": KEY["id"],

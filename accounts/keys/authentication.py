@@ -46,6 +46,7 @@ class Grant:
     last_used_at: datetime | None
     limits: tuple[int, int]  # requests per minute and per day, shared by all keys of the account
     is_suspended: bool = False  # whether the account is suspended
+    edge_limits: tuple[int, int] = (1, 1)  # edge requests that the plan includes per minute and per day
     hosts: frozenset[str] = frozenset()  # hosts that the key may ask about at the edge; empty means any
 
     @property
@@ -73,6 +74,7 @@ class Grant:
             last_used_at=key.last_used_at,
             limits=key.account.limits,
             is_suspended=key.account.suspended_at is not None,
+            edge_limits=key.account.edge_limits,
             hosts=frozenset(key.allowed_hosts),
         )
 
@@ -190,13 +192,14 @@ FIND = """SELECT account.epoch, {array}
 POSTGRESQL = FIND.format(
     array="""json_build_array(api_key.id, api_key.name, api_key.prefix, api_key.permissions, api_key.allowed_ips,
       api_key.expires_at, api_key.revoked_at, api_key.last_used_at, account.id, account.plan,
-      account.requests_per_minute, account.requests_per_day, account.suspended_at, api_key.allowed_hosts)::text"""
+      account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
+      account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts)::text"""
 )
 SQLITE = FIND.format(
     array="""json_array(hex(api_key.id), api_key.name, api_key.prefix, json(api_key.permissions),
       json(api_key.allowed_ips), api_key.expires_at, api_key.revoked_at, api_key.last_used_at, hex(account.id),
-      account.plan, account.requests_per_minute, account.requests_per_day, account.suspended_at,
-      json(api_key.allowed_hosts))"""
+      account.plan, account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
+      account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts))"""
 )
 
 
@@ -233,7 +236,7 @@ def granted(told: str) -> Grant:
     account.
     """
     key_id, name, prefix, permissions, allowed_ips, *others = json.loads(told)
-    expires, revoked, used, account_id, plan, minute, day, suspended, allowed_hosts = others
+    expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, allowed_hosts = others
     key = ApiKey(
         id=ids.encode("key", UUID(key_id).bytes),
         account=Account(
@@ -241,6 +244,8 @@ def granted(told: str) -> Grant:
             plan=plan,
             requests_per_minute=minute,
             requests_per_day=day,
+            edge_requests_per_minute=edge_minute,
+            edge_requests_per_day=edge_day,
             suspended_at=moment(suspended),
         ),
         name=name,

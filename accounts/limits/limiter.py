@@ -16,7 +16,7 @@ from hiredis import pack_command
 from msgspec.structs import replace
 from prometheus_client import Counter
 
-from accounts.limits.reached import note_plan
+from accounts.limits.reached import EDGE, PLAN, note_plan
 from accounts.limits.windows import MINUTE, Consume, LimitState
 from kit.telemetry.tracing import traced
 
@@ -27,14 +27,18 @@ fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process
 
 
 ACCOUNT = "account:"  # prefix of plan buckets; the account id follows
+AT_EDGE = "edge:"  # likewise, of the plan's meter at the edge
+SCOPES = {ACCOUNT: PLAN, AT_EDGE: EDGE}
+NO_LIMIT = 2**53  # of a meter, for Lua's numbers
 
 
 def note(consume: Consume, used: Sequence[int], now: int) -> None:
     """Queue an event if a plan is nearly used up. Requests without a key have no plan."""
-    if consume.bucket.startswith(ACCOUNT):
+    kind, colon, account_id = consume.bucket.partition(":")
+    if (scope := SCOPES.get(kind + colon)) is not None:
         for window, count in zip(consume.windows, used, strict=True):
             if count * 5 >= window.limit * 4:
-                note_plan(consume.bucket.removeprefix(ACCOUNT), window.seconds, window.limit, count, now)
+                note_plan(scope, account_id, window.seconds, window.limit, count, now)
 
 
 # The number of granted requests, and each window's count before.
@@ -77,7 +81,7 @@ class ProcessCounters:
             begun = now // window.seconds > number
             numbers.append(now // window.seconds if begun else number)
             used.append(0 if begun else count)
-        room = min(window.limit - count for window, count in zip(consume.windows, used, strict=True))
+        room = min(consume.room(window, count) for window, count in zip(consume.windows, used, strict=True))
         granted = max(min(consume.cost, room), 0)
         if granted:
             for window, number, count in zip(consume.windows, numbers, used, strict=True):
@@ -187,7 +191,11 @@ def key_of(consume: Consume) -> str:
 
 
 def command(consume: Consume, now: int) -> tuple[Any, ...]:
-    windows = [number for window in consume.windows for number in (window.limit, window.seconds)]
+    windows = [
+        number
+        for window in consume.windows
+        for number in (NO_LIMIT if consume.is_meter else window.limit, window.seconds)
+    ]
     return "EVAL", CONSUME, 1, key_of(consume), consume.cost, now, *windows
 
 
@@ -260,7 +268,9 @@ class Limiter:
         states = []
         for consume in wanted:
             granted, before = of[consume.bucket]
-            if consume.cost == 0:
+            if consume.is_meter:
+                allowed = True
+            elif consume.cost == 0:
                 allowed = all(count <= window.limit for window, count in zip(consume.windows, before, strict=True))
             else:
                 allowed = served[consume.bucket] + consume.cost <= granted

@@ -36,6 +36,22 @@ class LimitsSerializer(serializers.Serializer):
     day = WindowSerializer()
 
 
+class EdgeWindowSerializer(serializers.Serializer):
+    """A window of the plan's meter at the edge. Questions beyond it are answered too."""
+
+    limit = Integer(help_text="Questions of proxies that the plan includes.")
+    used = Integer(help_text="Questions that the account's proxies have asked in it; may exceed `limit`.")
+    remaining = Integer(help_text="0 once `limit` is exceeded.")
+    reset = Integer(help_text="When it ends, in Unix seconds.")
+
+
+class EdgeLimitsSerializer(serializers.Serializer):
+    """What the plan includes at the edge, and its use. Nothing is refused beyond it."""
+
+    minute = EdgeWindowSerializer()
+    day = EdgeWindowSerializer()
+
+
 class OwnKeySerializer(serializers.Serializer):
     """The requesting key."""
 
@@ -59,7 +75,7 @@ class AccountChangeSerializer(StrictSerializer):
         choices=Unknown.choices, required=False, allow_null=True, source="unknown_host", help_text=UNKNOWN_HOST
     )
 
-    owned = frozenset({"id", "object", "name", "plan", "limits", "key", "created"})
+    owned = frozenset({"id", "object", "name", "plan", "limits", "edgeLimits", "key", "created"})
 
 
 class OwnAccountSerializer(serializers.Serializer):
@@ -70,6 +86,7 @@ class OwnAccountSerializer(serializers.Serializer):
     name = serializers.CharField()
     plan = Choice(choices=Plan.choices, help_text="What the limits come from.")
     limits = LimitsSerializer()
+    edgeLimits = EdgeLimitsSerializer()
     unknownHost = Choice(choices=Unknown.choices, allow_null=True, help_text=UNKNOWN_HOST)
     key = OwnKeySerializer()
     created = Timestamp()
@@ -92,6 +109,10 @@ def told(account: Account, key: ApiKey) -> dict[str, Any]:
         "name": account.name,
         "plan": account.plan,
         "limits": {"minute": window(use.minute, MINUTE, now), "day": window(use.day, DAY, now)},
+        "edgeLimits": {
+            "minute": window(use.edge_minute, MINUTE, now),
+            "day": window(use.edge_day, DAY, now),
+        },
         "unknownHost": account.unknown_host,
         "key": {
             "id": key.pk,

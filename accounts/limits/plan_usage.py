@@ -6,7 +6,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import plan_consume
+from accounts.limits.throttling import edge_consume, plan_consume
 from accounts.plans.models import Account
 
 NEAR = Fraction(4, 5)
@@ -26,11 +26,18 @@ class Used(Struct, frozen=True):
 class PlanUse(Struct, frozen=True):
     minute: Used  # the UTC minute
     day: Used  # the UTC day
+    edge_minute: Used  # questions of proxies, which may exceed their limit
+    edge_day: Used
 
     @property
     def share(self) -> Fraction:
-        """Return the used share of the fuller window."""
-        return max(self.minute.share, self.day.share)
+        """Return the used share of the fullest window."""
+        return max(self.minute.share, self.day.share, self.edge_minute.share, self.edge_day.share)
+
+    @property
+    def is_over_at_edge(self) -> bool:
+        """Whether the proxies have asked more in the minute or the day than the plan includes."""
+        return max(self.edge_minute.share, self.edge_day.share) > 1
 
     @property
     def is_near(self) -> bool:
@@ -41,8 +48,12 @@ def plan_use(accounts: Sequence[Account]) -> dict[str, PlanUse]:
     """Return each account's use, in one round trip to Redis; without Redis, as counted by this process."""
     if not accounts:
         return {}
-    counts = limiter.look([plan_consume(account.pk, *account.limits) for account in accounts])
+    plans = [plan_consume(account.pk, *account.limits) for account in accounts]
+    meters = [edge_consume(account.pk, *account.edge_limits) for account in accounts]
+    counts = limiter.look([*plans, *meters])
     return {
-        account.pk: PlanUse(*(Used(count, limit) for count, limit in zip(windows, account.limits, strict=True)))
-        for account, windows in zip(accounts, counts, strict=True)
+        account.pk: PlanUse(
+            *map(Used, counts[place], account.limits), *map(Used, counts[place + len(accounts)], account.edge_limits)
+        )
+        for place, account in enumerate(accounts)
     }

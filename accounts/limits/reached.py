@@ -11,6 +11,7 @@ from msgspec import Struct
 
 MOST_WAITING = 10_000
 MOST_REMEMBERED = 100_000
+PLAN, EDGE = "plan", "edge"  # scopes of an account's limits
 
 
 class Reached(Struct, frozen=True):
@@ -40,14 +41,15 @@ def is_new(*key: object) -> bool:
     return True
 
 
-def note_plan(account_id: str, seconds: int, limit: int, used: int, now: int) -> None:
-    """Queue an event for a plan's limit. Call it when at least four fifths are used."""
+def note_plan(scope: str, account_id: str, seconds: int, limit: int, used: int, now: int) -> None:
+    """Queue an event for a plan's limit, or its meter at the edge. Call it when at least four fifths are used."""
     percent = 100 if used >= limit else 80
     window = now // seconds
-    if is_new(account_id, seconds, window, percent):
+    if is_new(scope, account_id, seconds, window, percent):
         ends, period = (window + 1) * seconds, "day" if seconds > 60 else "minute"
-        data = limit_data("plan", percent, limit, used, period, ends)
-        waiting.append(Reached(f"{account_id} {period} {ends} {percent}", account_id, account_id, ends, data))
+        data = limit_data(scope, percent, limit, used, period, ends)
+        at_edge = "" if scope == PLAN else f" {scope}"
+        waiting.append(Reached(f"{account_id}{at_edge} {period} {ends} {percent}", account_id, account_id, ends, data))
 
 
 def note_rule(

@@ -12,7 +12,7 @@ from rest_framework.throttling import BaseThrottle
 
 from accounts.keys import keytext
 from accounts.keys.authentication import Grant, Networks, bearer_token, check_well_formed, grant_of, is_within
-from accounts.limits.limiter import ACCOUNT, limiter
+from accounts.limits.limiter import ACCOUNT, AT_EDGE, limiter
 from accounts.limits.windows import DAY, MINUTE, Consume, LimitState, Window
 from kit.http.admission import done_before
 from kit.http.errors import ApiError, MissingApiKey, RateLimitExceeded
@@ -38,6 +38,12 @@ def bucket_of_address(address: Address | None) -> str:
 @lru_cache(maxsize=10_000)
 def plan_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
     return Consume(f"{ACCOUNT}{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)))
+
+
+@lru_cache(maxsize=10_000)
+def edge_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
+    """Return what a question of a proxy consumes: a meter, so that no visitor is refused."""
+    return Consume(f"{AT_EDGE}{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)), is_meter=True)
 
 
 def consume_of(grant: Grant | None, address: Address | None, cost: int = 1) -> Consume:

@@ -41,8 +41,16 @@ class LimitState(Struct, frozen=True, gc=False):
 
 
 class Consume(Struct, frozen=True, gc=False):
-    """A request to count `cost` in a bucket; 0 only checks the limits."""
+    """A request to count `cost` in a bucket; 0 only checks the limits.
+
+    A meter (`is_meter`) counts beyond its limits too, and never refuses.
+    """
 
     bucket: str
     windows: tuple[Window, ...]
     cost: int = 1
+    is_meter: bool = False
+
+    def room(self, window: Window, used: int) -> int:
+        """Return how much more may be counted in the window."""
+        return self.cost if self.is_meter else window.limit - used

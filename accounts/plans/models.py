@@ -26,6 +26,8 @@ PLAN_LIMITS: dict[str, tuple[int, int]] = {
     Plan.STARTER: (60, 10_000),
     Plan.PROFESSIONAL: (300, 100_000),
 }
+# The allowance at the edge as a multiple of the plan's limits, unless an account has its own.
+EDGE_MULTIPLE = 10
 
 
 class Account(models.Model):
@@ -36,6 +38,8 @@ class Account(models.Model):
     plan = models.CharField(max_length=20, choices=Plan.choices, default=Plan.STARTER)
     requests_per_minute = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
     requests_per_day = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
+    edge_requests_per_minute = models.PositiveBigIntegerField(null=True, blank=True, help_text="Enterprise only.")
+    edge_requests_per_day = models.PositiveBigIntegerField(null=True, blank=True, help_text="Enterprise only.")
     # The decision for hosts without a site. Null means deny once a site of the account enforces, otherwise allow.
     unknown_host = models.CharField(
         "hosts without a site", max_length=5, choices=Unknown.choices, null=True, blank=True
@@ -57,6 +61,12 @@ class Account(models.Model):
                 | (~Q(plan=Plan.ENTERPRISE) & Q(requests_per_minute=None, requests_per_day=None)),
                 violation_error_message="An enterprise account, and no other, has limits of its own.",
             ),
+            models.CheckConstraint(
+                name="enterprise_may_have_its_own_edge_limits",
+                condition=(Q(edge_requests_per_minute=None) | Q(plan=Plan.ENTERPRISE, edge_requests_per_minute__gte=1))
+                & (Q(edge_requests_per_day=None) | Q(plan=Plan.ENTERPRISE, edge_requests_per_day__gte=1)),
+                violation_error_message="Only an enterprise account has edge limits of its own, of at least 1.",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -69,12 +79,23 @@ class Account(models.Model):
             return self.requests_per_minute or 0, self.requests_per_day or 0
         return PLAN_LIMITS[self.plan]
 
+    @property
+    def edge_limits(self) -> tuple[int, int]:
+        """Return the edge requests included per minute and per day. More are answered too."""
+        per_minute, per_day = self.limits
+        return (
+            self.edge_requests_per_minute or per_minute * EDGE_MULTIPLE,
+            self.edge_requests_per_day or per_day * EDGE_MULTIPLE,
+        )
+
     def audited(self) -> dict[str, object]:
         return {
             "name": self.name,
             "plan": str(self.plan),
             "requestsPerMinute": self.requests_per_minute,
             "requestsPerDay": self.requests_per_day,
+            "edgeRequestsPerMinute": self.edge_requests_per_minute,
+            "edgeRequestsPerDay": self.edge_requests_per_day,
             "unknownHost": self.unknown_host,
             "suspendedAt": render_timestamp(self.suspended_at),
         }

@@ -13,6 +13,8 @@ class AccountSerializer(serializers.Serializer):
     plan = serializers.CharField()
     requestsPerMinute = serializers.SerializerMethodField("per_minute")
     requestsPerDay = serializers.SerializerMethodField("per_day")
+    edgeRequestsPerMinute = serializers.SerializerMethodField("edge_per_minute")
+    edgeRequestsPerDay = serializers.SerializerMethodField("edge_per_day")
     created = Timestamp()
 
     def per_minute(self, account: Account) -> int:
@@ -20,3 +22,9 @@ class AccountSerializer(serializers.Serializer):
 
     def per_day(self, account: Account) -> int:
         return account.limits[1]
+
+    def edge_per_minute(self, account: Account) -> int:
+        return account.edge_limits[0]
+
+    def edge_per_day(self, account: Account) -> int:
+        return account.edge_limits[1]

@@ -17,6 +17,8 @@ def create_account(
     plan: str,
     requests_per_minute: int | None = None,
     requests_per_day: int | None = None,
+    edge_requests_per_minute: int | None = None,
+    edge_requests_per_day: int | None = None,
     account_id: str | None = None,
     is_demo: bool | None = None,
 ) -> Account:
@@ -30,6 +32,8 @@ def create_account(
         plan=plan,
         requests_per_minute=requests_per_minute,
         requests_per_day=requests_per_day,
+        edge_requests_per_minute=edge_requests_per_minute,
+        edge_requests_per_day=edge_requests_per_day,
         is_demo=is_demo,
     )
     account.full_clean()

@@ -9,6 +9,12 @@ const SENT = ["authorization", "user-agent", "signature", "signature-input", "si
   "crawler-max-price"];
 const SHOWN = ["link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged"];
 
+// Assets, which the service is not asked about: a page has dozens, and nobody licenses a style sheet. They are named by
+// folder *and* type, by plain spellings, so that no address of an article can look like one: /premium/a/x.css,
+// /assets/..;/premium/a and /premium/a;x.css are asked about. Put in your own folders, of which everybody may have all
+// files of these types. Images, documents and data that you license do not belong into them.
+const ASSETS = /^\/(assets|static)(\/[\w-]+)*\/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)$/;
+
 const TERMS = ["/license.xml", "/.well-known/tdmrep.json", "/.well-known/tdm-policy.json"];
 
 const picked = (headers, names) =>
@@ -39,8 +45,10 @@ async function ask(request, env) {
   }
 }
 
+const pathOf = (request) => uriOf(request).replace(/\?.*/s, "");
+
 const staysOpen = (request, env) =>
-  Boolean(env.OPEN_PATHS) && new RegExp(`^(?:${env.OPEN_PATHS})$`).test(uriOf(request).replace(/\?.*/s, ""));
+  Boolean(env.OPEN_PATHS) && new RegExp(`^(?:${env.OPEN_PATHS})$`).test(pathOf(request));
 
 export default {
   async fetch(request, env) {
@@ -48,8 +56,9 @@ export default {
     if (TERMS.includes(url.pathname)) {
       return fetch(env.LICENSING_URL + url.pathname, { headers: forwarded(request, env, url) });
     }
-    const answer = await ask(request, env);
-    if (answer === null && !staysOpen(request, env)) {
+    const isAsset = ASSETS.test(pathOf(request));
+    const answer = isAsset ? null : await ask(request, env);
+    if (answer === null && !isAsset && !staysOpen(request, env)) {
       return new Response("Access could not be checked.", { status: 503 });
     }
     if (answer !== null && answer.status !== 200) {

@@ -12,6 +12,7 @@ from typing import Any
 from django.utils import timezone
 from msgspec.structs import replace
 
+from accounts.limits.throttling import edge_consume
 from kit.http.admission import admit
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.errors import (
@@ -72,6 +73,14 @@ class Edge(Sender):
         key = head.header(KEY_HEADER).strip()
         super().__init__(callers, f"Bearer {key}" if key else "", peer_of(head))
         self.signed: Any = UNSEEN  # who signed the visitor's request, once verified
+
+    async def count(self) -> None:
+        """Count the question on the plan's meter at the edge, which refuses nothing."""
+        consume = edge_consume(self.grant.account_id, *self.grant.edge_limits)
+        if self.is_counted:
+            consume = replace(consume, cost=0)
+        self.limit_state = await self.callers.count(consume)
+        self.is_counted = True
 
     async def authenticate(self) -> None:
         if not self.authorization:

@@ -31,6 +31,8 @@ from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 
 LIMITS_HELP = "Only for the enterprise plan; other plans have fixed limits."
+EDGE_HELP = "Only for the enterprise plan. Empty: ten times the requests above. Nothing is refused beyond it."
+EDGE_FIELDS = ("edge_requests_per_minute", "edge_requests_per_day")
 
 
 class PlanForm(forms.Form):
@@ -43,6 +45,12 @@ class PlanForm(forms.Form):
     )
     requests_per_day = forms.IntegerField(
         required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=LIMITS_HELP
+    )
+    edge_requests_per_minute = forms.IntegerField(
+        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=EDGE_HELP
+    )
+    edge_requests_per_day = forms.IntegerField(
+        required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=EDGE_HELP
     )
 
 
@@ -64,6 +72,8 @@ class AccountFields(TypedDict, total=False):
     plan: str
     requests_per_minute: int | None
     requests_per_day: int | None
+    edge_requests_per_minute: int | None
+    edge_requests_per_day: int | None
 
 
 class PlanFields(TypedDict):
@@ -71,6 +81,8 @@ class PlanFields(TypedDict):
     plan: str
     requests_per_minute: int | None
     requests_per_day: int | None
+    edge_requests_per_minute: int | None
+    edge_requests_per_day: int | None
 
 
 @admin.register(Account)
@@ -83,17 +95,14 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     groups = {"plan": "Plan and limits", "working_keys": "Use"}
     search_fields = ("name",)
     ordering = ("name", "pk")
-    add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day")}),)
-    fields = ("name", "identifier", "state", "plan", "per_minute", "per_day", "working_keys", "figures", "created")
+    add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day", *EDGE_FIELDS)}),)
+    shown = ("identifier", "state", "plan", "per_minute", "per_day", "at_edge", "working_keys", "figures", "created")
+    fields = ("name", *shown)
     actions_detail = ("change_plan", "suspend", "resume", "delete_it")
     rights = {"working_keys": "accounts.view_apikey"}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Account | None = None) -> tuple[str, ...]:
-        return (
-            ("identifier", "state", "plan", "per_minute", "per_day", "working_keys", "figures", "created")
-            if obj
-            else ()
-        )
+        return self.shown if obj else ()
 
     def grantable(self) -> frozenset[str]:
         return super().grantable() - {"add"}  # reserved for superusers
@@ -109,6 +118,8 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             plan=fields["plan"],
             requests_per_minute=fields["requests_per_minute"],
             requests_per_day=fields["requests_per_day"],
+            edge_requests_per_minute=fields["edge_requests_per_minute"],
+            edge_requests_per_day=fields["edge_requests_per_day"],
         )
 
     def update(self, request: HttpRequest, obj: Account, fields: AccountFields) -> Account:
@@ -142,11 +153,13 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             facts=[
                 ("Plan", account.plan),
                 ("Requests", f"{per_minute:,} a minute, {per_day:,} a day"),
+                ("At the edge", self.at_edge(account)),
                 ("Working keys", f"{self.keys_of(account):,}"),
             ],
             effects=[
                 "The new limits apply from the next request on, to all of its keys together.",
                 "Requests over a lower limit are refused with status 429 until the minute or the day ends.",
+                "At the edge no visitor is refused. Above the limit an event is sent, and the overview shows it.",
                 f"Requests a minute and a day. {plans}; enterprise: as entered here.",
             ],
             button="Change the plan",
@@ -156,6 +169,8 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
                 "plan": account.plan,
                 "requests_per_minute": account.requests_per_minute,
                 "requests_per_day": account.requests_per_day,
+                "edge_requests_per_minute": account.edge_requests_per_minute,
+                "edge_requests_per_day": account.edge_requests_per_day,
             },
             perform=perform,
         )
@@ -266,6 +281,11 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     @display(description="Requests a day")
     def per_day(self, account: Account) -> str:
         return f"{account.limits[1]:,}"
+
+    @display(description="At the edge")
+    def at_edge(self, account: Account) -> str:
+        per_minute, per_day = account.edge_limits
+        return f"{per_minute:,} questions of proxies a minute, {per_day:,} a day"
 
     @display(description="Working keys")
     def working_keys(self, account: Account) -> str:

@@ -163,7 +163,7 @@ def running(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:
             share(used.day.count, used.day.limit),
         )
         for account in choice.accounts
-        if (used := use[account.pk]).day.count or days.get(account.pk, Days()).today
+        if (used := use[account.pk]).day.count or used.edge_day.count or days.get(account.pk, Days()).today
     ]
     rows.sort(key=lambda row: (not row.use.is_near, -max(row.days.today, row.use.day.count), row.account.pk))
     return rows[:MOST_ROWS]

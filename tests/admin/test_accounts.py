@@ -56,6 +56,20 @@ def test_a_plan_that_somebody_else_changed_meanwhile_is_not_undone(admin, accoun
     assert account.limits == (7, 1_000_000)
 
 
+def test_an_enterprise_account_gets_its_own_limits_at_the_edge(admin, account):
+    asked = admin.get(plan(account)).content.decode()
+    assert "1,000,000 questions of proxies a minute, 10,000,000 a day" in asked
+    assert submit(admin, plan(account), edge_requests_per_minute="500").status_code == 302
+    account.refresh_from_db()
+    assert account.edge_limits == (500, 10_000_000)
+
+
+def test_another_plan_has_no_limits_of_its_own_at_the_edge(admin):
+    account = factories.account(plan="starter")
+    reply = submit(admin, plan(account), edge_requests_per_day="500")
+    assert "Only an enterprise account has edge limits of its own" in reply.content.decode()
+
+
 def test_an_account_gets_another_name_and_nothing_else(admin, account):
     epoch = account.epoch
     assert submit(admin, change_url(account), name="Renamed", plan="starter").status_code == 302

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import plan_consume
+from accounts.limits.throttling import edge_consume, plan_consume
 from accounts.models import ApiKey
 from analytics.models import ExchangeRate
 from operators.base.figures import choice
@@ -155,6 +155,16 @@ def test_an_account_near_its_limit_is_marked_and_looking_costs_nothing(admin, db
         text = page(admin).content.decode()
         assert "near its limit" in text
         assert "48 of 60" in text
+
+
+def test_an_account_above_its_plan_at_the_edge_is_marked(admin, db):
+    starter = factories.account("Small shop", plan="starter")
+    consume = edge_consume(starter.pk, *starter.edge_limits)
+    for _ in range(601):
+        limiter.consume(consume)
+    text = page(admin).content.decode()
+    assert "over its plan at the edge" in text
+    assert "601 of 600 at the edge" in text
 
 
 def test_an_account_with_room_is_not_marked(admin, busy):

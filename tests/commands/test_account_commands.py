@@ -38,6 +38,8 @@ def test_an_account_is_created_with_its_plan(db, plan, minute, day):
         "plan": plan,
         "requestsPerMinute": minute,
         "requestsPerDay": day,
+        "edgeRequestsPerMinute": minute * 10,
+        "edgeRequestsPerDay": day * 10,
     }
     assert created.endswith("Z")
 
@@ -49,10 +51,17 @@ def test_an_enterprise_account_has_its_own_limits(db):
     assert reply.headers["X-RateLimit-Limit"] == "7"
 
 
+def test_an_enterprise_account_may_have_its_own_limits_at_the_edge(db):
+    plan = ("create_account", "Big", "--plan=enterprise", "--requests-per-minute=7", "--requests-per-day=8")
+    made = run_json(*plan, "--edge-requests-per-minute=1000", "--edge-requests-per-day=2000")
+    assert (made["edgeRequestsPerMinute"], made["edgeRequestsPerDay"]) == (1_000, 2_000)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ["Big", "--plan=enterprise"],
+        ["Small", "--plan=starter", "--edge-requests-per-minute=7"],
         ["Big", "--plan=enterprise", "--requests-per-minute=7"],
         ["Big", "--plan=enterprise", "--requests-per-minute=0", "--requests-per-day=8"],
         ["Big", "--plan=enterprise", "--requests-per-minute=-1", "--requests-per-day=8"],

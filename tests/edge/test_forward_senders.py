@@ -41,7 +41,7 @@ def test_the_allowlist_of_the_edges_key_is_about_the_proxy(ask, account, site):
     assert reply.error["code"] == "ip_not_allowed"
 
 
-def test_every_question_counts_against_the_plan(ask, site):
+def test_every_question_counts_once(ask, site):
     site(READERS)
     first, second = ask("/premium/a"), ask("/robots.txt")
     assert int(first.headers["X-RateLimit-Remaining"]) - int(second.headers["X-RateLimit-Remaining"]) == 1

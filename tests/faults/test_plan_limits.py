@@ -1,5 +1,6 @@
-"""The plan limit under simultaneous requests (docs/reference/api.md): exact over all processes."""
+"""The plan's limit and its meter at the edge under simultaneous requests: exact over all processes."""
 
+import httpx
 import pytest
 
 from tests.faults.conftest import ON_POSTGRESQL
@@ -34,3 +35,13 @@ def test_simultaneous_requests_are_each_told_another_number_of_requests_left(ser
 
     remaining = sorted(int(reply.headers["x-ratelimit-remaining"]) for reply in replies)
     assert remaining == list(range(60))
+
+
+def test_questions_of_proxies_are_all_answered_and_counted_exactly(server: Deployment) -> None:
+    def ask(key: str, other: str) -> tuple[dict[int, int], int]:
+        sent = {"X_Licensing_Key": key, "X_Licensing_Url": "https://pub.example/a"}
+        replies = at_once(server, [request("GET", "/v1/access/middleware", "", **sent)] * 700)
+        me = httpx.get(f"{server.url}/v1/accounts/me", headers={"Authorization": f"Bearer {key}"}).json()
+        return statuses(replies), me["edgeLimits"]["minute"]["used"]
+
+    assert within_a_minute(server, ask) == ({200: 700}, 700)

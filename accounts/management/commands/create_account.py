@@ -15,6 +15,14 @@ class Command(ServiceCommand):
         parser.add_argument("--plan", choices=Plan.values, default=Plan.STARTER.value)
         parser.add_argument("--requests-per-minute", type=int, help="For the enterprise plan.")
         parser.add_argument("--requests-per-day", type=int, help="For the enterprise plan.")
+        parser.add_argument(
+            "--edge-requests-per-minute",
+            type=int,
+            help="For the enterprise plan; default: ten times --requests-per-minute.",
+        )
+        parser.add_argument(
+            "--edge-requests-per-day", type=int, help="For the enterprise plan; default: ten times --requests-per-day."
+        )
 
     def perform(
         self,
@@ -23,9 +31,16 @@ class Command(ServiceCommand):
         plan: str,
         requests_per_minute: int | None,
         requests_per_day: int | None,
+        edge_requests_per_minute: int | None,
+        edge_requests_per_day: int | None,
         **_: object,
     ) -> tuple[str, dict[str, object]]:
         account = services.create_account(
-            name, plan=plan, requests_per_minute=requests_per_minute, requests_per_day=requests_per_day
+            name,
+            plan=plan,
+            requests_per_minute=requests_per_minute,
+            requests_per_day=requests_per_day,
+            edge_requests_per_minute=edge_requests_per_minute,
+            edge_requests_per_day=edge_requests_per_day,
         )
         return f"Created the account {account.pk} ({account.plan}).", AccountSerializer(account).data

@@ -1,4 +1,4 @@
-// Shapes: 1fd58d067f11dc1d
+// Shapes: 8fea90df14b4a6d5
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1058,6 +1058,22 @@ export interface components {
              */
             revenue: string;
         };
+        /** @description What the plan includes at the edge, and its use. Nothing is refused beyond it. */
+        EdgeLimits: {
+            minute: components["schemas"]["EdgeWindow"];
+            day: components["schemas"]["EdgeWindow"];
+        };
+        /** @description A window of the plan's meter at the edge. Questions beyond it are answered too. */
+        EdgeWindow: {
+            /** @description Questions of proxies that the plan includes. */
+            limit: number;
+            /** @description Questions that the account's proxies have asked in it; may exceed `limit`. */
+            used: number;
+            /** @description 0 once `limit` is exceeded. */
+            remaining: number;
+            /** @description When it ends, in Unix seconds. */
+            reset: number;
+        };
         /** @enum {string} */
         EntryType: "adjustment" | "license" | "usage";
         Erased: {
@@ -1890,6 +1906,7 @@ export interface components {
              */
             plan: "starter" | "professional" | "enterprise";
             limits: components["schemas"]["Limits"];
+            edgeLimits: components["schemas"]["EdgeLimits"];
             /** @description Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the account enforces, else `allow`. */
             unknownHost: components["schemas"]["RuleAction"] | null;
             key: components["schemas"]["OwnKey"];

@@ -68,7 +68,10 @@ class Callers:
         self, grant: Grant | None, address: Address | None, cost: int = 1, work: Work | None = None
     ) -> LimitState:
         """Count against the plan's limit. `work` runs while the shared call is under way (kit.storage.microbatch)."""
-        wanted = consume_of(grant, address, cost)
+        return await self.count(consume_of(grant, address, cost), work)
+
+    async def count(self, wanted: Consume, work: Work | None = None) -> LimitState:
+        """Count in any bucket."""
         # Without Redis, counting takes microseconds and needs no thread.
         return limiter.consume(wanted) if self.limits is None else await self.limits.result_of(wanted, work)
 

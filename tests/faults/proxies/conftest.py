@@ -25,6 +25,7 @@ NOBODY = {"action": "deny", "conditions": {"default": True}, "message": "Not for
 PRICED = {**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
 FOLDERS: dict[str, list[dict[str, Any]]] = {
     "/open/": [READERS],
+    "/assets/": [NOBODY],
     "/licensed/": [{**LICENSEES, "priority": 1}, NOBODY],
     "/searched/": [{**READERS, "permissions": ["search"]}],
     "/priced/": [PRICED],

@@ -52,6 +52,16 @@ def test_a_denial_says_what_would_help(visit):
     assert visit.get("/priced/a").headers["crawler-price"] == "USD 0.01"
 
 
+def test_assets_are_not_asked_about(visit):
+    for path in ("/assets/site.css", "/assets/fonts/a-1.2.woff2", "/assets/app.min.js?v=3"):
+        reply = visit.get(path, headers=FORGED)
+        assert (path, reply.status_code) == (path, 200)
+        seen = {name.replace("_", "-"): value for name, value in reply.json().items()}
+        assert not {"x-access-decision", "x-access-requester"} & seen.keys()
+    for path in ("/assets/report.pdf", "/assets/a", "/licensed/site.css", "/assets/.css", "/assets/a.css/b"):
+        assert (path, visit.get(path).status_code) in ((path, 402), (path, 403))
+
+
 def test_no_spelling_of_a_page_is_a_way_around(visit):
     for path in ("//licensed/a", "/open/%2e%2e/licensed/a", "/%6cicensed/a", "/licensed%2Fa", "/licensed/a?x=/open/"):
         address = f"{str(visit.base_url).removesuffix('/')}{path}"  # joined by httpx, // would begin a host

@@ -21,6 +21,27 @@ from tests.services import free_port
 
 SECRET, PUBLIC = b"the closed page", b"another page"
 CLOSED = ["/licensed/a", "/open/closed", "/article?id=5"]
+# Addresses of closed pages that look like assets, which no proxy asks about.
+LIKE_ASSETS = [
+    *(
+        "/licensed/a/x.css",
+        "/licensed/x.css",
+        "/licensed/assets/x.css",
+        "/licensed/a;x.css",
+        "/licensed/a?/assets/x.css",
+    ),
+    *("/licensed/a%3F/assets/x.css", "/licensed/a%23/assets/x.css", "/licensed/a;/../assets/x.css"),
+    *("/licensed/..%2Fassets/x.css", "/licensed/..;/assets/x.css", "/licensed/%2e%2e/assets/x.css"),
+    *(
+        "/licensed/a%2F..%2F..%2Fassets/x.css",
+        "/licensed/a\\..\\..\\assets/x.css",
+        "/licensed/%252e%252e/assets/x.css",
+    ),
+    *("/assets/..;/licensed/x.css", "/assets/..%2Flicensed/x.css", "/assets/%2e%2e/licensed/x.css"),
+    *("/assets/../licensed/x.css", "/assets/x.css/../../licensed/x.css", "/assets/%252e%252e/licensed/x.css"),
+    *("/assets/a%2F..%2F..%2Flicensed/x.css", "/assets/..\\licensed\\x.css", "/assets/..%5Clicensed/x.css"),
+    *("//assets/../licensed/x.css", "/assets//../licensed/x.css", "/assets;/../licensed/x.css"),
+]
 
 
 def is_closed(target: str) -> bool:
@@ -84,6 +105,8 @@ def test_no_spelling_gets_a_closed_page_from_the_origin(address):
     assert send(address, "/open/a").endswith(PUBLIC)
     for uri in (*CLOSED, "/.well-known/..;/licensed/a", "/licensed;x/a", "/article?x=1&id=5", "//article?id=5"):
         assert (uri, send(address, uri)[:10]) == (uri, b"HTTP/1.1 4")
+    for uri in LIKE_ASSETS:
+        assert (uri, SECRET in send(address, uri)) == (uri, False)
     chance = Random(24)
     asked = [spelled_uri(chance, chance.choice(CLOSED)) for _ in range(examples(600))]
     assert [uri for uri in asked if SECRET in send(address, uri)] == []

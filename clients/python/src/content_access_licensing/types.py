@@ -1,4 +1,4 @@
-# Shapes: 1fd58d067f11dc1d
+# Shapes: 8fea90df14b4a6d5
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -398,6 +398,17 @@ class EarningContent(TypedDict):
     id: str
     title: str
     revenue: Decimal
+
+
+class EdgeWindow(TypedDict):
+    """
+    A window of the plan's meter at the edge. Questions beyond it are answered too.
+    """
+
+    limit: int
+    used: int
+    remaining: int
+    reset: int
 
 
 EntryType: TypeAlias = Literal["adjustment", "license", "usage"]
@@ -1814,6 +1825,15 @@ class CreatedApiKey(TypedDict):
     key: str
 
 
+class EdgeLimits(TypedDict):
+    """
+    What the plan includes at the edge, and its use. Nothing is refused beyond it.
+    """
+
+    minute: EdgeWindow
+    day: EdgeWindow
+
+
 class ErrorDetail(TypedDict):
     """
     What is wrong.
@@ -2055,6 +2075,7 @@ class OwnAccount(TypedDict):
     name: str
     plan: Literal["starter", "professional", "enterprise"]
     limits: Limits
+    edgeLimits: EdgeLimits
     unknownHost: RuleAction | None
     key: OwnKey
     created: str
