@@ -149,11 +149,20 @@ def with_point(text: str) -> str:
 
 
 class Moment(forms.SplitDateTimeField):
-    """A date with an optional time, in UTC. Without a time it means the start of the day, or its end with `ends`."""
+    """A date with an optional time, in UTC. Without a time it means the start of the day, or its end with `ends`.
+
+    Dates with slashes are refused: readers disagree whether the day or the month comes first.
+    """
 
     def __init__(self, *, ends: bool = False, label: str | None = None, help_text: str = "") -> None:
-        widget = UnfoldAdminSplitDateTimeWidget
-        super().__init__(required=False, widget=widget, label=label, help_text=help_text)
+        super().__init__(
+            required=False,
+            widget=UnfoldAdminSplitDateTimeWidget,
+            label=label,
+            help_text=help_text,
+            input_date_formats=["%Y-%m-%d", "%d.%m.%Y"],
+            error_messages={"invalid_date": "Enter a valid date. Write it as 2026-12-31 or 31.12.2026."},
+        )
         self.ends = ends
 
     def compress(self, data_list: tuple[date, time] | None) -> datetime | None:

@@ -11,7 +11,7 @@ from accounts.models import Account
 from analytics.ledger.refunds import PREFIXES, Charge
 from analytics.models import LedgerEntry
 from kit.values import ids
-from operators.base.fields import Amount, Currency
+from operators.base.fields import Amount, Currency, Moment
 from operators.customers.refunds import Charged
 
 
@@ -32,13 +32,12 @@ class AdjustmentForm(forms.ModelForm):
     of_requester = reference("Requester", "The customer's own id.")
     of_content = reference("Item", "cnt_…")
 
+    occurred_at = Moment(label="Occurred at", help_text="UTC. Reports count it on this day. Empty: now.")
+
     class Meta:
         model = LedgerEntry
-        fields = ("account", "license_type", "occurred_at")
-        help_texts = {
-            "occurred_at": "UTC. Reports count it on this day. Empty: now.",
-            "license_type": "Reports count it under this licence type.",
-        }
+        fields = ("account", "license_type")
+        help_texts = {"license_type": "Reports count it under this licence type."}
 
     def charged(self) -> Charged | None:
         """Return the charge that the form refers to, as far as it is filled in."""

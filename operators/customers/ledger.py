@@ -89,7 +89,7 @@ class LedgerAdmin(
     export_columns = tuple(columns_of(LedgerEntrySerializer))
     sortable_by = ("booked_at", "when", "type", "sum", "license_type")
     form = AdjustmentForm
-    optional = frozenset({"occurred_at", "license_type"})
+    optional = frozenset({"license_type"})
     add_fieldsets = (
         (None, {"fields": ("account", "amount", "currency", "description", "occurred_at")}),
         ("What it is about", {"fields": ("of_decision", "of_license", "of_requester", "of_content", "license_type")}),

@@ -17,7 +17,7 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.licenses.services import booking, terms
 from licensing.requesters.models import Requester
-from operators.base.fields import Amount, lines
+from operators.base.fields import Amount, Moment, lines
 from operators.customers.license_question import covered, type_warnings, when
 from operators.customers.quotas import Quota, QuotaFields
 
@@ -71,7 +71,7 @@ def money(data: Mapping[str, str], name: str) -> tuple[Decimal | None, str | Non
 def moment(data: Mapping[str, str], name: str) -> datetime | None:
     day, at = data.get(f"{name}_0", ""), data.get(f"{name}_1", "")
     try:
-        return forms.SplitDateTimeField(required=False).clean([day, at or "00:00"] if day else ["", ""])
+        return Moment().clean([day, at] if day else ["", ""])
     except forms.ValidationError:
         return None
 

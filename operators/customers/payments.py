@@ -22,7 +22,7 @@ from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, as_json, validated
+from operators.base.fields import Amount, Currency, Moment, as_json, validated
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.scope import request_scope
@@ -42,12 +42,13 @@ class PaymentForm(forms.ModelForm):
         help_text="Adds the amount to the wallet of the customer, or of its licence, in this currency.",
     )
 
+    received_at = Moment(label="Received (UTC)", help_text="Now, unless given.")
+
     class Meta:
         model = Payment
-        fields = ("account", "received_at", "external_id", "note")
-        labels = {"external_id": "Your own number", "received_at": "Received (UTC)"}
+        fields = ("account", "external_id", "note")
+        labels = {"external_id": "Your own number"}
         help_texts = {
-            "received_at": "Now, unless given.",
             "external_id": "Number of the invoice or transfer. The same number is recorded only once.",
             "note": "Internal note. Do not enter unnecessary personal data.",
         }
@@ -87,7 +88,7 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
     export_name = "payments"
     export_columns = tuple(columns_of(PaymentSerializer))
     form = PaymentForm
-    optional = frozenset({"received_at", "external_id", "note"})
+    optional = frozenset({"external_id", "note"})
     add_fieldsets = (
         (None, {"fields": ("account", "requester_own_id", "amount", "currency", "tops_up")}),
         ("The transfer", {"fields": ("received_at", "external_id", "note")}),

@@ -27,6 +27,12 @@ def test_an_entry_is_booked_after_a_page_that_says_that_it_stays(admin, account)
     assert LedgerEntry.objects.get().amount == -5
 
 
+def test_an_entry_counts_on_a_day_without_a_time(admin, account):
+    fields = {"amount": "-5", "currency": "EUR", "description": "Goodwill", "occurred_at_0": "20.02.2026"}
+    assert confirmed(admin, submit(admin, ADJUST, account=account.pk, **fields)).status_code == 302
+    assert LedgerEntry.objects.get().occurred_at.isoformat() == "2026-02-20T00:00:00+00:00"
+
+
 def test_an_adjustment_is_added_with_a_reason_and_linked(admin, account):
     held = factories.license(account)
     fields = {"amount": "-0.10", "currency": "EUR", "description": "Goodwill", "of_license": held.pk}

@@ -264,6 +264,20 @@ def test_an_end_date_without_a_time_includes_that_day(admin, account):
     )
 
 
+@pytest.mark.parametrize("written", ["2026-12-31", "31.12.2026"])
+def test_a_date_is_written_in_either_order_that_is_clear(admin, account, written):
+    fields = {"requester_own_id": "org_acme", "license_type": "commercial"}
+    submit(admin, ADD, account=account.pk, expires_at_0=written, **fields)
+    assert License.objects.get().expires_at.isoformat() == "2027-01-01T00:00:00+00:00"
+
+
+@pytest.mark.parametrize("written", ["12/31/2026", "03/04/2026", "31.2.2026", "tomorrow"])
+def test_a_date_that_could_be_two_days_or_none_says_how_to_write_it(admin, account, written):
+    fields = {"requester_own_id": "org_acme", "license_type": "commercial"}
+    reply = submit(admin, ADD, account=account.pk, expires_at_0=written, **fields)
+    assert "Write it as 2026-12-31 or 31.12.2026." in str(reply.context["adminform"].form.errors["expires_at"])
+
+
 def test_a_licence_has_one_type(admin, account):
     fields = {"requester_own_id": "org_acme", "license_type": "commercial, enterprise"}
     reply = submit(admin, ADD, account=account.pk, **fields)

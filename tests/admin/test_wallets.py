@@ -11,7 +11,7 @@ from analytics.models import Grant, Payment, Wallet
 from analytics.wallets.burn_down import burn_down
 from operators.base.links import change_url
 from tests import factories
-from tests.admin.forms import submit
+from tests.admin.forms import confirmed, submit
 from tests.clock import clock  # noqa: F401 - a fixture
 
 ADD = reverse("admin:analytics_wallet_add")
@@ -90,6 +90,13 @@ def test_an_operator_records_a_payment_that_tops_up(admin, account, wallet):
     again = submit(admin, PAY, **fields, external_id="inv-1", confirmed="1")
     assert "recorded before" in again.content.decode()
     assert "12.50 USD" in admin.get(change_url(payment)).content.decode()
+
+
+def test_a_payment_has_the_date_of_the_bank_without_a_time(admin, account, customer):
+    sent = {"requester_own_id": "org_acme", "amount": "12,50", "currency": "USD", "received_at_0": "20.02.2026"}
+    reply = submit(admin, PAY, account=account.pk, **sent)
+    confirmed(admin, reply)
+    assert Payment.objects.get().received_at.isoformat() == "2026-02-20T00:00:00+00:00"
 
 
 def test_a_payment_cannot_top_up_a_wallet_that_there_is_not(admin, account, customer):
