@@ -13,7 +13,7 @@ from django.core.checks import Warning as Weakness
 from django.urls import Resolver404, resolve
 
 from kit.private_files import files_of_database, is_open_to_others
-from kit.values.networks import Network, as_ipv4, joined, lies_within
+from kit.values.networks import Network, as_ipv4, lies_within, merge_networks
 
 # Minimum for a secret, the same as Django's for SECRET_KEY.
 SECRET_CHARACTERS, DIFFERENT_CHARACTERS = 50, 5
@@ -76,7 +76,7 @@ def too_wide(networks: Iterable[Network]) -> list[Network]:
     """Return the merged networks that are too wide to contain only proxies."""
     return [
         network
-        for network in joined(networks)
+        for network in merge_networks(networks)
         if network.prefixlen < SHORTEST_PREFIXES[network.version] and not lies_within(network, [UNIQUE_LOCAL])
     ]
 

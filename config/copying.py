@@ -15,7 +15,7 @@ from django.db import connection, connections, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Field, ForeignKey, Model
 
-from analytics.events.partitions import existing, make_partition, month_after, month_of, name_of
+from analytics.events.partitions import list_partitions, make_partition, month_after, month_of, name_of
 from analytics.models import AccessEvent
 
 SOURCE = "source"
@@ -94,7 +94,7 @@ def begin(models: list[type[Model]]) -> None:
         if filled := sorted(one._meta.db_table for one in models if one._meta.label not in SEEDED and has_rows(one)):
             raise CopyError(f"The target is not empty: {', '.join(filled)}. Copy into a new database.")
         for model in reversed(models):
-            cursor.execute(f"DELETE FROM {quoted(model._meta.db_table)}")  # noqa: S608 - a table of ours
+            cursor.execute(f"DELETE FROM {quote_name(model._meta.db_table)}")  # noqa: S608 - a table of ours
         cursor.execute(f"CREATE TABLE {PROGRESS} (name text PRIMARY KEY, copied bigint NOT NULL)")
 
 
@@ -116,7 +116,7 @@ def make_partitions() -> None:
         return
     month = month_of(first.created)
     while month <= month_of(last.created):
-        if name_of(month) not in existing():
+        if name_of(month) not in list_partitions():
             make_partition(month)
         month = month_after(month)
 
@@ -157,8 +157,8 @@ def verify(models: list[type[Model]]) -> None:
 
 
 def totals(model: type[Model], alias: str) -> Totals:
-    columns = [quoted(str(one.column)) for one in model._meta.local_concrete_fields if is_integer(one)]
-    table, database = quoted(model._meta.db_table), connections[alias]
+    columns = [quote_name(str(one.column)) for one in model._meta.local_concrete_fields if is_integer(one)]
+    table, database = quote_name(model._meta.db_table), connections[alias]
     with database.cursor() as cursor:
         if database.vendor == "postgresql":  # sums have as many digits as they need
             sums = [f"sum({one})" for one in columns]
@@ -179,7 +179,7 @@ def is_integer(field: "Field[object, object]") -> bool:
     return field.get_internal_type() in INTEGERS
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     return f'"{name}"'
 
 

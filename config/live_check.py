@@ -51,14 +51,16 @@ def live_check(asked: Mapping[str, str], base: str) -> LiveCheck | None:
     account = Account.objects.filter(is_demo=True, suspended_at=None).order_by("pk").first()
     if account is None:
         return None
-    requester, item = chosen(asked.get("requester", ""), SHOWN_CUSTOMERS), chosen(asked.get("item", ""), SHOWN_ITEMS)
+    requester, item = choose(asked.get("requester", ""), SHOWN_CUSTOMERS), choose(asked.get("item", ""), SHOWN_ITEMS)
     body = {"externalId": item, "requester": as_sent(requester), "explain": True, "dryRun": True}
     [found] = check_access(account.pk, [parse_check(dict(body))], timezone.now())
     answer, problem = (None, found.message) if isinstance(found, ApiError) else (found, "")
     revision = revision_of(answer) if answer is not None else None
     return LiveCheck(
-        requesters=offered(SHOWN_CUSTOMERS, {one.id: one.name or one.id for one in (*CUSTOMERS, *PREPAID)}, requester),
-        items=offered(SHOWN_ITEMS, titles(), item),
+        requesters=build_choices(
+            SHOWN_CUSTOMERS, {one.id: one.name or one.id for one in (*CUSTOMERS, *PREPAID)}, requester
+        ),
+        items=build_choices(SHOWN_ITEMS, titles(), item),
         curl=curl_line(body, base),
         answer=in_words(answer, revision.rules if revision else []) if answer is not None else None,
         policy=revision,
@@ -66,11 +68,11 @@ def live_check(asked: Mapping[str, str], base: str) -> LiveCheck | None:
     )
 
 
-def chosen(asked: str, notes: Mapping[str, str]) -> str:
+def choose(asked: str, notes: Mapping[str, str]) -> str:
     return asked if asked in notes else next(iter(notes))
 
 
-def offered(notes: Mapping[str, str], names: Mapping[str, str], chosen: str) -> list[Choice]:
+def build_choices(notes: Mapping[str, str], names: Mapping[str, str], chosen: str) -> list[Choice]:
     return [Choice(one, names[one], note, one == chosen) for one, note in notes.items()]
 
 

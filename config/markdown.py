@@ -22,10 +22,10 @@ def story(base: str) -> SafeString:
 @cache
 def readme_story() -> str:
     _, _, rest = (ROOT / "README.md").read_text().partition(STORY)
-    return rendered(rest.partition("\n## ")[0])
+    return render_markdown(rest.partition("\n## ")[0])
 
 
-def rendered(text: str) -> str:
+def render_markdown(text: str) -> str:
     """Render trusted Markdown of the project itself. Scrolling parts can be reached by keyboard."""
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     return re.sub(r"<(pre|table)>", r'<\1 tabindex="0">', html)

@@ -24,7 +24,7 @@ def readiness() -> Report:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        if schema.pending():
+        if schema.pending_migrations():
             return readiness_with("migrations_pending")
         if is_read_only():
             return readiness_with("read_only")

@@ -10,15 +10,15 @@ Migration = tuple[str, str]  # app and name
 
 
 @cache
-def needed() -> frozenset[Migration]:
+def required_migrations() -> frozenset[Migration]:
     """Return the migrations of this version."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
-def pending() -> list[str]:
+def pending_migrations() -> list[str]:
     """Return the migrations that the database lacks, such as `licensing.0026_names`, in order.
 
     Migrations that only a later version knows are none of ours: it may have migrated while this process serves.
     """
     applied = MigrationRecorder(connection).applied_migrations()
-    return [f"{app}.{name}" for app, name in sorted(needed() - applied.keys())]
+    return [f"{app}.{name}" for app, name in sorted(required_migrations() - applied.keys())]

@@ -32,7 +32,7 @@ class Values(FIFOCache[K, V]):
         return item
 
 
-class Compiled(Generic[K, V]):
+class BoundedCache(Generic[K, V]):
     """A cache of values by key, limited to `most` total weight; evicts the oldest first.
 
     For values that never go stale. Threads and the event loop share it; reads take no lock. Code that keeps its own

@@ -43,7 +43,7 @@ def milliseconds() -> int:
 
 
 @contextmanager
-def bounded(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Set the time limit within the block. Takes effect on SQLite, which looks it up for each statement."""
     current = bound.get()
     token = bound.set(Bound(seconds, current.gone if current else None))

@@ -18,5 +18,5 @@ class ErasedSerializer(DeletedSerializer):
     pseudonym = serializers.CharField(help_text="The id under which decisions, totals and the ledger remain.")
 
 
-def deleted(resource: Model, kind: str) -> Response:
+def deletion_response(resource: Model, kind: str) -> Response:
     return Response({"id": resource.pk, "object": kind, "deleted": True})

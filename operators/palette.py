@@ -21,27 +21,27 @@ LONGEST = 200  # characters
 BY_ID_ALONE = (AccessEvent, AuditEntry, LedgerEntry, Payment, Statement, Wallet)
 
 
-class Found(Struct, frozen=True):
+class SearchHit(Struct, frozen=True):
     title: str
     kind: str
     link: str
 
 
-def find(site: AdminSite, request: HttpRequest, term: str) -> list[Found]:
+def find(site: AdminSite, request: HttpRequest, term: str) -> list[SearchHit]:
     """Return the first results of each visible kind, exact ids first."""
     term = term.strip()[:LONGEST]
     if not term or "\0" in term:  # PostgreSQL text cannot contain NUL
         return []
     if keytext.shows_secret(term):
-        return [Found(FORM, "page", list_url(ApiKey))] if may_find(request) else []
+        return [SearchHit(FORM, "page", list_url(ApiKey))] if may_find(request) else []
     items = (item for section in sidebar(request) for item in section["items"])
-    pages = [Found(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
+    pages = [SearchHit(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
     kinds = [one for one in site._registry.values() if one.has_view_permission(request)]
     named = [one for one in kinds if one.search_fields and one.model not in BY_ID_ALONE]
     found = [
         *pages,
-        *(one for kind in kinds for one in told(kind, with_id(kind, request, term))),
-        *(one for kind in named for one in told(kind, searched(kind, request, term))),
+        *(one for kind in kinds for one in build_hits(kind, with_id(kind, request, term))),
+        *(one for kind in named for one in build_hits(kind, search(kind, request, term))),
     ]
     return list({one.link: one for one in found}.values())
 
@@ -54,13 +54,13 @@ def with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[
     return list(kind.get_queryset(request).filter(pk=term))
 
 
-def searched(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
+def search(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
     try:
         return list(kind.get_search_results(request, kind.get_queryset(request), term)[0][:MOST_OF_A_KIND])
     except ValueError:  # an invalid id
         return []
 
 
-def told(kind: "ModelAdmin[Model]", objects: Iterable[Model]) -> Iterator[Found]:
+def build_hits(kind: "ModelAdmin[Model]", objects: Iterable[Model]) -> Iterator[SearchHit]:
     for one in objects:
-        yield Found(str(one), str(kind.opts.verbose_name), change_url(one))
+        yield SearchHit(str(one), str(kind.opts.verbose_name), change_url(one))

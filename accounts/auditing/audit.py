@@ -42,7 +42,7 @@ EMPTY: tuple[object, ...] = (None, [], {})
 TITLE_CHARACTERS = 500
 
 
-class Audited(Protocol):
+class AuditedModel(Protocol):
     """A resource in the audit log: a model whose id in the API is `pk`, or `public_id` if it has one."""
 
     @property
@@ -69,7 +69,7 @@ class Change:
     """A change with its unwritten entry and the resource that changed."""
 
     entry: AuditEntry
-    resource: Audited
+    resource: AuditedModel
     is_update: bool  # neither a creation nor a deletion
 
     def event(self) -> Event | None:
@@ -78,7 +78,7 @@ class Change:
         return event_of(entry.account_id, entry.action, self.resource, entry.changes, is_update=self.is_update)
 
 
-def entry(action: str, resource: Audited, before: Fields, after: Fields | None = None) -> Change | None:
+def entry(action: str, resource: AuditedModel, before: Fields, after: Fields | None = None) -> Change | None:
     """Build the change with its unwritten entry; None if nothing changed.
 
     `action` names the kind of resource and what happened, as in `content.updated`. `before` is {} for a new resource;
@@ -106,7 +106,7 @@ def entry(action: str, resource: Audited, before: Fields, after: Fields | None =
     return Change(made, resource, is_update=bool(before and after))
 
 
-def record(action: str, resource: Audited, before: Fields, after: Fields | None = None) -> None:
+def record(action: str, resource: AuditedModel, before: Fields, after: Fields | None = None) -> None:
     """Write a change's entry and event. Call it in the change's transaction, before epochs.bump."""
     record_all([entry(action, resource, before, after)])
 

@@ -24,7 +24,7 @@ CHUNK = 500
 LOCK = 7_202_611_043  # an arbitrary advisory lock number
 
 
-class Ending(Protocol):
+class ExpiringResource(Protocol):
     """A resource with an expiry."""
 
     pk: str
@@ -95,14 +95,14 @@ def take_turn() -> bool:
         return cursor.fetchone() == (True,)
 
 
-def chunks(rows: QuerySet[Any]) -> Iterator[list[Ending]]:
+def chunks(rows: QuerySet[Any]) -> Iterator[list[ExpiringResource]]:
     last = None
     while chunk := list((rows if last is None else rows.filter(pk__gt=last))[:CHUNK]):
         yield chunk
         last = chunk[-1].pk
 
 
-def tell_some(deadline: Deadline, rows: list[Ending]) -> int:
+def tell_some(deadline: Deadline, rows: list[ExpiringResource]) -> int:
     days = deadline.lead.days
     noted = EndNotice.objects.filter(type=deadline.type, days=days, object_id__in=[row.pk for row in rows])
     known = set(noted.values_list("object_id", "ends_at"))

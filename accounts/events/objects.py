@@ -16,7 +16,7 @@ class Resource(Protocol):
     def pk(self) -> object: ...
 
 
-def nested(former: Mapping[str, object]) -> Fields:
+def to_api_names(former: Mapping[str, object]) -> Fields:
     """Convert field names of the audit log to the API's: `metadata.author` becomes `author` in `metadata`."""
     shown: Fields = {}
     groups: dict[str, Fields] = {}
@@ -38,7 +38,7 @@ class ShownObject:
 
     show: Callable[..., object]
     example: Fields
-    former: Callable[[Mapping[str, object]], Fields] = nested
+    former: Callable[[Mapping[str, object]], Fields] = to_api_names
 
 
 objects: dict[str, ShownObject] = {}
@@ -48,7 +48,7 @@ def register(
     kind: str,
     serializer: BaseSerializer,
     example: Fields,
-    former: Callable[[Mapping[str, object]], Fields] = nested,
+    former: Callable[[Mapping[str, object]], Fields] = to_api_names,
 ) -> None:
     """Register a kind of resource; `kind` is the first half of its audit actions."""
     objects[kind] = ShownObject(serializer.to_representation, example, former)

@@ -8,7 +8,7 @@ from typing import TypedDict
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import NEVER_PUBLIC, allows
 from kit.http.errors import InsufficientPermissions, ValidationFailed
-from kit.values.networks import joined, lies_within
+from kit.values.networks import lies_within, merge_networks
 from kit.values.timestamps import render_timestamp
 
 
@@ -55,7 +55,7 @@ def lie_within(allowed: list[str], own: list[str]) -> bool:
     """Whether one allowlist lies within the other; an empty list means all addresses."""
     if not own:
         return True
-    networks = joined(ip_network(text) for text in own)
+    networks = merge_networks(ip_network(text) for text in own)
     return bool(allowed) and all(lies_within(ip_network(text), networks) for text in allowed)
 
 

@@ -40,14 +40,14 @@ def allows(granted: frozenset[str], permission: str) -> bool:
     return ALL in granted or permission in granted
 
 
-class Permitted(Protocol):
+class KeyGrant(Protocol):
     """A key's grant (accounts.keys.authentication.Grant)."""
 
     @property
     def permissions(self) -> frozenset[str]: ...
 
 
-def require(grant: Permitted, permission: str) -> None:
+def require(grant: KeyGrant, permission: str) -> None:
     """Raise InsufficientPermissions, naming the permission, if the key lacks it."""
     if not allows(grant.permissions, permission):
         raise InsufficientPermissions(f"This key lacks the permission {permission}.")

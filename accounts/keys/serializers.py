@@ -19,7 +19,7 @@ from kit.rest.fields import (
     Host,
     Id,
     Integer,
-    Parsed,
+    ParsedField,
     StrictSerializer,
     Text,
     Timestamp,
@@ -48,7 +48,7 @@ def parse_network(text: str) -> str:
 
 
 @extend_schema_field(RANGE_SCHEMA)
-class NetworkField(Parsed[str]):
+class NetworkField(ParsedField[str]):
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_network, **options)
 

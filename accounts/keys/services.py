@@ -108,7 +108,7 @@ def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -
     return key, text
 
 
-class ToldKey(NamedTuple):
+class IssuedKey(NamedTuple):
     """A key in a stored reply that contains its text, with its state at creation."""
 
     id: str
@@ -116,7 +116,7 @@ class ToldKey(NamedTuple):
     bounds: Bounds
 
 
-def check_may_be_told(grant: Grant, keys: Iterable[ToldKey]) -> None:
+def check_may_be_told(grant: Grant, keys: Iterable[IssuedKey]) -> None:
     """Raise an ApiError if the requesting key may not see the texts of these earlier created keys.
 
     The key that created them always may, even if a rotation has since set its expiry; any other key needs everything

@@ -32,13 +32,13 @@ def is_in(state: str, now: datetime) -> Q:
     return Q(revoked_at=None) & (expired if state == State.EXPIRED else ~expired)
 
 
-def unused(now: datetime) -> Q:
+def is_unused(now: datetime) -> Q:
     """Return the condition for active keys unused for UNUSED_FOR."""
     then = now - UNUSED_FOR
     return is_in(State.ACTIVE, now) & (Q(last_used_at__lt=then) | Q(last_used_at=None, created_at__lt=then))
 
 
-def expiring(now: datetime) -> Q:
+def expires_soon(now: datetime) -> Q:
     """Return the condition for active keys that expire within EXPIRES_SOON."""
     return is_in(State.ACTIVE, now) & Q(expires_at__isnull=False, expires_at__lte=now + EXPIRES_SOON)
 

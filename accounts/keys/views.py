@@ -60,7 +60,7 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
     def check_replay(self, reply: bytes) -> None:
         told = orjson.loads(reply)
         made = [told] if "key" in told else [one["apiKey"] for one in told["data"] if one["status"] == 201]
-        services.check_may_be_told(self.grant, [told_key(one) for one in made])
+        services.check_may_be_told(self.grant, [render_key(one) for one in made])
 
     @extend_schema(summary="List API keys", responses=ApiKeySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -165,11 +165,11 @@ class KeptKey(TypedDict):
     expiresAt: str | None
 
 
-def told_key(shown: KeptKey) -> services.ToldKey:
+def render_key(shown: KeptKey) -> services.IssuedKey:
     end = shown["expiresAt"]
     bounds: Bounds = {
         "allowed_ips": shown["allowedIps"],
         "allowed_hosts": shown.get("allowedHosts", []),
         "expires_at": None if end is None else parse_timestamp(end),
     }
-    return services.ToldKey(shown["id"], shown["permissions"], bounds)
+    return services.IssuedKey(shown["id"], shown["permissions"], bounds)

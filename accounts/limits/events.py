@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from accounts.events import recording
 from accounts.events.types import LIMIT_REACHED
 from accounts.limits.models import LimitNotice
-from accounts.limits.reached import Reached, waiting
+from accounts.limits.reached import UsedUpLimit, waiting
 from accounts.plans.models import Account
 from kit.storage.sqlite_turns import turn_to_write
 
@@ -26,7 +26,7 @@ def tell() -> int:
     return told
 
 
-def tell_of(noted: list[Reached]) -> int:
+def tell_of(noted: list[UsedUpLimit]) -> int:
     with turn_to_write(), transaction.atomic():
         known = set(Account.objects.filter(pk__in={one.account_id for one in noted}).values_list("pk", flat=True))
         new = [one for one in noted if one.account_id in known and keep(one)]
@@ -34,7 +34,7 @@ def tell_of(noted: list[Reached]) -> int:
     return len(new)
 
 
-def keep(one: Reached) -> bool:
+def keep(one: UsedUpLimit) -> bool:
     """Record the announcement. Returns False if another process already made it."""
     ends = connection.ops.adapt_datetimefield_value(datetime.fromtimestamp(one.ends, UTC))
     with connection.cursor() as cursor:

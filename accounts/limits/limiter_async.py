@@ -93,13 +93,13 @@ class AsyncLimiter:
         if self.pipeline is not None:
             # A connection closed by a restarted Redis fails only now, before anything was counted.
             with suppress(redis.ConnectionError):
-                return consumed(await self.pipeline.ask(commands))
+                return parse_replies(await self.pipeline.ask(commands))
             self.drop()
         async with asyncio.timeout(SECONDS_TO_WAIT):
             connection = self.pool.make_connection()
             await connection.connect()
         self.pipeline = Pipeline(connection)
-        return consumed(await self.pipeline.ask(commands))
+        return parse_replies(await self.pipeline.ask(commands))
 
     def drop(self) -> None:
         broken, self.pipeline = self.pipeline, None
@@ -107,7 +107,7 @@ class AsyncLimiter:
             broken.transport.abort()
 
 
-def consumed(replies: Sequence[Reply]) -> list[Consumed]:
+def parse_replies(replies: Sequence[Reply]) -> list[Consumed]:
     counted: list[Consumed] = []
     for reply in replies:
         if isinstance(reply, hiredis.ReplyError):

@@ -10,13 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.keys.models import ApiKey, KeyType
-from accounts.limits.plan_usage import Used, plan_use
+from accounts.limits.plan_usage import WindowUse, plan_use
 from accounts.limits.windows import DAY, MINUTE
 from accounts.plans.models import Account, Plan, Unknown
 from accounts.plans.services import update_account
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp
-from kit.rest.sparse import picked, requested_fields
+from kit.rest.sparse import pick_fields, requested_fields
 from kit.values.timestamps import render_timestamp
 
 
@@ -92,7 +92,7 @@ class OwnAccountSerializer(serializers.Serializer):
     created = Timestamp()
 
 
-def window(used: Used, seconds: int, now: int) -> dict[str, int]:
+def window(used: WindowUse, seconds: int, now: int) -> dict[str, int]:
     return {
         "limit": used.limit,
         "used": used.count,
@@ -101,7 +101,7 @@ def window(used: Used, seconds: int, now: int) -> dict[str, int]:
     }
 
 
-def told(account: Account, key: ApiKey) -> dict[str, Any]:
+def render_account(account: Account, key: ApiKey) -> dict[str, Any]:
     use, now = plan_use([account])[account.pk], int(timezone.now().timestamp())
     return {
         "id": account.pk,
@@ -140,7 +140,7 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
         """Returns the plan with its limits and usage, and the permissions of the requesting key. Any key may ask."""
         key = self.get_object()
         fields = requested_fields(request.query_params, self.serializer_class)
-        return Response(picked(told(key.account, key), fields))
+        return Response(pick_fields(render_account(key.account, key), fields))
 
     @extend_schema(
         summary="Change the account of the key", request=AccountChangeSerializer, responses=OwnAccountSerializer
@@ -149,4 +149,4 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
         """Changes `unknownHost`, effective with the next request. Only operators can change name and plan."""
         key = self.get_object()
         key.account = update_account(key.account, self.validated(AccountChangeSerializer, partial=True))
-        return Response(told(key.account, key))
+        return Response(render_account(key.account, key))

@@ -12,7 +12,7 @@ from accounts.plans.models import Account
 NEAR = Fraction(4, 5)
 
 
-class Used(Struct, frozen=True):
+class WindowUse(Struct, frozen=True):
     """The requests used in a plan's window, and its limit."""
 
     count: int
@@ -24,10 +24,10 @@ class Used(Struct, frozen=True):
 
 
 class PlanUse(Struct, frozen=True):
-    minute: Used  # the UTC minute
-    day: Used  # the UTC day
-    edge_minute: Used  # questions of proxies, which may exceed their limit
-    edge_day: Used
+    minute: WindowUse  # the UTC minute
+    day: WindowUse  # the UTC day
+    edge_minute: WindowUse  # questions of proxies, which may exceed their limit
+    edge_day: WindowUse
 
     @property
     def share(self) -> Fraction:
@@ -53,7 +53,8 @@ def plan_use(accounts: Sequence[Account]) -> dict[str, PlanUse]:
     counts = limiter.look([*plans, *meters])
     return {
         account.pk: PlanUse(
-            *map(Used, counts[place], account.limits), *map(Used, counts[place + len(accounts)], account.edge_limits)
+            *map(WindowUse, counts[place], account.limits),
+            *map(WindowUse, counts[place + len(accounts)], account.edge_limits),
         )
         for place, account in enumerate(accounts)
     }

@@ -14,7 +14,7 @@ MOST_REMEMBERED = 100_000
 PLAN, EDGE = "plan", "edge"  # scopes of an account's limits
 
 
-class Reached(Struct, frozen=True):
+class UsedUpLimit(Struct, frozen=True):
     """A used-up limit.
 
     `key` names limit, window and share; `object_id` is the account's or policy's; `ends` is in Unix seconds.
@@ -28,7 +28,7 @@ class Reached(Struct, frozen=True):
 
 
 noted: set[tuple[object, ...]] = set()
-waiting: deque[Reached] = deque(maxlen=MOST_WAITING)
+waiting: deque[UsedUpLimit] = deque(maxlen=MOST_WAITING)
 
 
 def is_new(*key: object) -> bool:
@@ -49,7 +49,9 @@ def note_plan(scope: str, account_id: str, seconds: int, limit: int, used: int, 
         ends, period = (window + 1) * seconds, "day" if seconds > 60 else "minute"
         data = limit_data(scope, percent, limit, used, period, ends)
         at_edge = "" if scope == PLAN else f" {scope}"
-        waiting.append(Reached(f"{account_id}{at_edge} {period} {ends} {percent}", account_id, account_id, ends, data))
+        waiting.append(
+            UsedUpLimit(f"{account_id}{at_edge} {period} {ends} {percent}", account_id, account_id, ends, data)
+        )
 
 
 def note_rule(
@@ -69,7 +71,7 @@ def note_rule(
     requests, period = limit
     data = limit_data("rule", 100, requests, requests, period, ends)
     data |= {"policyId": policy_id, "ruleIndex": index, "requester": requester}
-    waiting.append(Reached(f"{policy_id} {fingerprint.hex()} {who} {ends}", account_id, policy_id, ends, data))
+    waiting.append(UsedUpLimit(f"{policy_id} {fingerprint.hex()} {who} {ends}", account_id, policy_id, ends, data))
 
 
 def limit_data(scope: str, percent: int, limit: int, used: int, period: str, ends: int) -> dict[str, object]:

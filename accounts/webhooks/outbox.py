@@ -17,7 +17,7 @@ COLUMNS = Columns(WebhookEndpoint, "endpoint", "id", "account", "events")
 ENABLED = f"SELECT {COLUMNS.sql} FROM accounts_webhookendpoint endpoint WHERE account_id = %s AND status = %s"  # noqa: S608
 
 
-def enabled(account_id: str) -> list[WebhookEndpoint]:
+def enabled_endpoints(account_id: str) -> list[WebhookEndpoint]:
     """Return the account's enabled endpoints, with id, account and events only."""
     owner: Any = WebhookEndpoint._meta.get_field("account").target_field
     with prepared_cursor() as cursor:
@@ -27,7 +27,7 @@ def enabled(account_id: str) -> list[WebhookEndpoint]:
 
 def enqueue(events: Sequence[Event]) -> None:
     """Queue the events for every enabled endpoint of their accounts that subscribes to them."""
-    listening = [one for account_id in {event.account_id for event in events} for one in enabled(account_id)]
+    listening = [one for account_id in {event.account_id for event in events} for one in enabled_endpoints(account_id)]
     queue(
         WebhookDelivery(event=event, endpoint=endpoint, due_at=event.created)
         for event in events

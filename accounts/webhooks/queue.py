@@ -39,7 +39,7 @@ SILENCE = timedelta(days=2)  # after so long without attempts, earlier failures 
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedDelivery:
     """A delivery leased to this worker until `lease`. It was due at `due`."""
 
     pk: int
@@ -68,7 +68,7 @@ class Outcome(TypedDict, total=False):
 class Result:
     """The outcome of an attempt. If there was no reply, `status` is None and `error` says why."""
 
-    claimed: Claimed
+    claimed: ClaimedDelivery
     began: datetime
     duration_ms: int
     status: int | None = None
@@ -88,13 +88,13 @@ def due_endpoints(now: datetime) -> list[WebhookEndpoint]:
     return list(WebhookEndpoint.objects.filter(rested, Exists(due)))
 
 
-def claim(room: Mapping[str, int], default_room: int, most: int) -> list[Claimed]:
+def claim(room: Mapping[str, int], default_room: int, most: int) -> list[ClaimedDelivery]:
     """Claim up to `most` due deliveries; `room` limits them per endpoint, `default_room` for endpoints it lacks."""
     now = timezone.now()
     endpoints = [one for one in due_endpoints(now) if room.get(one.pk, default_room) > 0]
     if not endpoints or most <= 0:
         return []
-    claimed: list[Claimed] = []
+    claimed: list[ClaimedDelivery] = []
     with unsynced():
         lease = timezone.now() + LEASE
         for endpoint in endpoints:
@@ -104,7 +104,7 @@ def claim(room: Mapping[str, int], default_room: int, most: int) -> list[Claimed
     return claimed
 
 
-def claim_of(endpoint: WebhookEndpoint, count: int, now: datetime, lease: datetime) -> list[Claimed]:
+def claim_of(endpoint: WebhookEndpoint, count: int, now: datetime, lease: datetime) -> list[ClaimedDelivery]:
     due = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__lte=now).order_by("due_at", "id")
     rows = list(due.select_for_update(skip_locked=True, of=("self",)).select_related("event")[:count])
     if endpoint.status == EndpointStatus.DISABLED:  # queued by a change that did not see the endpoint disabled
@@ -112,13 +112,14 @@ def claim_of(endpoint: WebhookEndpoint, count: int, now: datetime, lease: dateti
         WebhookDelivery.objects.filter(pk__in=dropped).update(state=DeliveryState.FAILED, due_at=None)
         rows = [row for row in rows if row.is_single]
     claimed = [
-        Claimed(row.pk, endpoint, row.event, row.attempts, row.is_single, lease, row.due_at or now) for row in rows
+        ClaimedDelivery(row.pk, endpoint, row.event, row.attempts, row.is_single, lease, row.due_at or now)
+        for row in rows
     ]
     WebhookDelivery.objects.filter(pk__in=[row.pk for row in rows]).update(due_at=lease)
     return claimed
 
 
-def give_back(claimed: Sequence[Claimed]) -> None:
+def give_back(claimed: Sequence[ClaimedDelivery]) -> None:
     """Release deliveries that were claimed but not attempted. Those of locked endpoints wait for the lease to end."""
     with unsynced():
         endpoints = lock_endpoints({one.endpoint.pk for one in claimed})

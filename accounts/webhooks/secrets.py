@@ -36,7 +36,7 @@ def seal(value: object) -> bytes:
     return sealer(PURPOSE).encrypt(orjson.dumps(value))
 
 
-def unsealed(sealed: bytes | memoryview) -> bytes:
+def unseal(sealed: bytes | memoryview) -> bytes:
     """Decrypt a value. Raises InvalidToken if the server's secret has changed since."""
     return sealer(PURPOSE).decrypt(bytes(sealed))
 
@@ -47,7 +47,7 @@ def new_secrets() -> tuple[bytes, str]:
     return seal_secrets([Secret(text, None)]), text
 
 
-def rotated(sealed: bytes | memoryview, now: datetime) -> tuple[bytes, str]:
+def add_secret(sealed: bytes | memoryview, now: datetime) -> tuple[bytes, str]:
     """Add a new secret; return the encrypted list and its text. The former secrets sign for OVERLAP."""
     text = generate()
     former = [Secret(one.text, one.until or now + OVERLAP) for one in open_secrets(sealed, now)]
@@ -60,10 +60,10 @@ def seal_secrets(valid: list[Secret]) -> bytes:
 
 def open_secrets(sealed: bytes | memoryview, now: datetime) -> list[Secret]:
     """Return the secrets that currently sign, newest first."""
-    kept: list[tuple[str, str | None]] = orjson.loads(unsealed(sealed))
+    kept: list[tuple[str, str | None]] = orjson.loads(unseal(sealed))
     known = [Secret(text, parse_timestamp(until) if until else None) for text, until in kept]
     return [one for one in known if one.until is None or one.until > now]
 
 
 def open_headers(sealed: bytes | memoryview | None) -> dict[str, str]:
-    return {} if sealed is None else orjson.loads(unsealed(sealed))
+    return {} if sealed is None else orjson.loads(unseal(sealed))

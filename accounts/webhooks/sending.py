@@ -13,10 +13,10 @@ from standardwebhooks import Webhook
 from accounts.events.models import Event
 from accounts.events.serializers import as_sent
 from accounts.webhooks import secrets
-from accounts.webhooks.queue import Claimed, Outcome, Result
+from accounts.webhooks.queue import ClaimedDelivery, Outcome, Result
 from kit.http.rendering import render_json
 from kit.outbound.client import Client, Unreachable
-from kit.outbound.destinations import Refused
+from kit.outbound.destinations import DestinationRefused
 
 REPLY_BYTES = 1024  # stored part of a reply's body
 LEAST_SECRET = 8  # characters; shorter values are not secret and occur in any text
@@ -37,7 +37,7 @@ def request_of(event: Event, valid: list[secrets.Secret], now: datetime) -> tupl
     return headers, body.encode()
 
 
-async def attempt(claimed: Claimed, client: Client) -> Result:
+async def attempt(claimed: ClaimedDelivery, client: Client) -> Result:
     """Send the event and wait up to 15 seconds for the reply."""
     began, clock = timezone.now(), perf_counter()
 
@@ -52,16 +52,16 @@ async def attempt(claimed: Claimed, client: Client) -> Result:
     headers, body = request_of(claimed.event, valid, began)
     try:
         reply = await client.send("POST", claimed.endpoint.url, {**further, **headers}, body)
-    except (Refused, Unreachable) as error:
+    except (DestinationRefused, Unreachable) as error:
         return result(error=str(error))
     return result(
         status=reply.status,
-        reply=hidden(reply.body, further)[:REPLY_BYTES].decode(errors="replace").replace("\0", "�"),
+        reply=hide_secrets(reply.body, further)[:REPLY_BYTES].decode(errors="replace").replace("\0", "�"),
         retry_after=retry_after(reply.headers.get("retry-after"), began),
     )
 
 
-def hidden(body: bytes, headers: Mapping[str, str]) -> bytes:
+def hide_secrets(body: bytes, headers: Mapping[str, str]) -> bytes:
     """Remove the values of our headers from a reply, because some receivers echo them."""
     for value in headers.values():
         for part in (value, *value.split()):  # an Authorization header's scheme and credentials may be split

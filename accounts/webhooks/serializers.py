@@ -14,7 +14,7 @@ from kit.rest.fields import (
     FieldOptions,
     Id,
     Integer,
-    Parsed,
+    ParsedField,
     StrictSerializer,
     Text,
     Timestamp,
@@ -65,7 +65,7 @@ def parse_pattern(text: str) -> str:
 
 
 @extend_schema_field({"type": "string", "enum": PATTERNS, "example": "content.*"})
-class Pattern(Parsed[str]):
+class Pattern(ParsedField[str]):
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_pattern, **options)
 
@@ -103,7 +103,7 @@ def parse_policy_id(text: str) -> str:
 
 
 @extend_schema_field({"type": "string", "pattern": f"^pol_{ids.TEXT}$"})
-class PolicyId(Parsed[str]):
+class PolicyId(ParsedField[str]):
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_policy_id, **options)
 

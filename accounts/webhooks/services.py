@@ -16,7 +16,7 @@ from accounts.plans.models import Account
 from accounts.webhooks import secrets, wakeup
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from kit.http.errors import ValidationFailed
-from kit.outbound.destinations import Refused, check_url
+from kit.outbound.destinations import DestinationRefused, check_url
 from kit.rest.resources import find
 
 MAX_ENDPOINTS = 50  # per account
@@ -44,7 +44,7 @@ def check_destination(url: str) -> None:
     """Raise ValidationFailed if the URL is not an allowed destination. Names the setting that would allow it."""
     try:
         check_url(url, allow_private=settings.WEBHOOKS_ALLOW_PRIVATE)
-    except Refused as error:
+    except DestinationRefused as error:
         hint = PRIVATE_HINT if is_private_destination(url) else ""
         raise ValidationFailed(f"{error}{hint}", param="url") from None
 
@@ -53,7 +53,7 @@ def is_private_destination(url: str) -> bool:
     """Whether only WEBHOOKS_ALLOW_PRIVATE keeps the URL from being allowed."""
     try:
         check_url(url, allow_private=True)
-    except Refused:
+    except DestinationRefused:
         return False
     return not settings.WEBHOOKS_ALLOW_PRIVATE
 
@@ -122,7 +122,7 @@ def rotate_secret(endpoint: WebhookEndpoint) -> tuple[WebhookEndpoint, str]:
     """Add a new secret and return its text, shown only once; the former secret signs too for 24 hours."""
     locked = lock(endpoint)
     now = timezone.now()
-    locked.secrets, text = secrets.rotated(locked.secrets, now)
+    locked.secrets, text = secrets.add_secret(locked.secrets, now)
     locked.updated = now
     locked.save(update_fields=["secrets", "updated"])
     audit.record("webhook_endpoint.rotated", locked, {}, {"secret": "changed"})

@@ -23,7 +23,7 @@ from prometheus_client import Counter as CountedOutcomes
 from accounts.events import clock
 from accounts.events.clock import Look
 from accounts.webhooks import queue, wakeup
-from accounts.webhooks.queue import Claimed, Result
+from accounts.webhooks.queue import ClaimedDelivery, Result
 from accounts.webhooks.sending import attempt
 from kit.outbound.client import SECONDS, Client
 from kit.storage.outages import log_failure
@@ -64,7 +64,7 @@ class Worker:
         self.wake: Callable[[], object] = lambda: None
         self.next_looks: dict[Look, float] = {}
         self.results: list[Result] = []
-        self.unused: list[Claimed] = []
+        self.unused: list[ClaimedDelivery] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.database = ThreadPoolExecutor(1, thread_name_prefix="webhook-database")
         # some periodic work takes seconds
@@ -142,7 +142,7 @@ class Worker:
             return PLACES_FAILING
         return AHEAD if endpoint in self.answering else PLACES
 
-    async def deliver(self, claimed: Claimed, endpoint: str, *, was_failing: bool) -> None:
+    async def deliver(self, claimed: ClaimedDelivery, endpoint: str, *, was_failing: bool) -> None:
         try:
             async with self.places[endpoint], self.places_in_all:
                 # Give it back if the endpoint failed while it waited for a slot, or the lease might end during the
@@ -158,7 +158,7 @@ class Worker:
                 del self.active[endpoint], self.places[endpoint]
             self.news.set()
 
-    async def attempt(self, claimed: Claimed, endpoint: str) -> None:
+    async def attempt(self, claimed: ClaimedDelivery, endpoint: str) -> None:
         began = timezone.now()
         try:
             result = await attempt(claimed, self.client)

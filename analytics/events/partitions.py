@@ -32,7 +32,7 @@ def name_of(month: datetime) -> str:
     return f"{TABLE}_{month:%Y_%m}"
 
 
-def existing() -> set[str]:
+def list_partitions() -> set[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass", [TABLE])
         return {name for (name,) in cursor.fetchall()}
@@ -48,7 +48,7 @@ def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[s
     made = []
     for ahead in range(months_ahead + 1):
         month = month_after(month_of(now), ahead)
-        if name_of(month) not in existing() and make_partition(month):
+        if name_of(month) not in list_partitions() and make_partition(month):
             made.append(name_of(month))
     return made
 
@@ -59,7 +59,7 @@ def make_partition(month: datetime) -> bool:
     name, begin, end = name_of(month), first_id(month), first_id(month_after(month))
     with connection.cursor() as cursor:
         cursor.execute(f"LOCK TABLE {DEFAULT} IN ACCESS EXCLUSIVE MODE")
-        if name in existing():
+        if name in list_partitions():
             return False
         cursor.execute(f"CREATE TABLE {name} (LIKE {TABLE} INCLUDING ALL)")
         cursor.execute(
@@ -74,7 +74,7 @@ def make_partition(month: datetime) -> bool:
 def drop_before(month: datetime) -> list[str]:
     """Drop the partitions of earlier months and return their names. The default partition stays."""
     oldest = name_of(month)
-    dropped = sorted(name for name in existing() - {DEFAULT} if name < oldest)
+    dropped = sorted(name for name in list_partitions() - {DEFAULT} if name < oldest)
     for name in dropped:
         with connection.cursor() as cursor:
             cursor.execute(f"DROP TABLE {name}")

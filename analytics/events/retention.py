@@ -24,7 +24,7 @@ def purge_events(before: datetime) -> int | list[str]:
     meanwhile, and returns the number of events.
     """
     month = month_of(before)
-    with alone():
+    with exclusive_maintenance():
         remember(month)
         if connection.vendor == "postgresql":
             return drop_before(month)
@@ -48,7 +48,7 @@ def horizon() -> datetime | None:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def exclusive_maintenance() -> Iterator[None]:
     """Run one purge or rebuild at a time. Raises ValidationError if another is running."""
     refusal = ValidationError("A rebuild or a purge is running already.")
     if connection.vendor == "postgresql":

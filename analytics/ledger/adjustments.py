@@ -15,7 +15,7 @@ from analytics.ledger.refunds import check_refund, usage_id
 from analytics.models import EntryType, LedgerEntry
 from analytics.wallets.refunds import return_to_wallet
 from kit.http.errors import ValidationFailed
-from kit.rest.resources import referred
+from kit.rest.resources import referred_model
 from kit.values import ids
 
 CLOCK_SKEW = timedelta(minutes=1)  # how far the caller's clock may be ahead
@@ -77,7 +77,7 @@ def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model 
     value = fields.get(f"{field}_id")
     if value is None:
         return None
-    model = referred(LedgerEntry, field)
+    model = referred_model(LedgerEntry, field)
     if lookup != "pk" or ids.decode(ids.prefix_of(model), value) is not None:
         found = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
         if found is not None:

@@ -12,7 +12,7 @@ from django.db.models import Model
 
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.recording.recorder_sqlite import add_revenue
-from analytics.rollups.upserts import REVENUE, REVENUE_KEYS, YEARLY_REVENUE, Parameter, prepared, revenue_of_years
+from analytics.rollups.upserts import REVENUE, REVENUE_KEYS, YEARLY_REVENUE, Parameter, prepare, revenue_of_years
 from kit.http.errors import ValidationFailed
 from kit.values.amounts import to_millionths
 
@@ -59,7 +59,7 @@ def add_totals(name: str, sums: Counter[tuple[Parameter, ...]]) -> None:
     key = REVENUE_KEYS[name]
     types = {"account_id": "uuid", "day": "date", "currency": "text", key: key_type}
     columns = [
-        [prepared(model, column, value) for value in values]
+        [prepare(model, column, value) for value in values]
         for column, values in zip(types, zip(*sums, strict=True), strict=True)
     ]
     with connection.cursor() as cursor:
@@ -82,7 +82,7 @@ def add_to_years(name: str, entries: Sequence[LedgerEntry]) -> None:
         "day": "date",
         "amount": "numeric",
     }
-    columns = [[prepared(model, column, getattr(entry, column)) for entry in entries] for column in list(types)[:3]]
+    columns = [[prepare(model, column, getattr(entry, column)) for entry in entries] for column in list(types)[:3]]
     columns.append([entry.occurred_at.astimezone(UTC).date() for entry in entries])
     columns.append([to_millionths(entry.amount) for entry in entries])
     arrays = ", ".join(f"%s::{type_}[]" for type_ in types.values())

@@ -11,7 +11,7 @@ from accounts.auditing import audit
 from analytics.ledger.adjustments import CLOCK_SKEW, EARLIEST
 from analytics.payments.models import Payment
 from kit.http.errors import AlreadyExists, ValidationFailed
-from kit.rest.resources import referred
+from kit.rest.resources import referred_model
 
 
 class PaymentFields(TypedDict, total=False):
@@ -32,7 +32,7 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
 
     Raises ValidationFailed, and AlreadyExists if the existing payment has another requester, amount or currency.
     """
-    rows = referred(Payment, "requester")._default_manager.select_for_update(no_key=True)
+    rows = referred_model(Payment, "requester")._default_manager.select_for_update(no_key=True)
     requester = rows.filter(account_id=account_id, requester_id=fields["requester_id"]).first()
     if requester is None:
         raise ValidationFailed(f"There is no requester {fields['requester_id'][:100]!r}.", param="requesterId")
@@ -43,7 +43,7 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
         requester_id=requester.pk,
         amount=fields["amount"],
         currency=fields["currency"],
-        received_at=checked(fields.get("received_at"), now),
+        received_at=check_received_at(fields.get("received_at"), now),
         external_id=fields.get("external_id"),
         note=fields.get("note"),
         created=now,
@@ -70,7 +70,7 @@ def known_payment(payment: Payment) -> Payment:
     return known
 
 
-def checked(moment: datetime | None, now: datetime) -> datetime:
+def check_received_at(moment: datetime | None, now: datetime) -> datetime:
     if moment is None:
         return now
     if moment > now + CLOCK_SKEW:

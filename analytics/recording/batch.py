@@ -41,13 +41,13 @@ class Outcome(Struct, frozen=True, gc=False):
     unpaid: bool = False
     available: int | None = None
 
-    def counted(self, place: int) -> "Counted":
+    def counted(self, place: int) -> "LimitResult":
         """Return the limit's result for the decision at index `place` of an entry with a claim."""
         left = (self.room or 0) - place
-        return Counted(granted=left > 0, remaining=max(left - 1, 0))
+        return LimitResult(granted=left > 0, remaining=max(left - 1, 0))
 
 
-class Counted(Struct, frozen=True, gc=False):
+class LimitResult(Struct, frozen=True, gc=False):
     """A rule limit's result for one decision: whether it was granted, and what remains."""
 
     granted: bool

@@ -11,7 +11,7 @@ from msgspec import Struct
 from accounts.plans.epochs import HELD
 
 
-class Named(Struct, gc=False):
+class NamedRequester(Struct, gc=False):
     """A requester's number, its id in the API, and its new name, if any."""
 
     requester: int
@@ -27,7 +27,7 @@ class Naming(Struct, eq=False, frozen=True, gc=False):
 
     account: str
     created: str  # ISO 8601
-    requesters: list[Named]
+    requesters: list[NamedRequester]
     number: int = 0
 
 

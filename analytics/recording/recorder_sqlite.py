@@ -19,7 +19,16 @@ from analytics.recording.entries import Charge, Entry
 from analytics.recording.naming import name_on_sqlite
 from analytics.recording.spending_sqlite import spend_on_sqlite
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
-from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, Parameter, month_number, monthly, running, yearly
+from analytics.rollups.upserts import (
+    HOURLY,
+    REVENUE,
+    REVENUE_KEYS,
+    Parameter,
+    month_number,
+    monthly,
+    running_totals,
+    yearly,
+)
 from kit.values.decimals import from_millionths, plain
 from kit.values.timestamps import as_django_writes
 
@@ -51,7 +60,7 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     uncovered, available = spend_on_sqlite(cursor, batch, lambda case: case.account in stale or case.naming in unnamed)
     outcomes = batch.outcomes(stale, rooms, behind, unnamed=unnamed, uncovered=uncovered, available=available)
     stored = [
-        Stored(entry, outcome, place)
+        StoredDecision(entry, outcome, place)
         for entry, outcome in zip(batch.entries, outcomes, strict=True)
         if not outcome.stale
         for place in range(len(entry.ids))
@@ -65,7 +74,7 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     return outcomes
 
 
-class Stored:
+class StoredDecision:
     """One decision of an entry as stored, with ids as bytes."""
 
     def __init__(self, entry: Entry, outcome: Outcome, place: int) -> None:
@@ -103,7 +112,7 @@ class Stored:
         )
 
 
-def add_to_usage(cursor: CursorWrapper, day: date, stored: list[Stored]) -> None:
+def add_to_usage(cursor: CursorWrapper, day: date, stored: list[StoredDecision]) -> None:
     hours = Counter((one.account, f"{one.created[:13]}:00:00", one.reason or "") for one in stored)
     upsert(cursor, HOURLY, [(*key, requests) for key, requests in hours.items()])
     for name in ("content", "requester"):
@@ -111,18 +120,18 @@ def add_to_usage(cursor: CursorWrapper, day: date, stored: list[Stored]) -> None
         asked = Counter(keys)
         allowed = Counter(key for key, one in zip(keys, stored, strict=True) if one.allowed)
         of_year = [
-            (account, day.year, key, allowed[account, key], *running(count, MONTHS, day.month))
+            (account, day.year, key, allowed[account, key], *running_totals(count, MONTHS, day.month))
             for (account, key), count in asked.items()
         ]
         upsert(cursor, yearly(name, day.month, "{source}"), of_year)
         of_month = [
-            (account, month_number(day), key, *running(count, DAYS, day.day))
+            (account, month_number(day), key, *running_totals(count, DAYS, day.day))
             for (account, key), count in asked.items()
         ]
         upsert(cursor, monthly(name, day.day, "{source}"), of_month)
 
 
-def charge(cursor: CursorWrapper, charged: list[tuple[Charge, Stored]]) -> None:
+def charge(cursor: CursorWrapper, charged: list[tuple[Charge, StoredDecision]]) -> None:
     """Write the ledger entries of charged decisions and update the revenue rollups."""
     entries = [
         (

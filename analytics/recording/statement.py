@@ -113,7 +113,7 @@ SETTLED = """, counted AS ({counted}
 )"""
 
 
-class Stored(NamedTuple):
+class StoredColumns(NamedTuple):
     """SQL expressions for a decision's stored columns, with or without rate limits."""
 
     counted: str = ""
@@ -124,7 +124,7 @@ class Stored(NamedTuple):
     limits: str = ""
 
 
-AS_COUNTED = Stored(
+AS_COUNTED = StoredColumns(
     counted="counter, coalesce(claimed, 0) + generate_subscripts(ids, 1) AS ordinal,",
     allowed="allowed AND (counter IS NULL OR ordinal <= granted OR observed IS NOT NULL)",
     reason=f"CASE WHEN ordinal > granted AND observed IS NULL THEN '{RATE_LIMIT_EXCEEDED}' ELSE reason END",
@@ -154,7 +154,7 @@ def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool, s
     claims, claimed_keys = CLAIMS.format(is_named=is_named), CLAIMED_KEYS.format(is_named=is_named)
     counted = COUNT.format(source=claims, base=BASE, least="least", greatest="greatest")
     settled = SETTLED.format(counted=counted) if counting else ""
-    stored = AS_COUNTED if counting else Stored()
+    stored = AS_COUNTED if counting else StoredColumns()
     is_claimed = "AND (reply IS NULL OR reply IN (SELECT number FROM claimed))" if keeping else ""
     is_covered = IS_COVERED if spending else ""
     is_stored = f"account NOT IN (SELECT account FROM stale) {is_named} {is_claimed} {is_covered}"  # noqa: S608

@@ -11,9 +11,9 @@ from datetime import date, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from analytics.models.usage import MONTHS
-from analytics.revenue.spans import Span, Weights, rounded
+from analytics.revenue.spans import Span, Weights, round_weight
 from analytics.rollups.roll_up import PENDING_REVENUE
-from analytics.rollups.upserts import Parameter, adapted, owned
+from analytics.rollups.upserts import Parameter, accounts_condition, adapt
 
 # For shorter spans, adding up all days is as fast as reading the yearly rows.
 LONG = timedelta(days=150)
@@ -42,7 +42,7 @@ def candidates(
 
 def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) -> tuple[str, list[Parameter]]:
     """Return SQL for each key's earnings in millionths of the report's currency, as `lowest` and `highest`."""
-    condition, owners = owned(accounts)
+    condition, owners = accounts_condition(accounts)
     first, last = span.start.date(), (span.end - timedelta.resolution).date()
     day = "(hour AT TIME ZONE 'UTC')::date"
     rows = f"""SELECT {name}_id AS key, currency, refund, {total(first, last)} AS touched,
@@ -52,14 +52,14 @@ def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) 
       WHERE {condition} AND {day} BETWEEN %s AND %s"""  # noqa: S608 - made of constants
     values: dict[str, list[Decimal]] = {}
     for (_, code), weight in weights.items():
-        values.setdefault(code, []).append(rounded(weight))
+        values.setdefault(code, []).append(round_weight(weight))
     low, high = [DOWN.plus(min(of)) for of in values.values()], [UP.plus(max(of)) for of in values.values()]
     sums = f"""SELECT key, sum(CASE WHEN refund THEN touched * high ELSE whole * low END) AS lowest,
         sum(CASE WHEN refund THEN whole * low ELSE touched * high END) AS highest
       FROM ({rows}) AS earned
       JOIN unnest(%s::text[], %s::numeric[], %s::numeric[]) AS rate (currency, low, high) USING (currency)
       GROUP BY key"""  # noqa: S608
-    return sums, [*owners, first.year, last.year, *owners, adapted(first), adapted(last), list(values), low, high]
+    return sums, [*owners, first.year, last.year, *owners, adapt(first), adapt(last), list(values), low, high]
 
 
 def whole_months(span: Span) -> tuple[date, date]:

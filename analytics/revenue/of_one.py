@@ -9,7 +9,7 @@ from django.db.models import Sum
 from analytics.models import LedgerEntry, TierRevenue
 from analytics.revenue.sums import ROLLUPS
 from analytics.rollups.roll_up import PENDING_REVENUE
-from analytics.rollups.upserts import prepared
+from analytics.rollups.upserts import prepare
 from analytics.usage.of_one import Key, One
 from kit.values.amounts import from_millionths
 
@@ -27,12 +27,12 @@ def revenue_of_one(one: One, account_id: str, key: Key, first: date, after: date
     )
     booked = rows.order_by().values_list("currency").annotate(earned=Sum("amount"))
     earned: dict[str, Decimal] = dict(booked)
-    for currency, amount in pending(one, account_id, key, first, after):
+    for currency, amount in pending_revenue(one, account_id, key, first, after):
         earned[currency] = earned.get(currency, Decimal(0)) + amount
     return dict(sorted(earned.items()))
 
 
-def pending(one: One, account_id: str, key: Key, first: date, after: date) -> list[tuple[str, Decimal]]:
+def pending_revenue(one: One, account_id: str, key: Key, first: date, after: date) -> list[tuple[str, Decimal]]:
     if connection.vendor != "postgresql":
         return []
     day = "(hour AT TIME ZONE 'UTC')::date"
@@ -41,10 +41,10 @@ def pending(one: One, account_id: str, key: Key, first: date, after: date) -> li
             f"SELECT currency, sum(amount) FROM {PENDING_REVENUE}"  # noqa: S608 - made of constants
             f" WHERE account_id = %s AND {day} >= %s AND {day} < %s AND {one}_id = %s GROUP BY 1",
             [
-                prepared(LedgerEntry, "account_id", account_id),
+                prepare(LedgerEntry, "account_id", account_id),
                 first,
                 after,
-                prepared(LedgerEntry, f"{one}_id", key),
+                prepare(LedgerEntry, f"{one}_id", key),
             ],
         )
         return [(currency, from_millionths(amount)) for currency, amount in cursor.fetchall()]

@@ -24,7 +24,7 @@ DAYS_OF_A_MONTH = 30
 
 
 @dataclass(frozen=True)
-class Booked:
+class UnconvertedRevenue:
     """The unconverted revenue of a window and of the preceding one of equal length."""
 
     sums: list[Sum]
@@ -87,18 +87,18 @@ def first_entry(accounts: Sequence[str]) -> datetime | None:
     return earliest
 
 
-def booked(accounts: Sequence[str], window: Window) -> Booked:
+def unconverted_revenue(accounts: Sequence[str], window: Window) -> UnconvertedRevenue:
     earliest = window.start - (window.end - window.start)
     if window.start != midnight(window.start):
         span, before = Span(window.start, window.end), Span(earliest, window.start)
-        return Booked(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
+        return UnconvertedRevenue(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
     sums = sums_by_tier(accounts, Span(earliest, window.end))  # sums of both windows by day
     first = window.start.date()
-    return Booked([one for one in sums if one[1] >= first], [one for one in sums if one[1] < first])
+    return UnconvertedRevenue([one for one in sums if one[1] >= first], [one for one in sums if one[1] < first])
 
 
 def revenue_report(
-    accounts: Sequence[str], window: Window, currency: str, now: datetime, of: Booked | None = None
+    accounts: Sequence[str], window: Window, currency: str, now: datetime, of: UnconvertedRevenue | None = None
 ) -> RevenueReport:
     """Build the report on these accounts (ids, at least one). Raises InvalidRequest if a rate is missing.
 
@@ -106,7 +106,7 @@ def revenue_report(
     include entries added a moment later.
     """
     span = Span(window.start, window.end)
-    found = of or booked(accounts, window)
+    found = of or unconverted_revenue(accounts, window)
     sums, former = found.sums, found.former
     rates = rates_for([*sums, *former], currency)
 
@@ -128,7 +128,7 @@ def revenue_report(
         currency=currency,
         total=total,
         before=add(rates.convert(amount, code, currency, day) for _, day, code, amount in former),
-        projected_monthly=projected(total, window, now),
+        projected_monthly=project_month(total, window, now),
         series=list(series.items()),
         by_day=dict(days),
         by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
@@ -160,7 +160,7 @@ def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, curren
     return sorted(earners, key=lambda one: (-one.revenue, one.id))
 
 
-def projected(total: Decimal, window: Window, now: datetime) -> Decimal:
+def project_month(total: Decimal, window: Window, now: datetime) -> Decimal:
     """Return total ÷ elapsed days × 30. Today counts as a whole day; 0 if the window has not begun."""
     elapsed = min(window.end, midnight(now) + DAY) - window.start
     if elapsed <= timedelta(0):

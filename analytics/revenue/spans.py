@@ -14,7 +14,7 @@ Weights = Mapping[Group, Decimal]  # value of one unit in the report's currency,
 WEIGHT_PLACES = 40
 
 
-def rounded(weight: Decimal) -> Decimal:
+def round_weight(weight: Decimal) -> Decimal:
     return weight.quantize(Decimal(1).scaleb(-WEIGHT_PLACES), context=PRECISION)
 
 

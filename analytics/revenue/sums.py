@@ -19,11 +19,11 @@ from django.db.models import Model
 from analytics.models import ContentRevenue, RequesterRevenue
 from analytics.rates.conversion import PRECISION
 from analytics.revenue.bounds import LONG, candidates
-from analytics.revenue.spans import WEIGHT_PLACES, Span, Weights, rounded
+from analytics.revenue.spans import WEIGHT_PLACES, Span, Weights, round_weight
 from analytics.rollups.roll_up import PENDING_REVENUE
-from analytics.rollups.upserts import REVENUE_KEYS, Parameter, adapted, owned
+from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt
 from analytics.usage.report import in_memory
-from kit.rest.resources import referred
+from kit.rest.resources import referred_model
 from kit.values import ids
 from kit.values.amounts import from_millionths
 
@@ -42,7 +42,7 @@ def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[P
     Columns: key, day, currency, amount in millionths.
     """
     key = REVENUE_KEYS[name]
-    condition, owners = owned(accounts)
+    condition, owners = accounts_condition(accounts)
     selects = [
         f"SELECT {key} AS key, day, currency, amount FROM analytics_{name}revenue"  # noqa: S608 - made of constants
         f" WHERE {condition} AND day >= %s AND day < %s"
@@ -62,7 +62,7 @@ def rows_of(name: str, accounts: Sequence[str], span: Span) -> tuple[str, list[P
             f" WHERE {condition} AND occurred_at >= %s AND occurred_at < %s"
         )
         parameters += [start.date(), *owners, start, end]
-    return " UNION ALL ".join(selects), [adapted(value) for value in parameters]
+    return " UNION ALL ".join(selects), [adapt(value) for value in parameters]
 
 
 def sums_by_tier(accounts: Sequence[str], span: Span) -> list[Sum]:
@@ -114,7 +114,7 @@ def top_on_postgresql(
         worth = "amount * weight"
         types = "%s::date[], %s::text[], %s::numeric[]"
         rates = f"JOIN unnest({types}) AS rate (day, currency, weight) USING (day, currency)"
-        columns = zip(*((day, code, rounded(weight)) for (day, code), weight in weights.items()), strict=True)
+        columns = zip(*((day, code, round_weight(weight)) for (day, code), weight in weights.items()), strict=True)
         values = [list(column) for column in columns]
     rows, parameters = rows_of(name, accounts, span)
     clause, condition = "", "key IS NOT NULL"
@@ -132,7 +132,7 @@ def top_on_postgresql(
         """,  # noqa: S608 - made of constants
         [*parameters, *values],
     )
-    return {loaded(name, key): Decimal(earned) for key, earned in cursor.fetchall()}
+    return {load_key(name, key): Decimal(earned) for key, earned in cursor.fetchall()}
 
 
 def top_on_sqlite(cursor: CursorWrapper, name: str, weights: Weights, count: int) -> dict[Key, Decimal]:
@@ -140,24 +140,24 @@ def top_on_sqlite(cursor: CursorWrapper, name: str, weights: Weights, count: int
     whole: dict[tuple[date | str, str], int] = {}
     for (day, code), weight in weights.items():
         # Days are dates or, from a UNION, strings.
-        whole[day, code] = whole[str(day), code] = int(rounded(weight).scaleb(WEIGHT_PLACES, PRECISION))
+        whole[day, code] = whole[str(day), code] = int(round_weight(weight).scaleb(WEIGHT_PLACES, PRECISION))
     earned: defaultdict[StoredKey | None, int] = defaultdict(int)
     while rows := cursor.fetchmany(10_000):
         for key, day, currency, amount in rows:
             earned[key] += amount * whole.get((day, currency), 0)
     earned.pop(None, None)  # revenue without an item or requester
     worst = min(heapq.nlargest(count, earned.values()), default=0)
-    ahead = {loaded(name, key): sum_ for key, sum_ in earned.items() if key is not None and sum_ >= worst}
+    ahead = {load_key(name, key): sum_ for key, sum_ in earned.items() if key is not None and sum_ >= worst}
     shown = names(name, list(ahead)) if len(ahead) > count else dict.fromkeys(ahead, ("", None))
     ranked = sorted(ahead, key=lambda key: (-ahead[key], shown[key][0]))[:count]
     return {key: PRECISION.scaleb(Decimal(ahead[key]), -WEIGHT_PLACES) for key in ranked}
 
 
-def loaded(name: str, key: StoredKey) -> Key:
+def load_key(name: str, key: StoredKey) -> Key:
     """Return a key as the model represents it."""
     if isinstance(key, int):
         return key
-    return ids.encode(ids.prefix_of(referred(ROLLUPS[name], name)), ids.raw_bytes(key))
+    return ids.encode(ids.prefix_of(referred_model(ROLLUPS[name], name)), ids.raw_bytes(key))
 
 
 def names(name: str, keys: Sequence[Key]) -> dict[Key, tuple[str, str | None]]:
@@ -165,5 +165,5 @@ def names(name: str, keys: Sequence[Key]) -> dict[Key, tuple[str, str | None]]:
     if not keys:
         return {}
     columns = ("pk", "title") if name == "content" else ("requester_id", "name")
-    rows = referred(ROLLUPS[name], name)._default_manager.filter(pk__in=keys).values_list("pk", *columns)
+    rows = referred_model(ROLLUPS[name], name)._default_manager.filter(pk__in=keys).values_list("pk", *columns)
     return {key: (id_, shown) for key, id_, shown in rows}

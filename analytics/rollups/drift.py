@@ -58,7 +58,7 @@ class Dialect:
             self.periods = 1
 
 
-def differing(keys: Sequence[str], values: Sequence[str], recorded: str, kept: str) -> str:
+def drift_sql(keys: Sequence[str], values: Sequence[str], recorded: str, kept: str) -> str:
     """Return SQL for the keys whose sums over both SELECTs are not zero; `kept` selects the rollup's values
     negated.
     """
@@ -75,7 +75,7 @@ def hourly(account: Parameter, month: datetime, dialect: Dialect) -> Difference:
     kept = (
         "SELECT hour, outcome, -requests FROM analytics_hourlyusage WHERE account_id = %s AND hour >= %s AND hour < %s"
     )
-    select = differing(("hour", "outcome"), ("requests",), recorded, kept)
+    select = drift_sql(("hour", "outcome"), ("requests",), recorded, kept)
     parameters = (*period * dialect.periods, *period)
     return Difference("analytics_hourlyusage", ("hour", "outcome"), ("requests",), {}, select, parameters)
 
@@ -93,7 +93,7 @@ def monthly(one: str, account: Parameter, month: datetime, dialect: Dialect) -> 
     number = month_number(month)
     kept = f"""SELECT {one}_id, {", ".join(f"-{day}" for day in DAYS)} FROM analytics_{one}month
       WHERE account_id = %s AND month = {number}"""  # noqa: S608
-    select = differing((f"{one}_id",), DAYS, recorded, kept)
+    select = drift_sql((f"{one}_id",), DAYS, recorded, kept)
     parameters = (*(account, month, bucket_after(month, "month")) * dialect.periods, account)
     return Difference(f"analytics_{one}month", (f"{one}_id",), tuple(DAYS), {"month": number}, select, parameters)
 
@@ -136,7 +136,7 @@ def revenue(one: str, account: Parameter, month: datetime, dialect: Dialect) -> 
       sum(amount) AS amount FROM ({dialect.entries}) entries {named} GROUP BY 1, 2, 3"""  # noqa: S608
     kept = f"""SELECT {", ".join(keys)}, -amount FROM analytics_{one}revenue
       WHERE account_id = %s AND day >= %s AND day < %s"""  # noqa: S608
-    select = differing(keys, ("amount",), recorded, kept)
+    select = drift_sql(keys, ("amount",), recorded, kept)
     days = (account, period[1].date(), period[2].date())
     parameters = (*period * dialect.periods, *days)
     return Difference(f"analytics_{one}revenue", keys, ("amount",), {}, select, parameters)
@@ -153,7 +153,7 @@ def revenue_year(one: str, account: Parameter, year: int, dialect: Dialect) -> D
         FROM ({entries}) entries WHERE {one}_id IS NOT NULL GROUP BY 1, 2, 3, 4) months GROUP BY 1, 2, 3"""  # noqa: S608
     kept = f"""SELECT {named}, {", ".join(f"-{month}" for month in MONTHS)} FROM analytics_{one}revenueyear
       WHERE account_id = %s AND year = {year}"""  # noqa: S608
-    select = differing(keys, MONTHS, recorded, kept)
+    select = drift_sql(keys, MONTHS, recorded, kept)
     period = (account, datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC))
     parameters = (*period * dialect.periods, account)
     return Difference(f"analytics_{one}revenueyear", keys, tuple(MONTHS), {"year": year}, select, parameters)

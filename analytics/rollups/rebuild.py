@@ -14,10 +14,10 @@ from django.db import connection, transaction
 from django.db.models import Min, Model
 
 from analytics import models
-from analytics.events.retention import alone, horizon
+from analytics.events.retention import exclusive_maintenance, horizon
 from analytics.rollups import drift
 from analytics.rollups.drift import Dialect, Difference
-from analytics.rollups.upserts import adapted, month_number, prepared
+from analytics.rollups.upserts import adapt, month_number, prepare
 from analytics.windows import YEARS, bucket_after, floor
 
 CHUNK = 1_000  # rows per transaction
@@ -48,7 +48,7 @@ def rebuild(
     ValidationError if a rebuild or purge is running.
     """
     differing = []
-    with alone():
+    with exclusive_maintenance():
         purged = horizon()
         for account in accounts:
             for period, difference in steps(account, since, purged):
@@ -63,7 +63,7 @@ def rebuild(
 
 
 def steps(account: str, since: datetime | None, purged: datetime | None) -> Iterator[tuple[str, Difference]]:
-    dialect, key = Dialect(connection.vendor), prepared(models.HourlyUsage, "account_id", account)
+    dialect, key = Dialect(connection.vendor), prepare(models.HourlyUsage, "account_id", account)
     coming = months(account, since)
     month = next(coming, None)
     while month is not None:
@@ -123,7 +123,7 @@ def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime 
 
 def settle(difference: Difference, account: str, apply: bool) -> int:
     """Find the differing rows, correct them if `apply`, and return their number."""
-    key = prepared(models.HourlyUsage, "account_id", account)
+    key = prepare(models.HourlyUsage, "account_id", account)
     with connection.cursor() as cursor:
         try:
             with transaction.atomic() if connection.vendor == "postgresql" else nullcontext():
@@ -132,7 +132,7 @@ def settle(difference: Difference, account: str, apply: bool) -> int:
                 order = ", ".join(difference.keys)
                 numbered = f"row_number() OVER (ORDER BY {order}) AS number, found.*"
                 select = f"SELECT {numbered} FROM ({difference.select}) found"  # noqa: S608
-                parameters = [adapted(value) for value in difference.parameters]
+                parameters = [adapt(value) for value in difference.parameters]
                 cursor.execute(f"CREATE TEMPORARY TABLE {TABLE} AS {select}", parameters)
             cursor.execute(f"SELECT count(*) FROM {TABLE}")  # noqa: S608
             rows: int = cursor.fetchone()[0]

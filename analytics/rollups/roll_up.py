@@ -19,7 +19,7 @@ from analytics.rollups.upserts import (
     month_number,
     monthly,
     revenue_of_years,
-    running,
+    running_totals,
     yearly,
 )
 
@@ -82,13 +82,13 @@ def usage(day: date) -> str:
     steps = [HOURLY.format(source=hours)]
     for one in ("content", "requester"):
         allowed = "count(*) FILTER (WHERE outcome = '')"
-        of_year = counted(one, day.year, [allowed, *running("count(*)", MONTHS, day.month)])
-        of_month = counted(one, month_number(day), running("count(*)", DAYS, day.day))
+        of_year = counts_sql(one, day.year, [allowed, *running_totals("count(*)", MONTHS, day.month)])
+        of_month = counts_sql(one, month_number(day), running_totals("count(*)", DAYS, day.day))
         steps += [yearly(one, day.month, of_year), monthly(one, day.day, of_month)]
-    return moving("analytics_recentusage", where, f"account_id, hour, one.* FROM taken, {USAGE_LISTS}", steps)
+    return move_statement("analytics_recentusage", where, f"account_id, hour, one.* FROM taken, {USAGE_LISTS}", steps)
 
 
-def counted(one: str, period: int, counts: list[str]) -> str:
+def counts_sql(one: str, period: int, counts: list[str]) -> str:
     return f"SELECT account_id, {period}, {one}_id, {', '.join(counts)} FROM {ROWS} GROUP BY 1, 3 ORDER BY 1, 3"  # noqa: S608
 
 
@@ -101,10 +101,10 @@ def revenue() -> str:
         if one in YEARLY_REVENUE:
             steps.append(revenue_of_years(one, ROWS))
     columns = "account_id, (hour AT TIME ZONE 'UTC')::date AS day, currency, one.*"
-    return moving("analytics_recentrevenue", "", f"{columns} FROM taken, {REVENUE_LISTS}", steps)
+    return move_statement("analytics_recentrevenue", "", f"{columns} FROM taken, {REVENUE_LISTS}", steps)
 
 
-def moving(table: str, where: str, selected: str, steps: list[str]) -> str:
+def move_statement(table: str, where: str, selected: str, steps: list[str]) -> str:
     """Return a statement that deletes pending rows, runs the steps on them, and returns their number.
 
     Parameters: those of `where`, then the maximum number of rows. Each step reads from ROWS.

@@ -43,7 +43,7 @@ def revenue_of_years(one: str, rows: str = "one") -> str:
     return f"""INSERT INTO analytics_{one}revenueyear AS u ({key}, {", ".join(MONTHS)})
 SELECT account_id, {one}_id, extract(year FROM day)::smallint, currency, amount < 0, {", ".join(months)}
 FROM {rows} WHERE {one}_id IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
-ON CONFLICT ({key}) DO UPDATE SET {added(MONTHS)}"""  # noqa: S608 - made of constants
+ON CONFLICT ({key}) DO UPDATE SET {add_excluded(MONTHS)}"""  # noqa: S608 - made of constants
 
 
 def yearly(one: str, month: int, source: str) -> str:
@@ -54,7 +54,7 @@ def yearly(one: str, month: int, source: str) -> str:
     return f"""
 INSERT INTO analytics_{one}year AS u (account_id, year, {one}_id, allowed, {", ".join(MONTHS[month - 1 :])})
 {source}
-ON CONFLICT (account_id, {one}_id, year) DO UPDATE SET {added(["allowed", *MONTHS[month - 1 :]])}"""
+ON CONFLICT (account_id, {one}_id, year) DO UPDATE SET {add_excluded(["allowed", *MONTHS[month - 1 :]])}"""
 
 
 def monthly(one: str, day: int, source: str) -> str:
@@ -65,14 +65,14 @@ def monthly(one: str, day: int, source: str) -> str:
     return f"""
 INSERT INTO analytics_{one}month AS u (account_id, month, {one}_id, {", ".join(DAYS[day - 1 :])})
 {source}
-ON CONFLICT (account_id, month, {one}_id) DO UPDATE SET {added(DAYS[day - 1 :])}"""
+ON CONFLICT (account_id, month, {one}_id) DO UPDATE SET {add_excluded(DAYS[day - 1 :])}"""
 
 
-def added(columns: Sequence[str]) -> str:
+def add_excluded(columns: Sequence[str]) -> str:
     return ", ".join(f"{column} = u.{column} + excluded.{column}" for column in columns)
 
 
-def running(count: Count, columns: Sequence[str], first: int) -> list[Count]:
+def running_totals(count: Count, columns: Sequence[str], first: int) -> list[Count]:
     """Return the count for column number `first` and every later one, as running totals need it."""
     return [count] * (len(columns) - first + 1)
 
@@ -82,7 +82,7 @@ def month_number(day: date) -> int:
     return day.year * 12 + day.month - 1
 
 
-def prepared(model: type[Model], column: str, value: object) -> Parameter:
+def prepare(model: type[Model], column: str, value: object) -> Parameter:
     """Convert a value to its stored form, such as an id to its 16 bytes."""
     field = model._meta.get_field(column.removesuffix("_id"))
     if isinstance(field, ForeignKey):
@@ -92,14 +92,14 @@ def prepared(model: type[Model], column: str, value: object) -> Parameter:
     return field.get_db_prep_value(value, connection)
 
 
-def adapted(value: Parameter) -> Parameter:
+def adapt(value: Parameter) -> Parameter:
     """Convert dates and times to the form that the database compares."""
     if isinstance(value, datetime):
         return connection.ops.adapt_datetimefield_value(value)
     return connection.ops.adapt_datefield_value(value) if isinstance(value, date) else value
 
 
-def owned(accounts: Sequence[str]) -> tuple[str, list[Parameter]]:
+def accounts_condition(accounts: Sequence[str]) -> tuple[str, list[Parameter]]:
     """Return the condition for rows of these accounts (ids, at least one), and its parameters."""
-    keys: list[Parameter] = [prepared(HourlyUsage, "account_id", account) for account in accounts]
+    keys: list[Parameter] = [prepare(HourlyUsage, "account_id", account) for account in accounts]
     return f"account_id IN ({', '.join(['%s'] * len(keys))})", keys

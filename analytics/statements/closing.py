@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from analytics.models import ClosedLine, LedgerEntry, Payment, StatementBook, WalletEntry
-from analytics.rollups.upserts import adapted, prepared
+from analytics.rollups.upserts import adapt, prepare
 from analytics.statements.database import LINE_COLUMNS, STATEMENT_COLUMNS
 from analytics.wallets.upkeep import settle_due
 from kit.storage.sqlite_turns import turn_to_write
@@ -58,9 +58,9 @@ def close_next(account_id: str, end: datetime) -> bool:
         month = book.closed_until
         book.closed_until = month_after(month)
         with connection.cursor() as cursor:
-            account, first = prepared(ClosedLine, "account_id", account_id), f"{month:%Y-%m-%d}"
+            account, first = prepare(ClosedLine, "account_id", account_id), f"{month:%Y-%m-%d}"
             cursor.execute(INSERT_LINES, [account, first])
-            cursor.execute(INSERT_STATEMENTS, [adapted(timezone.now()), account, first])
+            cursor.execute(INSERT_STATEMENTS, [adapt(timezone.now()), account, first])
         book.save(update_fields=["closed_until"])
         return True
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from analytics.rollups.roll_up import PENDING_USAGE
-from analytics.rollups.upserts import adapted, owned
+from analytics.rollups.upserts import accounts_condition, adapt
 from analytics.windows import DAY, floor, midnight
 
 
@@ -30,7 +30,7 @@ def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Day
     today, hour = midnight(now), floor(now, "hour")
     if not accounts:
         return {}
-    condition, owners = owned(accounts)
+    condition, owners = accounts_condition(accounts)
     where = f"WHERE {condition} AND hour >= %s AND hour < %s"
     figures = f"SELECT account_id, hour, outcome, requests FROM analytics_hourlyusage {where}"  # noqa: S608
     of_figures = [*owners, today - DAY, today + DAY]
@@ -44,11 +44,11 @@ def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Day
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT account_id, {sums} FROM ({figures}) figures GROUP BY account_id",  # noqa: S608
-            [adapted(value) for value in (*of_parts, *of_figures)],
+            [adapt(value) for value in (*of_parts, *of_figures)],
         )
         of = dict(zip(owners, accounts, strict=True))
         return {of[owner]: Days(*map(int, counts)) for owner, *counts in cursor.fetchall()}
 
 
-def added(days: Iterable[Days]) -> Days:
+def add_days(days: Iterable[Days]) -> Days:
     return Days(*map(sum, zip(astuple(Days()), *map(astuple, days), strict=True)))

@@ -17,7 +17,7 @@ from analytics.events.retention import horizon
 from analytics.models import AccessEvent
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE, USAGE_LISTS
-from analytics.rollups.upserts import Parameter, adapted, month_number, prepared
+from analytics.rollups.upserts import Parameter, adapt, month_number, prepare
 from analytics.windows import DAY, MICROSECOND, floor, midnight
 from kit.storage.limited import number_within
 
@@ -66,15 +66,15 @@ def count_matching(selection: Selection, seconds: float) -> int:
     """Count the decisions. Raises kit.storage.limited.TookTooLong after `seconds`."""
     keys = selection.keys
     if keys is None:
-        return counted([(1, selection)], seconds)
+        return count_selections([(1, selection)], seconds)
     part = replace(selection, keys=Keys(keys.one, keys.values))
     signed = [(-1 if keys.are_excluded else 1, part)] if keys.values else []
     if keys.are_excluded:
         signed.append((1, replace(selection, keys=None)))
-    return counted(signed, seconds)
+    return count_selections(signed, seconds)
 
 
-def counted(signed: Sequence[tuple[int, Selection]], seconds: float) -> int:
+def count_selections(signed: Sequence[tuple[int, Selection]], seconds: float) -> int:
     """Return the sum of several selections' counts, each with its sign."""
     purged = horizon()
     selects: list[str] = []
@@ -86,7 +86,7 @@ def counted(signed: Sequence[tuple[int, Selection]], seconds: float) -> int:
     if not selects:
         return 0
     union = " UNION ALL ".join(selects)
-    values = [adapted(value) for value in parameters]
+    values = [adapt(value) for value in parameters]
     return number_within(seconds, f"SELECT sum(n) FROM ({union}) AS parts", values)  # noqa: S608 - of constants
 
 
@@ -95,7 +95,7 @@ class Parts:
 
     def __init__(self, selection: Selection, purged: datetime | None) -> None:
         self.selection, self.purged = selection, purged
-        self.account = prepared(AccessEvent, "account_id", selection.account_id)
+        self.account = prepare(AccessEvent, "account_id", selection.account_id)
         begin, end = selection.begin, selection.end
         step, cut = (HOUR, hour_of) if selection.keys is None else (DAY, midnight)
         # The rollups include purged decisions; the list does not.
@@ -190,7 +190,7 @@ class Parts:
         return sql, values
 
     def key_values(self, keys: Keys) -> list[Parameter]:
-        return [prepared(AccessEvent, f"{keys.one}_id", value) for value in keys.values]
+        return [prepare(AccessEvent, f"{keys.one}_id", value) for value in keys.values]
 
 
 def hour_of(moment: datetime) -> datetime:

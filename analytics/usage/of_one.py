@@ -16,7 +16,7 @@ from analytics.events.retention import horizon
 from analytics.models import AccessEvent, ContentMonth, RequesterMonth
 from analytics.models.usage import DAYS
 from analytics.rollups.roll_up import USAGE_LISTS
-from analytics.rollups.upserts import Parameter, adapted, month_number, prepared
+from analytics.rollups.upserts import Parameter, adapt, month_number, prepare
 from analytics.usage.report_sql import DIALECTS
 from analytics.windows import DAY, MICROSECOND, Window
 from kit.values import ids
@@ -98,9 +98,9 @@ def newest(one: One, account_id: str, key: Key, window: Window) -> dict[tuple[da
     dialect = DIALECTS[connection.vendor]
     day = dialect.unix.format(dialect.buckets["day"].format("created"))
     parameters: list[Parameter] = [
-        prepared(AccessEvent, f"{one}_id", key),
-        prepared(AccessEvent, "account_id", account_id),
-        prepared(AccessEvent, "id", ids.encode("dec", first_id(window.start - SLACK).bytes)),
+        prepare(AccessEvent, f"{one}_id", key),
+        prepare(AccessEvent, "account_id", account_id),
+        prepare(AccessEvent, "id", ids.encode("dec", first_id(window.start - SLACK).bytes)),
         window.start,
         window.end,
     ]
@@ -111,7 +111,7 @@ def newest(one: One, account_id: str, key: Key, window: Window) -> dict[tuple[da
               WHERE {one}_id = %s AND account_id = %s AND id >= %s AND created >= %s AND created < %s
               ORDER BY created DESC LIMIT {MOST:d}) newest
             GROUP BY 1, 2""",  # noqa: S608 - made of constants
-            [adapted(value) for value in parameters],
+            [adapt(value) for value in parameters],
         )
         return {(day_of(seconds), outcome): int(count) for seconds, outcome, count in cursor.fetchall()}
 
@@ -123,7 +123,7 @@ def day_of(seconds: int) -> date:
 def requests_by_day(one: One, account_id: str, key: Key, window: Window, until: date) -> dict[date, int]:
     """Return the number of decisions per day before `until`, from rollups and pending rows."""
     totals = dict(rolled_up(one, account_id, key, window.start.date(), min(until, (window.end - MICROSECOND).date())))
-    for day, count in pending(one, account_id, key, window.start, until):
+    for day, count in pending_usage(one, account_id, key, window.start, until):
         totals[day] = totals.get(day, 0) + count
     return totals
 
@@ -139,10 +139,10 @@ def rolled_up(one: One, account_id: str, key: Key, first: date, last: date) -> I
         day += DAY
 
 
-def pending(one: One, account_id: str, key: Key, start: datetime, until: date) -> list[tuple[date, int]]:
+def pending_usage(one: One, account_id: str, key: Key, start: datetime, until: date) -> list[tuple[date, int]]:
     if connection.vendor != "postgresql":
         return []
-    value = prepared(AccessEvent, f"{one}_id", key)
+    value = prepare(AccessEvent, f"{one}_id", key)
     # Skips lists without the key before expanding any.
     with connection.cursor() as cursor:
         cursor.execute(
@@ -150,6 +150,6 @@ def pending(one: One, account_id: str, key: Key, start: datetime, until: date) -
               SELECT * FROM analytics_recentusage WHERE account_id = %s AND {one}s @> ARRAY[%s]::{LISTED[one]}
                 AND hour >= %s AND hour < %s OFFSET 0) pending, {USAGE_LISTS}
             WHERE {one}_id = %s GROUP BY 1""",  # noqa: S608 - made of constants
-            [prepared(AccessEvent, "account_id", account_id), value, adapted(start), until, value],
+            [prepare(AccessEvent, "account_id", account_id), value, adapt(start), until, value],
         )
         return [(day, int(count)) for day, count in cursor.fetchall()]

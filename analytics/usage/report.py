@@ -11,7 +11,7 @@ from django.db.models import Max, Min
 
 from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage, RequesterYear
 from analytics.rollups.roll_up import USAGE_LISTS
-from analytics.rollups.upserts import Parameter, adapted, prepared
+from analytics.rollups.upserts import Parameter, adapt, prepare
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.storage.prepared import prepared_cursor
@@ -27,7 +27,7 @@ ReportRow = tuple[str, str, int, int, str | None]  # kind, key, two counts (or a
 
 def content_stats(account_id: str, content_id: str) -> dict[str, int]:
     """Return an item's `stats`: all decisions about it."""
-    owner, item = prepared(ContentYear, "account_id", account_id), prepared(ContentYear, "content_id", content_id)
+    owner, item = prepare(ContentYear, "account_id", account_id), prepare(ContentYear, "content_id", content_id)
     select = "SELECT m12 AS requests, allowed FROM analytics_contentyear WHERE account_id = %s AND content_id = %s"
     parameters: list[Parameter] = [owner, item]
     if connection.vendor == "postgresql":
@@ -44,7 +44,7 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
 
 def requester_stats(account_id: str, requester: int) -> dict[str, object]:
     """Return the `stats` of a requester (by number): all decisions about it, and the time of the last."""
-    owner = prepared(RequesterYear, "account_id", account_id)
+    owner = prepare(RequesterYear, "account_id", account_id)
     select = "SELECT m12 AS requests, allowed FROM analytics_requesteryear WHERE account_id = %s AND requester_id = %s"
     parameters: list[Parameter] = [owner, requester]
     if connection.vendor == "postgresql":
@@ -102,7 +102,7 @@ def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRo
     """Run analytics.usage.report_sql.Statement and return its rows, all from one snapshot."""
     statement = Statement(connection.vendor, accounts, window, parts)
     sql = statement.build()
-    parameters = [adapted(value) for value in statement.parameters]
+    parameters = [adapt(value) for value in statement.parameters]
     with in_memory(), connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchall()

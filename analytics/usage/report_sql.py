@@ -11,7 +11,7 @@ from datetime import date, datetime
 
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE
-from analytics.rollups.upserts import Parameter, month_number, owned
+from analytics.rollups.upserts import Parameter, accounts_condition, month_number
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
 
 TOP = 10
@@ -102,7 +102,7 @@ class Statement:
 
     def __init__(self, vendor: str, accounts: Sequence[str], window: Window, parts: Parts) -> None:
         self.dialect, self.window, self.parts = DIALECTS[vendor], window, parts
-        self.owned, self.accounts = owned(accounts)
+        self.owned, self.accounts = accounts_condition(accounts)
         self.parameters: list[Parameter] = []
         self.has_singles = False
 

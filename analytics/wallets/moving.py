@@ -4,7 +4,7 @@ from datetime import datetime
 
 from accounts.auditing import audit
 from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletEntryType, WalletMove
-from analytics.wallets.rows import keep, locked
+from analytics.wallets.rows import keep, lock_book
 
 REFILL = (
     *("refill_amount", "refill_every", "refill_anchor", "refills", "next_refill_at"),
@@ -29,7 +29,7 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
     wallet = Wallet.objects.get(pk=wallet_id)
     of_target = Wallet.objects.filter(requester_id=target, license=None, unit=wallet.unit).first()
     if wallet.license_id is not None or of_target is None:
-        book = locked(wallet)
+        book = lock_book(wallet)
         before = book.wallet.audited()
         book.wallet.requester_id = target
         book.wallet.updated = now
@@ -40,7 +40,7 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
         audit.record("wallet.updated", Wallet.objects.select_related("requester").get(pk=wallet_id), before)
         return
     first, second = sorted((wallet.pk, of_target.pk))
-    books = {one: locked(Wallet(pk=one)) for one in (first, second)}
+    books = {one: lock_book(Wallet(pk=one)) for one in (first, second)}
     giving, taking = books[wallet.pk], books[of_target.pk]
     for book in books.values():
         book.roll_to(now)
@@ -77,4 +77,4 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
     giving.wallet.save()
     taking.wallet.save()
     audit.record("wallet.updated", giving.wallet, before)
-    keep(locked(taking.wallet), now)
+    keep(lock_book(taking.wallet), now)

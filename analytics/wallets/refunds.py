@@ -8,7 +8,7 @@ from django.utils import timezone
 from analytics.models.revenue import LedgerEntry
 from analytics.wallets.models import Grant, GrantKind, WalletEntry, WalletEntryType
 from analytics.wallets.moving import current_wallet
-from analytics.wallets.rows import keep, locked
+from analytics.wallets.rows import keep, lock_book
 
 
 def return_to_wallet(refund: LedgerEntry) -> None:
@@ -26,7 +26,7 @@ def return_to_wallet(refund: LedgerEntry) -> None:
     if amount <= 0:
         return
     now = timezone.now()
-    book = locked(current_wallet(spend.wallet))
+    book = lock_book(current_wallet(spend.wallet))
     book.roll_to(now)
     grant = Grant(
         account_id=book.wallet.account_id,

@@ -20,10 +20,10 @@ def settle(wallet: Wallet) -> None:
     now = timezone.now()
     if wallet.next_change_at is not None and wallet.next_change_at <= now:
         with turn_to_write(), transaction.atomic():
-            keep(locked(wallet), now)
+            keep(lock_book(wallet), now)
 
 
-def locked(wallet: Wallet) -> Book:
+def lock_book(wallet: Wallet) -> Book:
     """The wallet's row, locked until the transaction ends, with its open grants."""
     row = Wallet.objects.select_related("requester").select_for_update(of=("self",)).get(pk=wallet.pk)
     return Book(row, open_grants([row]))

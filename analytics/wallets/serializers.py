@@ -16,7 +16,7 @@ from analytics.wallets.models import (
     WalletEntryType,
 )
 from analytics.wallets.units import ACCESS, UNITS
-from kit.rest.fields import Choice, FieldOptions, Id, Integer, Parsed, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Choice, FieldOptions, Id, Integer, ParsedField, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount
 from kit.values.amounts import plain, render_amount
 from kit.values.currencies import parse_currency
@@ -33,7 +33,7 @@ def parse_unit(text: str) -> str:
 
 
 @extend_schema_field({"type": "string", "enum": UNITS})
-class Unit(Parsed[str]):
+class Unit(ParsedField[str]):
     """The ISO 4217 code of a currency in use, or `access`, which counts accesses."""
 
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
@@ -77,7 +77,7 @@ class WalletChangeSerializer(StrictSerializer):
     object = Choice(choices=["wallet"], read_only=True)
     requesterId = Text(read_only=True)
     licenseId = Id("lic", read_only=True, allow_null=True)
-    unit = Parsed(parse_unit, read_only=True, help_text="ISO 4217, or `access`.")
+    unit = ParsedField(parse_unit, read_only=True, help_text="ISO 4217, or `access`.")
     balance = Amount(read_only=True)
     floor = Amount(required=False, help_text="How far the balance may fall; 0 or less.")
     thresholds = serializers.ListField(child=ThresholdSerializer(), required=False, max_length=MAX_THRESHOLDS)

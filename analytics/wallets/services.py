@@ -16,10 +16,10 @@ from accounts.plans import epochs
 from analytics.wallets.book import Book, period_after
 from analytics.wallets.models import DEFAULT_PRIORITY, Grant, Wallet
 from analytics.wallets.moving import current_wallet
-from analytics.wallets.rows import keep, locked
+from analytics.wallets.rows import keep, lock_book
 from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
-from kit.rest.resources import referred
+from kit.rest.resources import referred_model
 from kit.values import ids
 from kit.values.amounts import LARGEST, plain
 
@@ -78,7 +78,7 @@ def create_wallet(account_id: str, fields: WalletFields, now: datetime | None = 
         raise AlreadyExists(f"{whose} has a wallet in {wallet.unit} already.", param="unit") from None
     keep(Book(wallet, []), now)
     audit.record("wallet.created", wallet, {})
-    rows = referred(Wallet, "requester")._default_manager.filter(pk=requester)
+    rows = referred_model(Wallet, "requester")._default_manager.filter(pk=requester)
     rows.update(wallets=[*(known or []), name_of(wallet)])
     epochs.bump(account_id, {str(requester)})
     return wallet
@@ -92,7 +92,7 @@ def name_of(wallet: Wallet) -> list[str | None]:
 
 def find_requester(account_id: str, requester_id: str) -> tuple[int, list[list[str | None]] | None]:
     """The requester's number, and what checks know of its wallets; its row stays locked."""
-    rows = referred(Wallet, "requester")._default_manager.select_for_update(no_key=True)
+    rows = referred_model(Wallet, "requester")._default_manager.select_for_update(no_key=True)
     found: Any = rows.filter(account_id=account_id, requester_id=requester_id).first()
     if found is None:
         raise ValidationFailed(f"There is no requester {requester_id[:100]!r}.", param="requesterId")
@@ -106,7 +106,7 @@ def find_license(account_id: str, requester: int, license_id: str | None) -> str
     if license_id is None:
         return None
     if ids.decode("lic", license_id) is not None:
-        rows = referred(Wallet, "license")._default_manager
+        rows = referred_model(Wallet, "license")._default_manager
         if rows.filter(account_id=account_id, requester=requester, pk=license_id).exists():
             return license_id
     raise ValidationFailed(f"The requester has no licence {license_id[:100]!r}.", param="licenseId")
@@ -116,7 +116,7 @@ def find_license(account_id: str, requester: int, license_id: str | None) -> str
 def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
     """Change floor, thresholds or refill. Raises ValidationFailed."""
     now = timezone.now()
-    book = locked(wallet)
+    book = lock_book(wallet)
     check_current(book.wallet)
     before = book.wallet.audited()
     book.roll_to(now)
@@ -178,7 +178,7 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
     Raises ValidationFailed, and AlreadyExists for an `external_id` of another wallet.
     """
     now = now or timezone.now()
-    book = locked(wallet)
+    book = lock_book(wallet)
     external_id = fields.get("external_id")
     if external_id is not None and (known := grant_of(book.wallet, external_id)) is not None:
         return known, False
@@ -240,7 +240,7 @@ def new_grant(book: Book, fields: GrantFields, now: datetime) -> Grant:
 def void_grant(wallet: Wallet, grant_id: str) -> Grant | None:
     """Take back what is left of a grant, once. Returns None if the wallet has no such grant."""
     now = timezone.now()
-    book = locked(wallet)
+    book = lock_book(wallet)
     grant = Grant.objects.filter(wallet=book.wallet, pk=grant_id).select_related("wallet").first()
     if grant is None:
         return None

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analytics.wallets.models import Wallet
-from analytics.wallets.rows import keep, locked
+from analytics.wallets.rows import keep, lock_book
 from kit.storage.sqlite_turns import turn_to_write
 
 AT_ONCE = 50  # wallets of a transaction
@@ -23,6 +23,6 @@ def settle_due(moment: datetime | None = None) -> int:
     while some := [*due[:AT_ONCE]]:
         with turn_to_write(), transaction.atomic():
             for wallet in some:
-                keep(locked(wallet), until)
+                keep(lock_book(wallet), until)
         settled += len(some)
     return settled

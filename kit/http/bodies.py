@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from kit.http.error_pages import page_of
-from kit.http.errors import ApiError, InvalidRequest, told
+from kit.http.errors import ApiError, InvalidRequest, render_error
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 
@@ -78,7 +78,7 @@ async def send_error(
     unread input resets the connection. With `close=False` the rest is read and dropped within the bounds of
     config.server.protocol.
     """
-    reply, media_type = told(error, accept)
+    reply, media_type = render_error(error, accept)
     await send_whole(error.status_code, media_type.encode(), render_json(reply), headers, sent_id, send, close=close)
 
 

@@ -36,7 +36,7 @@ def takes_brotli(accepted: str) -> bool:
 
 def by_brotli(response: HttpResponseBase) -> HttpResponseBase:
     if isinstance(response, StreamingHttpResponse):
-        response.streaming_content = compressed(cast("Iterable[bytes]", response.streaming_content))
+        response.streaming_content = compress(cast("Iterable[bytes]", response.streaming_content))
         del response.headers["Content-Length"]
     elif isinstance(response, HttpResponse):
         response.content = brotli.compress(response.content, quality=QUALITY)
@@ -46,7 +46,7 @@ def by_brotli(response: HttpResponseBase) -> HttpResponseBase:
     return response
 
 
-def compressed(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def compress(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Compress chunk by chunk, so that the client can decode each as it arrives."""
     packer = brotli.Compressor(quality=QUALITY)
     for chunk in chunks:

@@ -17,7 +17,7 @@ KNOWN = {"operation", "parameter", "field", "since", "sunset", "link"}
 
 
 @dataclass(frozen=True)
-class Deprecated:
+class Deprecation:
     """A deprecated operation such as `GET /v1/content/{id}`, or one of its query parameters or body fields.
 
     A dotted `field` such as `metadata.author` addresses a nested object; in an array, any element matches.
@@ -44,10 +44,10 @@ class Deprecated:
         """Whether a request to this operation uses the deprecated part. `parameters` are names without operators."""
         if self.parameter is not None:
             return self.parameter in parameters
-        return self.field is None or has(parsed(body), self.field.split("."))
+        return self.field is None or has(parse_body(body), self.field.split("."))
 
 
-def parsed(body: bytes) -> object:
+def parse_body(body: bytes) -> object:
     """Return the parsed body, or None if it is not JSON (rejected later)."""
     try:
         return orjson.loads(body)
@@ -63,15 +63,15 @@ def has(value: object, names: Sequence[str]) -> bool:
     return isinstance(value, dict) and names[0] in value and has(value[names[0]], names[1:])
 
 
-def used(
-    deprecated: Sequence[Deprecated], method: str, path: str, parameters: Collection[str], body: bytes
-) -> list[Deprecated]:
+def used_deprecations(
+    deprecated: Sequence[Deprecation], method: str, path: str, parameters: Collection[str], body: bytes
+) -> list[Deprecation]:
     """Return the deprecated parts that a request uses."""
     names = {name.partition("[")[0] for name in parameters}
     return [one for one in deprecated if one.concerns(method, path) and one.is_used(names, body)]
 
 
-def headers_for(those: Sequence[Deprecated]) -> dict[str, str]:
+def headers_for(those: Sequence[Deprecation]) -> dict[str, str]:
     """Build the headers: the earliest dates, and every link."""
     headers = {"Deprecation": f"@{int(min(one.since for one in those).timestamp())}"}
     ends = [one.sunset for one in those if one.sunset is not None]
@@ -88,17 +88,17 @@ def headers_for(those: Sequence[Deprecated]) -> dict[str, str]:
     return headers
 
 
-def parse(text: str) -> list[Deprecated]:
+def parse(text: str) -> list[Deprecation]:
     """Parse a JSON array of deprecations. Raises ValueError with a message that completes "DEPRECATIONS …"."""
     if not text:
         return []
-    entries = parsed(text.encode())
+    entries = parse_body(text.encode())
     if not isinstance(entries, list):
         raise ValueError("must be a JSON array of objects")  # noqa: TRY004 - a value of the environment
     return [parse_entry(entry) for entry in entries]
 
 
-def parse_entry(entry: object) -> Deprecated:
+def parse_entry(entry: object) -> Deprecation:
     if not isinstance(entry, dict) or not all(isinstance(value, str) for value in entry.values()):
         raise ValueError("must be a JSON array of objects with strings")
     if unknown := sorted(entry.keys() - KNOWN):
@@ -113,7 +113,7 @@ def parse_entry(entry: object) -> Deprecated:
     since, sunset = moment(entry, "since"), moment(entry, "sunset")
     if since is None or (sunset is not None and sunset < since):
         raise ValueError(f'needs for {method} {path} a "since", and a "sunset" that is not before it')
-    return Deprecated(method, path, since, sunset, entry.get("link"), entry.get("parameter"), entry.get("field"))
+    return Deprecation(method, path, since, sunset, entry.get("link"), entry.get("parameter"), entry.get("field"))
 
 
 def moment(entry: dict[str, str], name: str) -> datetime | None:

@@ -269,7 +269,7 @@ def check_client_connected() -> None:
         raise ClientGone("The client has gone.")
 
 
-def told(error: ApiError, accept: str) -> tuple[dict[str, object], str]:
+def render_error(error: ApiError, accept: str) -> tuple[dict[str, object], str]:
     """Return the reply's body and media type: the envelope, or problem details if the client prefers them."""
     if prefers_problem(accept):
         return as_problem(error.status_code, error.as_dict()), PROBLEM
@@ -285,11 +285,11 @@ class HandlerContext(TypedDict):
 def exception_handler(exc: Exception, context: HandlerContext) -> Response:
     """DRF's exception hook: turn any exception of a view into a reply."""
     error = as_api_error(exc)
-    body, media_type = told(error, context["request"].headers.get("Accept", ""))
+    body, media_type = render_error(error, context["request"].headers.get("Accept", ""))
     return Response(body, status=error.status_code, headers=error.headers, content_type=media_type)
 
 
 def error_response(error: ApiError, request: HttpRequest) -> HttpResponse:
     """Build the reply for an error raised outside a view."""
-    body, media_type = told(error, request.headers.get("Accept", ""))
+    body, media_type = render_error(error, request.headers.get("Accept", ""))
     return HttpResponse(render_json(body), status=error.status_code, headers=error.headers, content_type=media_type)

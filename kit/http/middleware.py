@@ -15,7 +15,7 @@ from uuid_utils import uuid7
 
 from kit.http.error_pages import error_answer
 from kit.http.errors import InvalidRequest
-from kit.values.networks import Address, Network, unmapped
+from kit.values.networks import Address, Network, unmap
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -75,7 +75,7 @@ def parsed_address(text: str) -> Address | None:
         address = ip_address(text)
     except ValueError:
         return None
-    return unmapped(address)
+    return unmap(address)
 
 
 IPV6_HOST_BITS = 64  # one customer's network; within it, a client could change its address for every request

@@ -143,7 +143,7 @@ def parse_plain(raw: bytes) -> JsonObject | None:
     return None
 
 
-def decoded(text: str, by: json.JSONDecoder) -> JsonValue:
+def decode_json(text: str, by: json.JSONDecoder) -> JsonValue:
     """Decode JSON. Raises InvalidRequest; checks neither depth nor characters."""
     try:
         return by.decode(text)
@@ -161,7 +161,7 @@ def parse_value(text: str, called: str, path: str = "") -> JsonValue:
     Raises InvalidRequest with a message that calls the text `called`.
     """
     try:
-        value = decoded(text, DECODER)
+        value = decode_json(text, DECODER)
         check_values(value, path, 0)
     except InvalidRequest as error:
         raise InvalidRequest(error.message.replace("The body", called), param=error.param or path or None) from None
@@ -182,7 +182,7 @@ def parse_object(raw: bytes, *, exact: bool = False) -> JsonObject:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidRequest("The body is not UTF-8.") from None
-    value = decoded(text, EXACT if exact else DECODER)
+    value = decode_json(text, EXACT if exact else DECODER)
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
     # Only escapes can produce half a surrogate pair or U+0000.

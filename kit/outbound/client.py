@@ -21,7 +21,7 @@ from typing import Any, cast
 import certifi
 import httpcore
 
-from kit.outbound.destinations import Address, Refused, as_address, check_address, check_url
+from kit.outbound.destinations import Address, DestinationRefused, as_address, check_address, check_url
 from kit.outbound.metering import Allowance, AllowanceSpent, MeteredBackend
 
 # httpcore tries to import sniffio for each lock. If it is not installed, each attempt searches the disk, a third of a
@@ -100,7 +100,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        raise Refused("A socket of this machine is no destination.")
+        raise DestinationRefused("A socket of this machine is no destination.")
 
     async def sleep(self, seconds: float) -> None:
         await self.plain.sleep(seconds)

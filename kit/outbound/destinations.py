@@ -43,7 +43,7 @@ GLOBAL_IPV6 = ip_network("2000::/3")
 SPECIAL_IPV6 = [ip_network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")]
 
 
-class Refused(Exception):
+class DestinationRefused(Exception):
     """The destination is not allowed; the message says why."""
 
 
@@ -61,22 +61,22 @@ def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
     private names and addresses.
     """
     if not url.isascii() or not url.isprintable() or any(character in url for character in ' \\"<>^`{|}'):
-        raise Refused("Must be a URL in ASCII without white space or backslashes.")
+        raise DestinationRefused("Must be a URL in ASCII without white space or backslashes.")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise Refused("Must be a URL such as https://example.com/hook.") from None
+        raise DestinationRefused("Must be a URL such as https://example.com/hook.") from None
     if parts.scheme not in (("https", "http") if allow_private else ("https",)):
-        raise Refused("Must begin with https://.")
+        raise DestinationRefused("Must begin with https://.")
     if "@" in parts.netloc:
-        raise Refused("Must not hold a user name or a password.")
+        raise DestinationRefused("Must not hold a user name or a password.")
     if parts.fragment or "#" in url:
-        raise Refused("Must not have a fragment.")
+        raise DestinationRefused("Must not have a fragment.")
     if not host or "%" in parts.netloc:
-        raise Refused("Must name a host.")
+        raise DestinationRefused("Must name a host.")
     if port == 0 or (not allow_private and port not in (None, HTTPS_PORT)):
-        raise Refused(f"Must use port {'1 to 65535' if allow_private else HTTPS_PORT}.")
+        raise DestinationRefused(f"Must use port {'1 to 65535' if allow_private else HTTPS_PORT}.")
     address = as_address(host)
     if address is None:
         check_name(host, allow_private=allow_private)
@@ -88,17 +88,17 @@ def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
 def check_name(host: str, *, allow_private: bool = False) -> None:
     """Raise Refused if the host is not a DNS name, or is a private one without `allow_private`."""
     if IS_ADDRESS_IN_DISGUISE(host.rstrip(".")):
-        raise Refused("Must spell an IPv4 address as four decimal numbers without leading zeros.")
+        raise DestinationRefused("Must spell an IPv4 address as four decimal numbers without leading zeros.")
     if not IS_NAME(host):
-        raise Refused("Must name a host in ASCII and without a dot at its end, or by its IP address.")
+        raise DestinationRefused("Must name a host in ASCII and without a dot at its end, or by its IP address.")
     if not allow_private and ("." not in host or any(f".{host}".endswith(f".{domain}") for domain in PRIVATE_DOMAINS)):
-        raise Refused("The host must be a public name, such as hooks.example.com.")
+        raise DestinationRefused("The host must be a public name, such as hooks.example.com.")
 
 
 def check_address(address: Address, *, allow_private: bool = False) -> None:
     """Raise Refused if the address is not public, unless `allow_private`."""
     if not allow_private and not is_public(address):
-        raise Refused("The host must resolve to public addresses only.")
+        raise DestinationRefused("The host must resolve to public addresses only.")
 
 
 def as_address(host: str) -> Address | None:

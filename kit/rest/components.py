@@ -41,7 +41,7 @@ def enumerations(named: Mapping[str, str]) -> dict[str, list[str]]:
     }
 
 
-def used(schemas: Mapping[str, object], *users: object) -> set[str]:
+def used_schemas(schemas: Mapping[str, object], *users: object) -> set[str]:
     """Return the names of the schemas that `users` refer to, directly or through other schemas."""
     found: set[str] = set()
     seen = set(references(list(users)))

@@ -9,7 +9,7 @@ from drf_spectacular.generators import SchemaGenerator
 from prometheus_client import Counter
 from rest_framework.request import Request
 
-from kit.http.deprecations import Deprecated, headers_for, used
+from kit.http.deprecations import Deprecation, headers_for, used_deprecations
 
 calls = Counter(
     "licensing_deprecated_calls",
@@ -18,9 +18,11 @@ calls = Counter(
 )
 
 
-def told(method: str, path: str, parameters: Collection[str], body: bytes, account: str | None) -> dict[str, str]:
+def deprecation_headers(
+    method: str, path: str, parameters: Collection[str], body: bytes, account: str | None
+) -> dict[str, str]:
     """Return the deprecation headers for a request and count its call; empty if it uses nothing deprecated."""
-    those = used(settings.DEPRECATIONS, "GET" if method == "HEAD" else method, path, parameters, body)
+    those = used_deprecations(settings.DEPRECATIONS, "GET" if method == "HEAD" else method, path, parameters, body)
     for one in those:
         calls.labels(one.name, account or "").inc()
     return headers_for(those) if those else {}
@@ -30,7 +32,7 @@ def tell(request: Request, response: HttpResponse) -> None:
     """Add the deprecation headers to a DRF reply while the request's body is still available."""
     sent, grant = request._request, getattr(request, "_auth", None)  # None before authentication
     body, account = getattr(sent, "_body", b""), getattr(grant, "account_id", None)
-    for name, value in told(str(sent.method), sent.path, sent.GET.keys(), body, account).items():
+    for name, value in deprecation_headers(str(sent.method), sent.path, sent.GET.keys(), body, account).items():
         response.headers[name] = value
 
 
@@ -46,13 +48,13 @@ def mark_deprecated(
     return result
 
 
-def marked_by(one: Deprecated, document: dict[str, Any]) -> list[dict[str, Any]]:
+def marked_by(one: Deprecation, document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the parts of the document that a deprecation is about; empty if it has none."""
     operation = document["paths"].get(one.path, {}).get(one.method.lower())
     if operation is None:
         return []
     if one.parameter is not None:
-        parameters = [resolved(parameter, document) for parameter in operation.get("parameters", [])]
+        parameters = [resolve_reference(parameter, document) for parameter in operation.get("parameters", [])]
         return [
             parameter
             for parameter in parameters
@@ -60,12 +62,12 @@ def marked_by(one: Deprecated, document: dict[str, Any]) -> list[dict[str, Any]]
         ]
     if one.field is None:
         return [operation]
-    content = resolved(operation.get("requestBody", {}), document).get("content", {})
+    content = resolve_reference(operation.get("requestBody", {}), document).get("content", {})
     return [] if not content else fields_of(next(iter(content.values()))["schema"], one.field.split("."), document)
 
 
 def fields_of(schema: dict[str, Any], names: list[str], document: dict[str, Any]) -> list[dict[str, Any]]:
-    schema = resolved(schema, document)
+    schema = resolve_reference(schema, document)
     found = []
     for part in (*schema.get("allOf", []), *schema.get("oneOf", []), *schema.get("anyOf", [])):
         found += fields_of(part, names, document)
@@ -83,7 +85,7 @@ def fields_of(schema: dict[str, Any], names: list[str], document: dict[str, Any]
     return found
 
 
-def resolved(part: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+def resolve_reference(part: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
     while "$ref" in part:
         target: Any = document
         for name in part["$ref"].removeprefix("#/").split("/"):

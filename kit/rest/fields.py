@@ -145,7 +145,7 @@ class Texts(serializers.ListField):
 
 
 @extend_schema_field(OpenApiTypes.STR)
-class Parsed(serializers.Field, Generic[T]):
+class ParsedField(serializers.Field, Generic[T]):
     """A string converted by `parse`, whose ValueError becomes the field's error."""
 
     default_error_messages = {"invalid": "Must be a string."}
@@ -167,12 +167,12 @@ class Parsed(serializers.Field, Generic[T]):
 
 
 @extend_schema_field({"type": "string", "pattern": HOST_PATTERN, "example": "news.example"})
-class Host(Parsed[str]):
+class Host(ParsedField[str]):
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_host, **options)
 
 
-class Timestamp(Parsed[datetime]):
+class Timestamp(ParsedField[datetime]):
     _spectacular_annotation: ClassVar[dict[str, object]] = {}  # its OpenAPI extension describes it
 
     def __init__(self, **options: Unpack[TimestampOptions]) -> None:
@@ -183,7 +183,7 @@ class Timestamp(Parsed[datetime]):
 
 
 @extend_schema_field(OpenApiTypes.DATE)
-class Date(Parsed[date]):
+class Date(ParsedField[date]):
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_date, **options)
 

@@ -37,7 +37,7 @@ def validate_entry(name: str, value: object) -> object:
     return value
 
 
-def merged(stored: Mapping[str, object], given: object) -> dict[str, object]:
+def merge_metadata(stored: Mapping[str, object], given: object) -> dict[str, object]:
     """Merge `given` into stored metadata: a null value removes its key, null as a whole removes all keys.
 
     Raises ValidationFailed for more than 50 keys.

@@ -12,7 +12,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
-from kit.rest.fields import FieldOptions, Parsed, StrictSerializer
+from kit.rest.fields import FieldOptions, ParsedField, StrictSerializer
 from kit.values.amounts import LARGEST, PLACES, parse_amount, render_amount
 from kit.values.currencies import CURRENCIES, parse_currency
 
@@ -68,7 +68,7 @@ def decimal_text(*, signed: bool = False) -> dict[str, object]:
     return {"type": "string", "pattern": pattern}
 
 
-class Currency(Parsed[str]):
+class Currency(ParsedField[str]):
     """An ISO 4217 code of a currency in use."""
 
     _spectacular_annotation: ClassVar[dict[str, object]] = {}  # CurrencyExtension describes it

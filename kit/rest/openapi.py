@@ -21,7 +21,7 @@ from kit.rest import (
     openapi_fields,  # noqa: F401 - registers how fields are described
     sparse,
 )
-from kit.rest.components import Components, enumerations, path_id, used, without_null
+from kit.rest.components import Components, enumerations, path_id, used_schemas, without_null
 from kit.rest.error_examples import documented_errors
 from kit.rest.export import CSV, FORMATS, JSONL
 from kit.rest.fields import StrictSerializer
@@ -230,6 +230,6 @@ def shared_components(
     result["paths"] = named.hoisted(result["paths"])
     schemas = {name: named.hoisted(schema) for name, schema in schemas.items()} | named.schemas
     components["schemas"] = {
-        name: schemas[name] for name in sorted(used(schemas, result["paths"], components["responses"]))
+        name: schemas[name] for name in sorted(used_schemas(schemas, result["paths"], components["responses"]))
     }
     return result

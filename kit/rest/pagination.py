@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
-from kit.rest.lists.counting import COUNTINGS, Counting, Total, counting_of
+from kit.rest.lists.counting import COUNTINGS, CountMode, Total, counting_of
 from kit.rest.lists.orders import Order, decode_cursor, decode_key, encode_cursor, encode_key
 from kit.values.suggestions import did_you_mean
 
@@ -61,7 +61,7 @@ class KeysetPagination(BasePagination):
         queryset: QuerySet[M],
         request: Request,
         show: Callable[[list[M]], Iterable[object]],
-        count: Callable[[QuerySet[M], Counting], Total],
+        count: Callable[[QuerySet[M], CountMode], Total],
     ) -> Response:
         """Return the requested page. `show` renders rows, `count` counts all matching rows."""
         query = request.query_params
@@ -78,7 +78,7 @@ class KeysetPagination(BasePagination):
             rows = order.after(rows, order.kind.decode(value), decode_key(queryset.model, raw_id))
         shown, last = self.fill(rows, order, limit, show)
         page: dict[str, object] = {"object": "list", "data": shown, "hasMore": last is not None}
-        if counting is not Counting.NONE:
+        if counting is not CountMode.NONE:
             is_whole = last is None and "cursor" not in query
             total = Total(len(shown)) if is_whole else count(queryset, counting)
             page |= total.at_least(len(shown) + (last is not None)).shown()

@@ -10,7 +10,7 @@ from kit.values import ids
 M = TypeVar("M", bound=Model)
 
 
-def referred(model: type[Model], name: str) -> type[Model]:
+def referred_model(model: type[Model], name: str) -> type[Model]:
     """Return the model that a foreign key refers to. Raises TypeError for another field."""
     field = model._meta.get_field(name)
     if not isinstance(field, ForeignKey):
@@ -24,10 +24,10 @@ def find(queryset: QuerySet[M], id: str) -> M:
     Raises the same NotFound for another account's resource, for an unknown id and for a malformed one.
     """
     possible = ids.decode(ids.prefix_of(queryset.model), id) is not None
-    return found(queryset.model, id, next(iter(queryset.filter(pk=id)), None) if possible else None)
+    return require_resource(queryset.model, id, next(iter(queryset.filter(pk=id)), None) if possible else None)
 
 
-def found(model: type[M], id: str, resource: M | None) -> M:
+def require_resource(model: type[M], id: str, resource: M | None) -> M:
     """Return the resource. Raises NotFound if it is None."""
     if resource is None:
         raise NotFound(f"There is no {model._meta.verbose_name} {id[:100]!r}.")

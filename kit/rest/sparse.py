@@ -36,7 +36,7 @@ def requested_fields(query: Mapping[str, str], serializer: type[BaseSerializer])
     return ALWAYS | frozenset(asked)
 
 
-def picked(shown: Rendered, fields: frozenset[str] | None) -> Rendered:
+def pick_fields(shown: Rendered, fields: frozenset[str] | None) -> Rendered:
     return shown if fields is None else {name: value for name, value in shown.items() if name in fields}
 
 

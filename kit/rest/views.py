@@ -22,7 +22,7 @@ from kit.rest.deprecated import tell
 from kit.rest.lists.mixin import ListMixin, M
 from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import find
-from kit.rest.sparse import picked, requested_fields
+from kit.rest.sparse import pick_fields, requested_fields
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.suggestions import did_you_mean
 
@@ -265,4 +265,4 @@ class ApiViewSet(Steps, ListMixin[M]):
             return HttpResponseNotModified(headers=headers)
         if status == 201:
             headers["Location"] = reverse(f"{self.basename}-detail", args=[shown["id"]])
-        return Response(picked({**shown, **(once or {})}, fields), status=status, headers=headers)
+        return Response(pick_fields({**shown, **(once or {})}, fields), status=status, headers=headers)

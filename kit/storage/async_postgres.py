@@ -100,11 +100,11 @@ class Session:
         name = self.prepared.get(statement)
         if name is None:
             name = b"statement_%d" % len(self.prepared)
-            self.libpq.send_prepare(name, numbered(statement))
+            self.libpq.send_prepare(name, number_parameters(statement))
             await self.result()
             self.prepared[statement] = name
         self.libpq.send_query_prepared(
-            name, [encoded(one) for one in parameters], [isinstance(one, list) for one in parameters]
+            name, [encode_parameter(one) for one in parameters], [isinstance(one, list) for one in parameters]
         )
         result = await self.result()
         value, columns = result.get_value, range(result.nfields)
@@ -168,7 +168,7 @@ class Session:
             self.libpq.finish()
 
 
-def encoded(parameter: Parameter) -> bytes:
+def encode_parameter(parameter: Parameter) -> bytes:
     """Encode a parameter: strings as text, lists in PostgreSQL's binary format, three times cheaper to parse."""
     if isinstance(parameter, str):
         return parameter.encode()
@@ -181,7 +181,7 @@ def encoded(parameter: Parameter) -> bytes:
 
 
 @cache
-def numbered(statement: str) -> bytes:
+def number_parameters(statement: str) -> bytes:
     """Replace each %s of the statement with $1, $2, …"""
     first, *rest = statement.split("%s")
     return "".join([first, *(f"${number}{part}" for number, part in enumerate(rest, 1))]).encode()

@@ -114,7 +114,7 @@ class LightTask:
         """Continue as an asyncio task that waits for what the coroutine yielded."""
         self.end()
         under_way = self.tasks.under_way
-        task = self.tasks.loop.create_task(resumed(self.work, waits_for), context=self.context)
+        task = self.tasks.loop.create_task(resume(self.work, waits_for), context=self.context)
         under_way.add(task)
         task.add_done_callback(under_way.discard)
         return task
@@ -146,7 +146,7 @@ class LightTask:
             self.tasks.loop.call_soon(task.cancel, msg)  # once the task waits
 
 
-async def resumed(work: Coroutine[object, object, None], waits_for: object) -> None:
+async def resume(work: Coroutine[object, object, None], waits_for: object) -> None:
     """Resume a coroutine that is waiting for `waits_for`, and run it to its end."""
     with suppress(StopIteration):
         while True:

@@ -23,7 +23,7 @@ def number_within(seconds: float, sql: str, parameters: "_ExecuteParameters") ->
     limit = seconds if (bound := statements.bound.get()) is None else min(seconds, bound.seconds)
     try:
         if connection.vendor == "sqlite":
-            with statements.bounded(limit), connection.cursor() as cursor:
+            with statements.time_limit(limit), connection.cursor() as cursor:
                 cursor.execute(sql, parameters)
                 return int(cursor.fetchone()[0] or 0)
         with transaction.atomic() if connection.in_atomic_block else nullcontext():

@@ -99,7 +99,7 @@ class MicroBatch(Generic[T, R]):
         works = [work for _, _, work in batch if work is not None]
         try:
             call = self.call([item for item, _, _ in batch])
-            results = await (call if len(works) < MANY_WORKS else beside(call, works))
+            results = await (call if len(works) < MANY_WORKS else await_while_working(call, works))
             answers = list(zip(batch, results, strict=True))
         except Exception as error:  # every waiting request reports it
             for _, waiter, _ in batch:
@@ -111,7 +111,7 @@ class MicroBatch(Generic[T, R]):
                 waiter.set_result(result)
 
 
-async def beside(call: Awaitable[R], works: Sequence[Work]) -> R:
+async def await_while_working(call: Awaitable[R], works: Sequence[Work]) -> R:
     """Await the call while doing as much of the work as fits into MAX_SECONDS_AT_ONCE; return the call's result."""
     task = asyncio.ensure_future(call)
     for _ in range(2):  # the call starts in the first iteration and has been sent at the end of the second

@@ -8,7 +8,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
 
 @contextmanager
-def reading() -> Iterator[None]:
+def read_snapshot() -> Iterator[None]:
     """Open a transaction with a consistent snapshot that does not write.
 
     On SQLite it takes no write lock, unlike Django's other transactions, so it neither blocks writers nor waits for

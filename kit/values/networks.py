@@ -14,7 +14,7 @@ RANGE_SCHEMA: dict[str, object] = {
 }
 
 
-def unmapped(address: Address) -> Address:
+def unmap(address: Address) -> Address:
     """Return an IPv4-mapped IPv6 address as IPv4, any other unchanged."""
     return getattr(address, "ipv4_mapped", None) or address
 
@@ -24,7 +24,7 @@ def parse_ip(text: str) -> Address:
     try:
         if "%" in text:  # scope ids are local to one machine
             raise ValueError
-        return unmapped(ip_address(text))
+        return unmap(ip_address(text))
     except ValueError:
         raise ValueError("Must be an IP address.") from None
 
@@ -36,7 +36,7 @@ def as_ipv4(network: Network) -> Network:
     return network
 
 
-def joined(networks: Iterable[Network]) -> list[Network]:
+def merge_networks(networks: Iterable[Network]) -> list[Network]:
     """Merge networks into the fewest with the same addresses; adjacent ones combine."""
     known = list(networks)
     return [

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from kit.values.paths import PATH_CHARACTERS, normalize_path, read, until_nul
 from kit.values.same_page import SamePage
-from kit.values.urls import normalised, normalised_host
+from kit.values.urls import normalise, normalised_host
 
 HALF = 8  # bytes of a key for the page, and again for a parameter
 NO_PARAMETER = bytes(HALF)
@@ -27,7 +27,7 @@ ARRAY = re.compile(r"\[[^\]]*\]$")
 Parameters = frozenset[tuple[str, str]]  # names and values
 
 
-class Registered(Struct, frozen=True):
+class RegisteredPage(Struct, frozen=True):
     """The page of a registered item. A request must have its `parameters` and may have others."""
 
     host: str
@@ -35,7 +35,7 @@ class Registered(Struct, frozen=True):
     parameters: Parameters
 
     @classmethod
-    def from_url(cls, url: str, same: SamePage | None) -> "Registered":
+    def from_url(cls, url: str, same: SamePage | None) -> "RegisteredPage":
         """Parse an http(s) URL; `same` is the setting SAME_PAGE."""
         parts = urlsplit(url)
         path, parameters = normalize_path(parts.path), frozenset(pairs_of(parts.query))
@@ -50,7 +50,7 @@ class Registered(Struct, frozen=True):
         return [page + parameter_digest(pair) for pair in sorted(self.parameters)] or [page + NO_PARAMETER]
 
 
-class Requested(Struct, frozen=True):
+class RequestedPages(Struct, frozen=True):
     """The pages that a requested URL may name, because origins read URLs differently.
 
     `paths` starts with the usual reading, `parameters` are all that some application may see, `spelling` is the
@@ -65,7 +65,7 @@ class Requested(Struct, frozen=True):
     address: str  # the URL of the usual reading, without port and query
 
     @classmethod
-    def from_url(cls, url: str, same: SamePage | None) -> "Requested":
+    def from_url(cls, url: str, same: SamePage | None) -> "RequestedPages":
         """Parse an absolute http(s) URL; `same` is the setting SAME_PAGE."""
         parts = urlsplit(url)
         paths, is_complete = read(parts.path)
@@ -108,7 +108,7 @@ def parameter_digest(pair: tuple[str, str]) -> bytes:
 
 def spelling_of(url: str, same: SamePage | None) -> str:
     """Return the URL in normal form, without scheme and port."""
-    form = normalised(url)
+    form = normalise(url)
     if same is not None:
         form = same.form(form)
     _, _, rest = form.partition("://")
@@ -138,11 +138,11 @@ def read_query(query: str) -> Iterator[tuple[str, str]]:
     for piece in {*query.split("&"), *re.split("[&;]", query)}:
         for text in {piece, re.split("#|%23", piece, maxsplit=1)[0]}:
             name, _, value = text.partition("=")
-            for one_name, one_value in product(decoded(name), decoded(value)):
+            for one_name, one_value in product(decodings(name), decodings(value)):
                 yield from ((short, one_value) for short in {one_name, ARRAY.sub("", until_nul(one_name).strip())})
 
 
-def decoded(text: str) -> tuple[str, ...]:
+def decodings(text: str) -> tuple[str, ...]:
     """Return the text decoded once and, if that differs, twice."""
     once = unquote_plus(text)
     return (once,) if "%" not in once else (once, unquote_plus(once))

@@ -100,15 +100,15 @@ def decode_dots(text: str) -> str:
 
 def resolve(text: str) -> str:
     """Merge slashes and resolve dot segments; a final `/`, `.` or `..` marks a folder."""
-    return joined(text.split("/"), ("", "."))
+    return join_segments(text.split("/"), ("", "."))
 
 
 def resolve_unmerged(text: str) -> str:
     """Resolve dot segments without merging slashes: `..` removes an empty segment."""
-    return joined(text.removeprefix("/").split("/"), (".",)) if ".." in text and "//" in text else text
+    return join_segments(text.removeprefix("/").split("/"), (".",)) if ".." in text and "//" in text else text
 
 
-def joined(segments: list[str], without: tuple[str, ...]) -> str:
+def join_segments(segments: list[str], without: tuple[str, ...]) -> str:
     kept: list[str] = []
     for segment in segments:
         if segment == "..":
@@ -146,10 +146,10 @@ def until_last_end(text: str) -> str:
 
 def shorten(text: str) -> str:
     """Replace overlong UTF-8 sequences by the characters they encode."""
-    return OVERLONG.sub(shortened, text) if "%" in text else text
+    return OVERLONG.sub(shorten_match, text) if "%" in text else text
 
 
-def shortened(found: re.Match[str]) -> str:
+def shorten_match(found: re.Match[str]) -> str:
     high, middle, low = found.groups()
     return chr(int(high) << 6 | (int(middle, 16) & 3) << 4 | int(low, 16))
 

@@ -28,7 +28,7 @@ ESCAPES = {f"%{byte:02X}": quote_from_bytes(bytes([byte]), safe="") for byte in 
 MAX_LABEL = 63
 
 
-def normalised(url: str) -> str:
+def normalise(url: str) -> str:
     """Return the normal form of an http(s) URL, such as `https://pub.example/a?x=1`.
 
     It always has a path and a `?`, and never userinfo, a default port or a fragment.
@@ -38,7 +38,7 @@ def normalised(url: str) -> str:
     parts = urlsplit(url)
     port = "" if parts.port in (None, DEFAULT_PORTS.get(parts.scheme)) else f":{parts.port}"
     host, path = normalised_host(parts.hostname or ""), normalised_path(parts.path)
-    return f"{parts.scheme}://{host}{port}{path}?{spelled(parts.query)}"
+    return f"{parts.scheme}://{host}{port}{path}?{normalise_escapes(parts.query)}"
 
 
 def normalised_host(host: str) -> str:
@@ -65,7 +65,7 @@ def ascii_label(label: str) -> str:
 def normalised_path(path: str) -> str:
     """Return a URL path without dot segments (RFC 3986 §5.2.4); `/` if it is empty."""
     kept: list[str] = []
-    *parents, last = spelled(path).removeprefix("/").split("/")
+    *parents, last = normalise_escapes(path).removeprefix("/").split("/")
     for segment in parents:
         if segment == "..":
             del kept[-1:]
@@ -76,7 +76,7 @@ def normalised_path(path: str) -> str:
     return "/".join(["", *kept, "" if last in (".", "..") else last])
 
 
-def spelled(part: str) -> str:
+def normalise_escapes(part: str) -> str:
     """Return a path or query with unreserved characters decoded and everything else that needs it escaped, in upper
     case, including stray percent signs (RFC 3987 §3.1).
     """

@@ -3,11 +3,11 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analytics.recording.batch import Counted
+from analytics.recording.batch import LimitResult
 from analytics.recording.entries import Entry
 from kit.http.errors import NotFound
 from licensing.access.bodies import Check
-from licensing.policies.decision import CompiledPolicy, Decision, limited
+from licensing.policies.decision import CompiledPolicy, Decision, deny_by_rate_limit
 from licensing.policies.facts import Facts
 
 
@@ -30,10 +30,12 @@ class Answer(Struct, frozen=True, gc=False):
     rate_reset: int | None = None  # Unix seconds
     dry_run: bool = False
     credits: dict[str, object] | None = None  # the wallet that pays, or whose balance is too low
-    shared: "Shared | None" = None  # the decision shared with other items; None once this answer has its own count
+    shared: "SharedDecision | None" = (
+        None  # the decision shared with other items; None once this answer has its own count
+    )
 
 
-class Shared(Struct, eq=False, gc=False):
+class SharedDecision(Struct, eq=False, gc=False):
     """A decision for one item, or for all items of a request that have the same policy and facts."""
 
     answer: Answer  # a template: its id and content id are replaced for each item
@@ -47,7 +49,7 @@ def not_found(check: Check) -> NotFound:
     return NotFound(f"There is no content item with the {name} {value[:200]!r}.", param=name)
 
 
-def settle(answer: Answer, counted: Counted) -> Answer:
+def settle(answer: Answer, counted: LimitResult) -> Answer:
     """Apply the rate limit's count: a used-up limit denies, and no further rule is evaluated."""
-    decision = answer.decision if counted.granted else limited(answer.decision)
+    decision = answer.decision if counted.granted else deny_by_rate_limit(answer.decision)
     return replace(answer, decision=decision, rate_remaining=counted.remaining, shared=None)

@@ -18,7 +18,7 @@ from licensing.access.sent_facts import sent_facts, with_facts
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_PATTERN
 from licensing.policies.decision import CompiledPolicy
-from licensing.policies.facts import NOT_BLANK, NOTHING, Given
+from licensing.policies.facts import NOT_BLANK, NOTHING, GivenFacts
 from licensing.policies.offers import Payment
 from licensing.policies.rules import Rule, parse_new_rules
 
@@ -111,7 +111,7 @@ class Check(Struct, frozen=True, gc=False):
     requester_id: str
     requester_name: str | None = None
     permission: str | None = None
-    given: Given = NOTHING
+    given: GivenFacts = NOTHING
     dry_run: bool = False
     explain: bool = False
     sign: bool = False
@@ -178,7 +178,7 @@ def checks_of(body: BatchBody, requester: str | None, tell: Tell) -> list[Check]
         body.requester = requester
     if body.source is not None and not is_http_url(body.source):  # even if every check names its own item
         tell("", "source", URL_RULE, body)
-    draft = compiled(body.policy, "", tell) if body.policy is not None else None
+    draft = compile_draft(body.policy, "", tell) if body.policy is not None else None
     completed: list[Check] = []
     for index, item in enumerate(body.checks):
         if completed and completed[-1].names_item_alone and names_its_item_alone(item):
@@ -201,7 +201,7 @@ def names_its_item_alone(item: BatchItem) -> bool:
     )
 
 
-def compiled(draft: DraftBody, path: str, tell: Tell) -> CompiledPolicy:
+def compile_draft(draft: DraftBody, path: str, tell: Tell) -> CompiledPolicy:
     """Compile a proposed policy, with the same validation as saving one."""
     rules: tuple[Rule, ...] = ()
     try:
@@ -219,7 +219,7 @@ def complete(
     reported.
     """
     selector = selector_of(own, defaults, path, tell)
-    draft = default_draft if own.policy is None else compiled(own.policy, path, tell)
+    draft = default_draft if own.policy is None else compile_draft(own.policy, path, tell)
     asked = own if defaults is None else with_defaults(own, defaults)
     if draft is not None or asked.sign:
         refuse_modes(own, defaults, asked, draft, path, tell)

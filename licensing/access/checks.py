@@ -12,14 +12,14 @@ from accounts.keys.authentication import Caller
 from accounts.plans import epochs
 from analytics.recording import recorder
 from kit.http.errors import ApiError, ValidationFailed
-from kit.storage.reading import reading
+from kit.storage.reading import read_snapshot
 from kit.values import ids
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.charging.paying import record_spending
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
-from licensing.access.newcomers import numbered, unnumbered, unwritten
+from licensing.access.lookup import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.requesters.numbers import reserve
 
 
@@ -35,13 +35,13 @@ def check_access(
     if its key has changed since authentication. `caller` is None for operators.
     """
     if all(check.dry_run for check in checks):
-        with reading():
+        with read_snapshot():
             return attempt(account_id, checks, now, current_epoch(account_id), caller)
-    return recorded(account_id, checks, now, caller)
+    return check_and_record(account_id, checks, now, caller)
 
 
 @transaction.atomic
-def recorded(
+def check_and_record(
     account_id: str, checks: Sequence[Check], now: datetime, caller: Caller | None
 ) -> list[Answer | ApiError]:
     try:
@@ -66,9 +66,9 @@ def attempt(
         caller.check_at(epoch, now)
     items = find_items(account_id, {check.selector for check in checks})
     every = {requester_id for check in checks for requester_id, _ in check.requesters}
-    found = Found(epoch, items, find_requesters(account_id, every))
-    if named := unwritten(checks, found):
-        found = numbered(found, named, reserve(unnumbered(named)))
+    found = LookupResult(epoch, items, find_requesters(account_id, every))
+    if named := requesters_to_write(checks, found):
+        found = assign_numbers(found, named, reserve(count_unnumbered(named)))
     key_id = None if caller is None else caller.grant.key_id
     batch = decide_checks(checks, found, ids.hex_of("acc", account_id), now, key_id)
     outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)

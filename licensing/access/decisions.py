@@ -8,25 +8,25 @@ from msgspec.structs import replace
 
 from analytics.recording.batch import Outcome
 from analytics.recording.entries import Case, Claim, Entry, Reply
-from analytics.recording.naming import Named, Naming
+from analytics.recording.naming import NamedRequester, Naming
 from analytics.recording.spending import Spend
 from kit.http.errors import ApiError
 from kit.telemetry.tracing import traced
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
-from licensing.access.answers import Answer, Shared, not_found, settle
+from licensing.access.answers import Answer, SharedDecision, not_found, settle
 from licensing.access.bodies import Check, EdgeTerms
 from licensing.access.charging.charges import charge_of
-from licensing.access.charging.credits import paid, rehearse_spending, spends_of
+from licensing.access.charging.credits import rehearse_spending, spends_of, with_credits
 from licensing.access.facts import facts_of, recorded_facts
-from licensing.access.lookup import Found
+from licensing.access.lookup import LookupResult
 from licensing.access.newcomers import with_current_ids
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits
 from licensing.policies.decision import Decision, decide
 from licensing.policies.facts import Facts
-from licensing.policies.offers import offers, taken
+from licensing.policies.offers import accept_offer, offers
 
 Likeness = tuple[object, ...]  # an item's policy and facts; items with equal ones get the same decision
 
@@ -99,7 +99,7 @@ def decide_edge(
         second = decide(item.policy, further)
         if second.refuses or (second.rule is not None and second.rule.rate_limit is not None):
             facts, decision = further, second
-    if edge.payment is not None and (paid := taken(item.policy, facts, decision, edge.payment)) is not None:
+    if edge.payment is not None and (paid := accept_offer(item.policy, facts, decision, edge.payment)) is not None:
         return paid, decide(item.policy, paid)
     return facts, decision
 
@@ -118,7 +118,7 @@ def by_current_ids(
 
 
 def decide_checks(
-    checks: Sequence[Check], found: Found, account: str, now: datetime, key_id: str | None = None
+    checks: Sequence[Check], found: LookupResult, account: str, now: datetime, key_id: str | None = None
 ) -> "DecisionBatch":
     """Decide the checks of one request on facts of a single epoch.
 
@@ -141,13 +141,13 @@ class DecisionBatch:
     no longer valid. Dry runs have no entry.
     """
 
-    def __init__(self, found: Found, account: str, now: datetime, key_id: str | None) -> None:
+    def __init__(self, found: LookupResult, account: str, now: datetime, key_id: str | None) -> None:
         self.account, self.epoch, self.now, self.key_id = account, found.epoch, now, key_id
         self.items, self.requesters = found.items, found.requesters
         self.answers: list[Answer | ApiError] = []
         self.entries: list[Entry] = []
-        self.shared: list[Shared] = []  # one per entry, in the same order
-        self.alike: dict[Likeness, Shared] = {}  # of checks that only name their item
+        self.shared: list[SharedDecision] = []  # one per entry, in the same order
+        self.alike: dict[Likeness, SharedDecision] = {}  # of checks that only name their item
         self.spends: dict[int, tuple[Spend, ...]] = {}  # wallet debits, by index of the entry
         self.unwritten: dict[str, RequesterSnapshot] = {}  # new or renamed requesters, stored with the decisions
         self.also = [] if key_id is None else [key_id]  # further dependencies of the decisions (accounts.plans.epochs)
@@ -174,7 +174,7 @@ class DecisionBatch:
         shared.entry.contents.append(item.key)
         return replace(shared.answer, id=decision_id, content_id=item.id, shared=shared)
 
-    def share_decision(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
+    def share_decision(self, check: Check, item: Item, requester: RequesterSnapshot) -> SharedDecision:
         """Return the decision for this check and item. Items with equal policy and facts share one."""
         # A licence may cover a single item, and each access that a wallet pays for is decided separately.
         if not check.names_item_alone or requester.licenses is not None or requester.wallets:
@@ -186,7 +186,7 @@ class DecisionBatch:
             shared = self.alike[kind] = self.decide(check, item, requester)
         return shared
 
-    def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> Shared:
+    def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> SharedDecision:
         """Decide, and add an entry with its rate-limit claim, charge and wallet debits."""
         other = None if check.edge is None else self.other_requester(check.edge)
         if not requester.is_written:
@@ -198,7 +198,7 @@ class DecisionBatch:
         claim = None if answer.rate_reset is None else self.claim_of(answer, item, counted)
         case = self.case_of(check, item, requester, answer)
         self.entries.append(entry := Entry(case, [], [], claim, charge_of(answer.decision)))
-        self.shared.append(shared := Shared(answer, entry, counts=claim is not None))
+        self.shared.append(shared := SharedDecision(answer, entry, counts=claim is not None))
         return shared
 
     def case_of(self, check: Check, item: Item, requester: RequesterSnapshot, answer: Answer) -> Case:
@@ -242,7 +242,7 @@ class DecisionBatch:
 
     def add_naming(self) -> None:
         """Add the new and renamed requesters to the entries, so that the record stores them."""
-        named = [Named(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
+        named = [NamedRequester(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
         naming = Naming(self.account, render_timestamp(self.now) or "", named)
         self.entries = [replace(entry, naming=naming) for entry in self.entries]
 
@@ -262,7 +262,7 @@ class DecisionBatch:
                 continue
             if outcome.available is not None:
                 [place] = shared.places
-                self.answers[place] = paid(self.answers[place], self.spends[number][-1], outcome.available)
+                self.answers[place] = with_credits(self.answers[place], self.spends[number][-1], outcome.available)
             for count, place in enumerate(shared.places if outcome.room is not None else ()):
                 answer = self.answers[place]
                 if isinstance(answer, Answer):

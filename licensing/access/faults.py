@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import FieldInfo
 
 from kit.http.errors import ValidationFailed
-from kit.values.faults import NO_SUCH_FIELD, REQUIRED, Fault, FaultKind, Faults, worded
+from kit.values.faults import NO_SUCH_FIELD, REQUIRED, Fault, FaultKind, Faults, message_of
 from kit.values.suggestions import MAX_SUGGESTIONS, did_you_mean
 from licensing.policies.condition_values import PERMISSION_RULE
 
@@ -103,7 +103,7 @@ class Walk:
         if within and isinstance(value, list):  # the members are wrong, not the list itself
             [member] = [get_args(one)[0] for one in types if get_origin(one) is list]
             return [self.value(one, member, f"{path}[{index}]", member.__name__) for index, one in enumerate(value)]
-        self.faults.add(Fault(path, worded(text, SPECIAL)))
+        self.faults.add(Fault(path, message_of(text, SPECIAL)))
         return self.stand_ins.get(name, ABSENT)
 
 

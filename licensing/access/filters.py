@@ -24,7 +24,7 @@ from licensing.sites.identification import Identification
 ONE_OF = ("eq", "in")
 
 
-def recorded(name: str) -> Callable[[list[str]], Q]:
+def recorded_fact(name: str) -> Callable[[list[str]], Q]:
     """Return a function that builds conditions on a recorded fact."""
     return lambda values: Q(In(KT(f"facts__{name}"), values))
 
@@ -41,9 +41,9 @@ class DecisionFilters(OperatorFilterSet):
         "allowed": Operand(boolean),
         "reason": Operand(choice(Reason), optional=True),
         "created": Operand(timestamp, operators=ORDER),
-        "url": Operand(text, operators=(*ONE_OF, "prefix"), any_of=recorded("url"), begins_with=begins_with),
-        "siteId": Operand(identifier("site"), operators=ONE_OF, any_of=recorded("siteId")),
-        "identifiedBy": Operand(choice(Identification), operators=ONE_OF, any_of=recorded("identifiedBy")),
+        "url": Operand(text, operators=(*ONE_OF, "prefix"), any_of=recorded_fact("url"), begins_with=begins_with),
+        "siteId": Operand(identifier("site"), operators=ONE_OF, any_of=recorded_fact("siteId")),
+        "identifiedBy": Operand(choice(Identification), operators=ONE_OF, any_of=recorded_fact("identifiedBy")),
     }
 
     class Meta:

@@ -13,9 +13,9 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 from msgspec import Struct
 
 from accounts.models import Account, Unknown
-from kit.bounded_cache import Compiled
+from kit.bounded_cache import BoundedCache
 from kit.values import ids
-from kit.values.pages import HALF, Requested
+from kit.values.pages import HALF, RequestedPages
 from licensing.access.subjects import Item, RequesterSnapshot, description
 from licensing.content.models import Content, ContentType, Status
 from licensing.content.url_key import source_key
@@ -40,7 +40,7 @@ Revision = tuple[str, int]  # (policy id, version)
 Selector = tuple[str, str]
 
 
-class Wanted(Struct, frozen=True, gc=False):
+class LookupRequest(Struct, frozen=True, gc=False):
     """The items and requesters to look up for one request."""
 
     account_id: str
@@ -48,7 +48,7 @@ class Wanted(Struct, frozen=True, gc=False):
     requesters: set[str]
 
 
-class Found(Struct, frozen=True, gc=False):
+class LookupResult(Struct, frozen=True, gc=False):
     """The items and requesters that were found, at least as new as `epoch`. Unknown requesters have no `pk`."""
 
     epoch: int
@@ -69,7 +69,7 @@ class CompiledPolicies:
     """Cache of compiled policy revisions. Revisions never change, so entries never go stale."""
 
     def __init__(self) -> None:
-        self.cached: Compiled[Revision, CompiledPolicy] = Compiled(lambda policy: policy.size, MAX_COMPILED)
+        self.cached: BoundedCache[Revision, CompiledPolicy] = BoundedCache(lambda policy: policy.size, MAX_COMPILED)
 
     def get(self, wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
         """Return all of these revisions; one query reads those that are not cached."""
@@ -226,7 +226,7 @@ def registered_page(item: Item, site: Site | None, url: str) -> Item:
 
 
 def pages_of_no_policy(
-    owned: QuerySet[Content], page: Requested, site: Site | None, other_pages: str | None
+    owned: QuerySet[Content], page: RequestedPages, site: Site | None, other_pages: str | None
 ) -> list[Item]:
     """Return a page without a policy, which is denied: its URL has too many readings to follow."""
     ranges = (Q(page_key__gte=half + bytes(HALF), page_key__lte=half + b"\xff" * HALF) for half in page.pages)

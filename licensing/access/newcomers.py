@@ -6,7 +6,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from licensing.access.bodies import Check
-from licensing.access.lookup import Found, Selector
+from licensing.access.lookup import LookupResult, Selector
 from licensing.access.subjects import Item, RequesterSnapshot
 
 Unwritten = Mapping[str, RequesterSnapshot]  # by the publisher's own requester ids
@@ -25,7 +25,7 @@ def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) 
     return named
 
 
-def unwritten(checks: Sequence[Check], found: Found) -> Unwritten:
+def requesters_to_write(checks: Sequence[Check], found: LookupResult) -> Unwritten:
     """Return requesters to store: new ones, which have no `pk` yet, and renamed ones."""
     return {
         requester_id: replace(known, name=name or known.name, is_written=False)
@@ -34,19 +34,19 @@ def unwritten(checks: Sequence[Check], found: Found) -> Unwritten:
     }
 
 
-def unnumbered(requesters: Unwritten) -> int:
+def count_unnumbered(requesters: Unwritten) -> int:
     """Return the number of new requesters."""
     return sum(requester.pk is None for requester in requesters.values())
 
 
-def numbered(found: Found, requesters: Unwritten, numbers: Iterable[int]) -> Found:
+def assign_numbers(found: LookupResult, requesters: Unwritten, numbers: Iterable[int]) -> LookupResult:
     """Return the facts with these requesters as they will be stored; new ones take the given numbers."""
     fresh = iter(numbers)
     named = {
         requester_id: replace(requester, pk=next(fresh)) if requester.pk is None else requester
         for requester_id, requester in requesters.items()
     }
-    return Found(found.epoch, found.items, found.requesters | named)
+    return LookupResult(found.epoch, found.items, found.requesters | named)
 
 
 def with_current_ids(check: Check, current: Mapping[str, str]) -> Check:

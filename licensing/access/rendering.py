@@ -12,7 +12,7 @@ from kit.http.errors import ApiError
 from kit.http.rendering import render_json
 from kit.values.amounts import from_millionths, render_amount
 from kit.values.timestamps import render_timestamp
-from licensing.access.answers import Answer, Shared
+from licensing.access.answers import Answer, SharedDecision
 from licensing.access.bodies import Check
 from licensing.access.lifetimes import cache_seconds
 from licensing.policies.decision import Decision, trace
@@ -139,7 +139,7 @@ def present_batch(
     answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None = None
 ) -> dict[str, object]:
     """Return the list of a batch's decisions. Shared decisions are rendered once."""
-    made: dict[Shared, Template] = {}
+    made: dict[SharedDecision, Template] = {}
     room = min(MAX_TRACE, MAX_TRACES // (sum(check.explain for check in checks) or 1))
     data: list[dict[str, object] | Fragment] = []
     for answer, check in zip(answers, checks, strict=True):

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct, defstruct
 
 from kit.values.faults import Fault
 from licensing.access.faults import Tell
-from licensing.policies.facts import NOTHING, OF_CHECK, SENT, Fact, Given, Recorded, as_sent
+from licensing.policies.facts import NOTHING, OF_CHECK, SENT, Fact, GivenFacts, Recorded, as_sent
 
 B = TypeVar("B", bound=Struct)
 # A fact in a part of a body: its getter, its index in Given.facts, and whether it is parsed.
@@ -34,7 +34,7 @@ def with_facts(base: type[B], part: str) -> type[B]:
     return cast("type[B]", defstruct(base.__name__, further, bases=(base,), kw_only=True))
 
 
-def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell) -> Given:
+def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell) -> GivenFacts:
     """Return the facts in these parts of a body. Null, false, "" and {} count as absent."""
     facts: list[object] | None = None
     recorded: Recorded = {}
@@ -57,4 +57,4 @@ def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell
             if place is not None:
                 facts = facts or list(NOTHING.facts)
                 facts[place] = value
-    return Given(NOTHING.facts if facts is None else tuple(facts), recorded) if recorded else NOTHING
+    return GivenFacts(NOTHING.facts if facts is None else tuple(facts), recorded) if recorded else NOTHING

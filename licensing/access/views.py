@@ -21,8 +21,8 @@ from analytics.usage.matching import count_matching
 from kit.http.errors import ApiError
 from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
-from kit.rest.lists.counting import Counting, Total
-from kit.rest.sparse import picked, requested_fields
+from kit.rest.lists.counting import CountMode, Total
+from kit.rest.sparse import pick_fields, requested_fields
 from kit.storage.limited import TookTooLong
 from kit.values.json_values import Rendered
 from licensing.access.answers import Answer
@@ -35,7 +35,7 @@ from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present_batch, present_check, present_recorded, present_refunds
 from licensing.access.selection import SelectedDecisions
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
-from licensing.access.tokens.license_tokens import presented, verify_now
+from licensing.access.tokens.license_tokens import attach_license, verify_now
 from licensing.access.tokens.signing import current_signer
 from licensing.policies.schemas import body_schema
 
@@ -63,7 +63,7 @@ class AccessViewSet(AccountViewSet):
         if token is None:
             return parse(fields)
         claims = verify_now(token, self.account_id, timezone.now())
-        return presented(parse(fields, requester=claims.sub), claims)
+        return attach_license(parse(fields, requester=claims.sub), claims)
 
     def decide(self, checks: Sequence[Check]) -> list[Answer | ApiError]:
         caller = Caller(self.grant, client_address_of(self.request._request), "access:check")
@@ -138,7 +138,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         self.selected = SelectedDecisions.from_query(self.account_id, self.request.query_params)
         return self.selected.filter(rows)
 
-    def total(self, rows: QuerySet[AccessEvent], counting: Counting) -> Total:
+    def total(self, rows: QuerySet[AccessEvent], counting: CountMode) -> Total:
         selection = self.selected.counted_by_rollups()
         if selection is not None:
             with suppress(TookTooLong):
@@ -157,7 +157,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         [answer] = recorded_answers([event])
         fields = requested_fields(request.query_params, self.serializer_class)
         shown = present_recorded(event, answer, explain=True, names_key="key" in self.expansions("key"))
-        return Response(picked({**shown, "charge": present_refunds(event, answer)}, fields))
+        return Response(pick_fields({**shown, "charge": present_refunds(event, answer)}, fields))
 
 
 def render_events(rows: Iterable[AccessEvent], *, names_key: bool = False) -> list[Rendered]:

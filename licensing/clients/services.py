@@ -76,7 +76,7 @@ def revoke_client(client: LicenseClient) -> LicenseClient:
     return locked
 
 
-def authenticated(client_id: str, secret: str, now: datetime) -> LicenseClient | None:
+def authenticate(client_id: str, secret: str, now: datetime) -> LicenseClient | None:
     """Return the client with these credentials, otherwise None. Malformed credentials cost no query."""
     if ids.decode("cli", client_id) is None or not keytext.is_well_formed(secret, (keytext.CLIENT_PREFIX,)):
         return None

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.plans import epochs
-from kit.values.pages import Registered
+from kit.values.pages import RegisteredPage
 from licensing.content.models import Content, Status
 from licensing.content.url_key import as_bytes, page_keys, page_of_key, set_keys, source_key, spread_page_keys
 
@@ -29,7 +29,7 @@ def has_stale_keys() -> bool:
 
 def rekey() -> int:
     """Recompute the URL keys of all items, a thousand per transaction. Returns how many were outdated."""
-    return sum(rekeyed(account_id) for account_id in accounts_with_urls())
+    return sum(rekey_account(account_id) for account_id in accounts_with_urls())
 
 
 def accounts_with_urls() -> list[str]:
@@ -37,7 +37,7 @@ def accounts_with_urls() -> list[str]:
     return list(owners.distinct())
 
 
-def rekeyed(account_id: str) -> int:
+def rekey_account(account_id: str) -> int:
     return sum(chunks(account_id))
 
 
@@ -75,9 +75,9 @@ def contested_pages(account_id: str) -> Iterator[list[Content]]:
         neighbours = list(found)
         if len(neighbours) == 1:
             continue
-        pages: defaultdict[Registered, list[Content]] = defaultdict(list)
+        pages: defaultdict[RegisteredPage, list[Content]] = defaultdict(list)
         for item in neighbours:
-            pages[Registered.from_url(item.source or "", settings.SAME_PAGE)].append(item)
+            pages[RegisteredPage.from_url(item.source or "", settings.SAME_PAGE)].append(item)
         for page in pages.values():
             if len({item.policy_id for item in page}) > 1:
                 yield sorted(page, key=lambda item: (item.created, item.pk), reverse=True)

@@ -69,7 +69,7 @@ def unknown_policy(policy_id: str, param: str = "policyId") -> ValidationFailed:
     return ValidationFailed(f"There is no policy {policy_id[:100]!r}.", param=param)
 
 
-def taken(external_id: str) -> AlreadyExists:
+def external_id_taken(external_id: str) -> AlreadyExists:
     return AlreadyExists(f"There is an item with the externalId {external_id!r} already.", param="externalId")
 
 
@@ -121,7 +121,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
         others = Content.objects.of(item.account_id).filter(external_id=item.external_id).exclude(pk=item.pk)
         if item.external_id is None or not others.exists():
             raise
-        raise taken(item.external_id) from None
+        raise external_id_taken(item.external_id) from None
     audit.record(action, item, before)
     epochs.bump(item.account_id, epoch_names(item, is_new=is_new, former=former))
     return item

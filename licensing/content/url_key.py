@@ -10,8 +10,8 @@ from hashlib import blake2b
 from django.conf import settings
 from django.db.models import Count
 
-from kit.values.pages import HALF, Registered
-from kit.values.urls import normalised
+from kit.values.pages import HALF, RegisteredPage
+from kit.values.urls import normalise
 from licensing.content.models import Content
 
 
@@ -19,7 +19,7 @@ def source_key(url: str | None) -> bytes | None:
     """Return a 16-byte digest of the normal form of an http(s) URL, under the SAME_PAGE setting. None for None."""
     if url is None:
         return None
-    form = normalised(url)
+    form = normalise(url)
     if settings.SAME_PAGE is not None:
         form = settings.SAME_PAGE.form(form)
     return blake2b(form.encode(), digest_size=16).digest()
@@ -27,7 +27,7 @@ def source_key(url: str | None) -> bytes | None:
 
 def page_keys(url: str | None) -> list[bytes | None]:
     """Return the possible page keys of a URL: several if it has several parameters. Requests are looked up by them."""
-    return [None] if url is None else list(Registered.from_url(url, settings.SAME_PAGE).keys)
+    return [None] if url is None else list(RegisteredPage.from_url(url, settings.SAME_PAGE).keys)
 
 
 def set_keys(item: Content) -> None:

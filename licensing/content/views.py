@@ -14,13 +14,13 @@ from analytics.usage.report import content_stats
 from kit.rest.bulk import bulk_response, outcomes_serializer
 from kit.rest.lists.orders import Order, TextsInOrder
 from kit.rest.pagination import KeysetPagination
-from kit.rest.resources import found
+from kit.rest.resources import require_resource
 from licensing.content import services
 from licensing.content.filters import ContentFilters
 from licensing.content.models import Content
 from licensing.content.serializers import BulkOutcomeSerializer, BulkSerializer, ContentSerializer
 from licensing.content.upserts import read_rows, upsert
-from licensing.deletion import DeletedSerializer, deleted
+from licensing.deletion import DeletedSerializer, deletion_response
 
 EXPAND = OpenApiParameter(
     "expand", str, enum=["policy"], description="`policy` embeds the linked policy; it takes `policies:read`."
@@ -57,7 +57,7 @@ class ContentViewSet(AccountViewSet[Content]):
 
     def get_object(self) -> Content:
         id = self.kwargs["id"]
-        return found(Content, id, Content.objects.one(self.account_id, id))
+        return require_resource(Content, id, Content.objects.one(self.account_id, id))
 
     def expanded(self) -> frozenset[str]:
         """Return the fields to embed. Raises InsufficientPermissions: embedding a policy needs `policies:read`."""
@@ -113,4 +113,4 @@ class ContentViewSet(AccountViewSet[Content]):
         """Deletes the item. Its analytics stay."""
         item = self.get_object_to_change()
         services.delete_content(item)
-        return deleted(item, "content")
+        return deletion_response(item, "content")

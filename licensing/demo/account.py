@@ -38,7 +38,7 @@ from licensing.demo.story import (
 )
 from licensing.demo.visits import record_visits
 from licensing.imports.importer import Import
-from licensing.imports.mapping import Mapping, is_target, put
+from licensing.imports.mapping import ColumnMapping, is_target, put_value
 from licensing.imports.rows import open_rows
 from licensing.licenses.models import License
 from licensing.licenses.services import issue_license
@@ -152,12 +152,12 @@ def register(account: Account, opened: datetime) -> list[str]:
     for name, body in policies((opened + EMBARGO).date()).items():
         linked[name] = policy_services.create_policy(account.pk, validated(PolicySerializer, body)).pk
     items = read_items()
-    mapping = Mapping({name: name for name in items[0] if is_target(name)}, {}, is_csv=True)
+    mapping = ColumnMapping({name: name for name in items[0] if is_target(name)}, {}, is_csv=True)
     for item in reversed(items):  # lists start with the newest
         sent = mapping.body(item)
         sent["policyId"] = linked[item["policy"]]
         sent["source"] = f"{SITE}/{item['type']}s/{item['externalId']}"
-        put(sent, "metadata.publishedAt", (opened - timedelta(days=int(item["age"]))).date().isoformat())
+        put_value(sent, "metadata.publishedAt", (opened - timedelta(days=int(item["age"]))).date().isoformat())
         content_services.create_content(account.pk, validated(ContentSerializer, sent))
     return [item["externalId"] for item in items]
 

@@ -10,7 +10,7 @@ from analytics.payments.services import record_payment
 from analytics.wallets import services as wallet_services
 from analytics.wallets.services import GrantFields, WalletFields
 from licensing.access.bodies import Check
-from licensing.access.checks import recorded
+from licensing.access.checks import check_and_record
 from licensing.demo.story import PREPAID
 
 
@@ -46,4 +46,4 @@ def record_prepaid_checks(account: Account, names: Sequence[str], begin: datetim
                 requester_name=one.name,
                 permission="read",
             )
-            recorded(account.pk, [check], begin + (end - begin) * (number + 1) / (one.checks + 1), None)
+            check_and_record(account.pk, [check], begin + (end - begin) * (number + 1) / (one.checks + 1), None)

@@ -10,9 +10,9 @@ from analytics.recording import recorder
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup import Found, current_epoch, find_items, keep_requesters
+from licensing.access.lookup import LookupResult, current_epoch, find_items, keep_requesters
 from licensing.demo.story import CUSTOMERS, Customer
-from licensing.policies.facts import Given
+from licensing.policies.facts import GivenFacts
 
 VISITS_PER_DAY = 20
 # Relative traffic by hour (from midnight UTC) and by weekday (from Monday).
@@ -33,7 +33,7 @@ def record_visits(
     """Decide and record visits from `begin` to `end`, day by day. `names` are the items' externalIds."""
     items = find_items(account.pk, [("externalId", name) for name in names])
     requesters = keep_requesters(account.pk, {customer.id: customer.name for customer in CUSTOMERS})
-    key, found = ids.hex_of("acc", account.pk), Found(current_epoch(account.pk), items, requesters)
+    key, found = ids.hex_of("acc", account.pk), LookupResult(current_epoch(account.pk), items, requesters)
     days = (end.date() - begin.date()).days + 1
     for number in range(days):
         midnight = datetime.combine(begin.date() + timedelta(days=number), time.min, begin.tzinfo)
@@ -83,5 +83,5 @@ def check_of(customer: Customer, external_id: str, random: Random) -> Check:
         requester_id=customer.id,
         requester_name=customer.name,
         permission=permission,
-        given=Given.from_record({name: value for name, value in known.items() if value}),
+        given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
     )

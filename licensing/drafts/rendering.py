@@ -7,7 +7,7 @@ from kit.values import ids
 from kit.values.amounts import render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
-from licensing.drafts.replay import Change, Moved, most_changed
+from licensing.drafts.replay import Change, ChangeCounts, most_changed
 from licensing.drafts.simulate import Simulation
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
@@ -54,7 +54,7 @@ def present_simulation(policy: Policy, found: Simulation) -> dict[str, object]:
     }
 
 
-def present_moved(moved: Moved) -> dict[str, int]:
+def present_moved(moved: ChangeCounts) -> dict[str, int]:
     return {
         "total": moved.total,
         "allowedToDenied": moved.allowed_to_denied,

@@ -43,7 +43,7 @@ class Change:
 
 
 @dataclass(slots=True)
-class Moved:
+class ChangeCounts:
     """Counts of decisions, and of changed ones, for a requester, an item or in total."""
 
     total: int = 0
@@ -57,12 +57,12 @@ class Moved:
 
 @dataclass(slots=True)
 class ReplayTotals:
-    moved: Moved = field(default_factory=Moved)
+    moved: ChangeCounts = field(default_factory=ChangeCounts)
     reason_changed: int = 0  # denied before and after, with different reasons
     reasons_before: Counter[str] = field(default_factory=Counter)
     reasons_after: Counter[str] = field(default_factory=Counter)
-    by_requester: dict[str, Moved] = field(default_factory=dict)
-    by_content: dict[RawId, Moved] = field(default_factory=dict)
+    by_requester: dict[str, ChangeCounts] = field(default_factory=dict)
+    by_content: dict[RawId, ChangeCounts] = field(default_factory=dict)
     newly_denied: deque[Change] = field(default_factory=lambda: deque(maxlen=EXAMPLES))  # the newest
     newly_allowed: deque[Change] = field(default_factory=lambda: deque(maxlen=EXAMPLES))
 
@@ -108,8 +108,8 @@ class Replay:
 
     def count(self, now: Change) -> Change | None:
         tally, past = self.tally, now.past
-        of_requester = tally.by_requester.setdefault(past.facts.requester_id, Moved())
-        of_content = tally.by_content.setdefault(past.content, Moved())
+        of_requester = tally.by_requester.setdefault(past.facts.requester_id, ChangeCounts())
+        of_content = tally.by_content.setdefault(past.content, ChangeCounts())
         everyone = (tally.moved, of_requester, of_content)
         for moved in everyone:
             moved.total += 1
@@ -129,7 +129,7 @@ class Replay:
         return now
 
 
-def most_changed(moved: dict[K, Moved]) -> list[tuple[K, Moved]]:
+def most_changed(moved: dict[K, ChangeCounts]) -> list[tuple[K, ChangeCounts]]:
     """Return the ten keys with most changed decisions, without those that have none."""
     changed = [(key, one) for key, one in moved.items() if one.changed]
     return sorted(changed, key=lambda pair: (-pair[1].changed, pair[0]))[:TOP]

@@ -13,7 +13,7 @@ from licensing.access.answers import Answer
 from licensing.access.rendering import present_rate
 from licensing.access.tokens.challenges import challenge
 from licensing.edge.original import Original
-from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, spelled, told_price
+from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
 from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import UNPAID, Reason
 from licensing.policies.facts import HeldLicense
@@ -52,7 +52,7 @@ class EdgeAnswer(Struct, frozen=True):
         return replace(self, status=403, headers={**self.headers, "X-Access-Status": str(self.status)})
 
 
-def told(status: int, decision: str, original: Original) -> dict[str, str]:
+def decision_headers(status: int, decision: str, original: Original) -> dict[str, str]:
     shown = {
         "X-Access-Decision": decision,
         "X-Access-Status": str(status),
@@ -72,7 +72,7 @@ def license_link(original: Original) -> dict[str, str]:
 
 def open_page(original: Original) -> EdgeAnswer:
     """Return the answer for a page that needs no decision; nothing is recorded."""
-    return EdgeAnswer(200, told(200, "allow", original))
+    return EdgeAnswer(200, decision_headers(200, "allow", original))
 
 
 def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: Original) -> EdgeAnswer:
@@ -85,20 +85,22 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
         "X-Access-Requester": shown_requester(answer.requester_id),
         "X-Access-Reason": refusal.code,
     }
-    return EdgeAnswer(status, told(status, "deny", original) | about, render_json({"error": refusal.as_dict()}))
+    return EdgeAnswer(
+        status, decision_headers(status, "deny", original) | about, render_json({"error": refusal.as_dict()})
+    )
 
 
 def refused_token(refusal: InvalidToken | InsufficientScope, original: Original) -> EdgeAnswer:
     """Return the denial for a licence token that is invalid, expired or for other pages."""
     status, reason = refusal.status_code, reason_of(refusal)
-    headers = {**told(status, "deny", original), **refusal.headers, "X-Access-Reason": reason}
+    headers = {**decision_headers(status, "deny", original), **refusal.headers, "X-Access-Reason": reason}
     return EdgeAnswer(status, headers, body_of(reason, refusal.message))
 
 
 def refused_request(refusal: PaymentRefused | InvalidSignature, original: Original) -> EdgeAnswer:
     """Return a 400 for an invalid signature or payment offer. Nothing was decided."""
     reason = reason_of(refusal)
-    headers = {**told(400, "deny", original), ERROR: refusal.code, "X-Access-Reason": reason}
+    headers = {**decision_headers(400, "deny", original), ERROR: refusal.code, "X-Access-Reason": reason}
     return EdgeAnswer(400, headers, body_of(reason, str(refusal)))
 
 
@@ -122,13 +124,13 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
         if decision.observed:
             about[WOULD] = f"deny; reason={decision.observed}"
         if decision.price is not None:
-            about[CHARGED] = spelled(*decision.price)
-        return EdgeAnswer(200, told(200, "allow", original) | about)
+            about[CHARGED] = format_price(*decision.price)
+        return EdgeAnswer(200, decision_headers(200, "allow", original) | about)
     reason = decision.reason or Reason.POLICY_DENIED
     offered = offers_of(answer)
     status = 402 if offered else status_of(answer)
     if offered:
-        about |= told_price(offered, payment)
+        about |= render_price(offered, payment)
     elif reason in UNPAID:
         about |= price_of_license(decision.license)
     about["X-Access-Reason"] = reason
@@ -139,7 +141,7 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
         about["Retry-After"] = str(seconds)
     own = decision.rule.message if decision.rule is not None else None
     message = own or (DENIED if status == 403 else MESSAGES[reason])
-    return EdgeAnswer(status, told(status, "deny", original) | about, body_of(reason, message))
+    return EdgeAnswer(status, decision_headers(status, "deny", original) | about, body_of(reason, message))
 
 
 def status_of(answer: Answer) -> int:
@@ -156,7 +158,7 @@ def price_of_license(held: HeldLicense | None) -> dict[str, str]:
     """Return the price header of an access by a licence whose wallet does not cover it."""
     if held is None or not held.access_amount or held.access_currency is None:
         return {}
-    return {PRICE: spelled(held.access_amount, held.access_currency)}
+    return {PRICE: format_price(held.access_amount, held.access_currency)}
 
 
 def seconds_until_refill(answer: Answer) -> int | None:

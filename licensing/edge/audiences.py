@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from kit.values.currencies import in_full
 from kit.values.decimals import from_millionths
-from licensing.edge.promises import ANY_TIME, READ, always_allows, may_match, opening, quoted
+from licensing.edge.promises import ANY_TIME, READ, always_allows, may_match, opening_rules, quote_price
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import Facts
 from licensing.policies.offers import is_open_to_licensees
@@ -49,12 +49,12 @@ def phrase_of(policy: CompiledPolicy | None, use: str) -> str:
         return PHRASES[UNKNOWN]
     if always_allows(policy, use) and always_allows(policy, READ):
         return PHRASES[OPEN]
-    price = quoted(policy, use)
+    price = quote_price(policy, use)
     if price is not None:
         return f"pay {in_full(from_millionths(price.amount), price.currency)} for each access to {{}}"
     if is_open_to_licensees(policy, Facts(ANY_TIME, "anonymous", use)):
         return PHRASES[LICENSED]
-    return PHRASES[SOME] if any(may_match(rule, use) for rule in opening(policy, use)) else PHRASES[REFUSED]
+    return PHRASES[SOME] if any(may_match(rule, use) for rule in opening_rules(policy, use)) else PHRASES[REFUSED]
 
 
 def named(patterns: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from accounts.keys.authentication import find_grant
 from accounts.models import Unknown
 from kit.http.errors import ApiError
 from kit.values.decimals import from_millionths, plain
-from kit.values.pages import Registered
+from kit.values.pages import RegisteredPage
 from licensing.access.lookup import compiled_policies, current_epoch
 from licensing.content.models import Content, Status
 from licensing.edge.promises import MINING, PAYMENT, USES, Promise
@@ -86,7 +86,7 @@ def registered_at(
     """Yield the items at the host; of several at one page the last decides (licensing.sites.pages)."""
     rows = items.order_by("-status", "created", "pk").values_list("source", "status", "policy_id", "policy__version")
     for source, status, policy, version in rows.iterator(ROWS):
-        page = Registered.from_url(source or "", settings.SAME_PAGE)
+        page = RegisteredPage.from_url(source or "", settings.SAME_PAGE)
         if page.host == host:
             yield Item(source or "", page, policies.get((policy, version)) if status == Status.ACTIVE else None)
 
@@ -270,7 +270,7 @@ DOCUMENTS: dict[str, tuple[Writer, str]] = {
 }
 
 
-def written(told: Publication) -> dict[str, bytes]:
+def write_documents(told: Publication) -> dict[str, bytes]:
     """Return the documents by path."""
     bodies = ((path, write(told)) for path, (write, _) in DOCUMENTS.items())
     return {path: body for path, body in bodies if body is not None}

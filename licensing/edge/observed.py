@@ -22,7 +22,7 @@ Sums = dict[str, Decimal]  # by currency
 
 
 @dataclass
-class Observed:
+class ObservedFigures:
     """The report's numbers. Revenue is computed from the newest `priced` of `total` denials."""
 
     total: int
@@ -40,15 +40,15 @@ def observed_denials(account_id: str, start: datetime, end: datetime, site: Site
     return events if site is None else events.filter(content_id=site.pages_id)
 
 
-def observed_report(events: QuerySet[AccessEvent], most_priced: int = MOST_PRICED) -> Observed:
+def observed_report(events: QuerySet[AccessEvent], most_priced: int = MOST_PRICED) -> ObservedFigures:
     """Compute the report. Prices are computed only for the newest `most_priced` denials."""
     reasons = events.order_by().values_list("observed").annotate(count=Count("pk")).order_by("-count", "observed")
     told = [(reason, count) for reason, count in reasons if reason]
     if not told:
-        return Observed(0, 0, [], [], [])
+        return ObservedFigures(0, 0, [], [], [])
     requesters = events.order_by().values("requester__requester_id", "requester__name").annotate(count=Count("pk"))
     items = events.order_by().values("content_id", "content__title").annotate(count=Count("pk"))
-    report = Observed(
+    report = ObservedFigures(
         total=sum(count for _, count in told),
         priced=0,
         reasons=told,
@@ -59,7 +59,7 @@ def observed_report(events: QuerySet[AccessEvent], most_priced: int = MOST_PRICE
     return report
 
 
-def add_prices(report: Observed, events: QuerySet[AccessEvent], most: int) -> None:
+def add_prices(report: ObservedFigures, events: QuerySet[AccessEvent], most: int) -> None:
     """Add the revenue at stake: for each denial the price of its first offer."""
     at_stake: defaultdict[str, Decimal] = defaultdict(Decimal)
     by_requester: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
@@ -75,7 +75,7 @@ def add_prices(report: Observed, events: QuerySet[AccessEvent], most: int) -> No
     report.by_requester = {requester: dict(sums) for requester, sums in by_requester.items()}
 
 
-def present_observed(report: Observed, start: datetime, last: datetime, site: Site | None) -> dict[str, Any]:
+def present_observed(report: ObservedFigures, start: datetime, last: datetime, site: Site | None) -> dict[str, Any]:
     """Return the observed_report object. `last` is the last moment of the period."""
     return {
         "object": "observed_report",

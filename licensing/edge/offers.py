@@ -120,7 +120,7 @@ class OfferViewSet(ReadingViewSet):
             check = check_of(given, given, "")
         except Fault as fault:
             raise InvalidRequest(fault.message, param=fault.path) from None
-        [told] = told_offers(self.account_id, [check], timezone.now())
+        [told] = render_offers(self.account_id, [check], timezone.now())
         if isinstance(told, ApiError):
             raise told
         return Response(told)
@@ -139,7 +139,7 @@ class OfferViewSet(ReadingViewSet):
             for fault in first.all():
                 once.setdefault((fault.path, fault.message), fault)
             raise ValidationFailed.from_faults(once.values()) from None
-        told = told_offers(self.account_id, checks, timezone.now())
+        told = render_offers(self.account_id, checks, timezone.now())
         data = [
             {"object": "access_offer", "error": one.as_dict()} if isinstance(one, ApiError) else one for one in told
         ]
@@ -161,7 +161,7 @@ def check_of(item: dict[str, Any], asked: dict[str, Any], path: str) -> Check:
     return Check(selector, asked.get("requesterId") or ANONYMOUS, permission=permission, dry_run=True)
 
 
-def told_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list[dict[str, Any] | ApiError]:
+def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> list[dict[str, Any] | ApiError]:
     """Return what each access would cost, in order. Makes a fixed number of queries."""
     items = find_items(account_id, {check.selector for check in checks})
     known = find_requesters(account_id, {check.requester_id for check in checks})

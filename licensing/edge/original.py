@@ -93,7 +93,7 @@ def described_by_proxy(head: Head, proxies: TrustedProxies) -> Original:
     elif head.path == INGRESS_NGINX:
         url, method = described_by_ingress_nginx(head, is_trusted)
     else:
-        url, method = forwarded(head, is_trusted)
+        url, method = read_forwarded(head, is_trusted)
     hops = head.headers.get(b"x-forwarded-for")
     visitor = proxies.client_of(peer, hops.decode("latin-1")) if is_trusted and hops is not None else None
     return Original(url, method, in_words(visitor))
@@ -133,7 +133,7 @@ def in_words(address: Address | None) -> str | None:
     return None if address is None else str(address).partition("%")[0]
 
 
-def forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
+def read_forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
     """Return URL and method from X-Forwarded-*."""
     require_trust(is_trusted, "X-Forwarded-Uri")
     uri = head.header(b"x-forwarded-uri")
@@ -141,7 +141,7 @@ def forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
         raise InvalidRequest("Must be the path and query of the page asked for.", param="X-Forwarded-Uri")
     host = host_in(head.header(b"x-forwarded-host") or head.host, "X-Forwarded-Host")
     method = (head.header(b"x-forwarded-method") or head.scope["method"]).upper()
-    return f"{forwarded_proto(head)}://{host}{spelled(uri)}", method
+    return f"{forwarded_proto(head)}://{host}{escape_uri(uri)}", method
 
 
 def described_by_ingress_nginx(head: Head, is_trusted: bool) -> tuple[str, str]:
@@ -157,7 +157,7 @@ def whole_url(text: str, header: str) -> str:
     if found is None:
         raise InvalidRequest("Must be the whole URL of the page asked for.", param=header)
     scheme, host, uri = found.groups()
-    path = spelled(uri if uri.startswith("/") else f"/{uri}")
+    path = escape_uri(uri if uri.startswith("/") else f"/{uri}")
     return f"{scheme.lower()}://{host_in(host, header)}{path}"
 
 
@@ -185,10 +185,10 @@ def host_in(value: str, header: str) -> str:
 def envoy_uri(head: Head) -> str:
     raw = head.scope.get("raw_path") or quote(head.path).encode()
     query = f"?{head.query.decode('latin-1')}" if head.query else ""
-    return spelled(raw.decode("latin-1").removeprefix(ENVOY) + query)
+    return escape_uri(raw.decode("latin-1").removeprefix(ENVOY) + query)
 
 
-def spelled(uri: str) -> str:
+def escape_uri(uri: str) -> str:
     r"""Percent-encode characters that are not allowed in a path and query; `\` stays as it is.
 
     Encodes `#` too, because requests have no fragment and some origins read it as part of the path. Bytes above ASCII

@@ -44,17 +44,17 @@ def payment_of(head: Head, covered: frozenset[str] | None) -> Payment | None:
     return Payment(to_millionths(Decimal(match[2])), match[1], bool(exact))
 
 
-def spelled(amount: int, currency: str) -> str:
+def format_price(amount: int, currency: str) -> str:
     """Format a price in millionths for a header, with at least two decimal places."""
     whole, _, places = plain(from_millionths(amount)).partition(".")
     return f"{currency} {whole}.{places:0<2}"
 
 
-def told_price(offered: Sequence[Offer], payment: Payment | None) -> dict[str, str]:
+def render_price(offered: Sequence[Offer], payment: Payment | None) -> dict[str, str]:
     """Return the headers of a denial that payment could lift: the first offer's price and the error code."""
     if payment is None:
         error = "MissingCrawlerPrice"
     else:
         error = "InvalidCrawlerExactPrice" if payment.is_exact else "InvalidCrawlerMaxPrice"
     price = offered[0].price
-    return {PRICE: spelled(price.amount, price.currency), ERROR: error}
+    return {PRICE: format_price(price.amount, price.currency), ERROR: error}

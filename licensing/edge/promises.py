@@ -25,7 +25,7 @@ Promise = frozenset[str]  # a subset of USES
 Prices = dict[str, Price]  # by use
 
 
-def promised(policy: CompiledPolicy | None) -> Promise:
+def promised_uses(policy: CompiledPolicy | None) -> Promise:
     """Return the uses that the policy allows to everybody. Empty unless reading is allowed too."""
     if policy is None or not always_allows(policy, READ):
         return frozenset()
@@ -53,11 +53,11 @@ def may_match(rule: Rule, permission: str) -> bool:
 
 def prices_of(policy: CompiledPolicy | None) -> Prices:
     """Return the prices at which everybody without a licence can buy an access, at any time."""
-    found = ((use, quoted(policy, use)) for use in USES)
+    found = ((use, quote_price(policy, use)) for use in USES)
     return {use: price for use, price in found if price is not None}
 
 
-def quoted(policy: CompiledPolicy | None, use: str) -> Price | None:
+def quote_price(policy: CompiledPolicy | None, use: str) -> Price | None:
     """Return the price of an access for this use if it depends on nothing but a licence; otherwise None."""
     facts = Facts(ANY_TIME, "anonymous", use, identified_by=Identification.SIGNATURE)
     offer = next(offers(policy, facts), None)
@@ -73,10 +73,10 @@ def quoted(policy: CompiledPolicy | None, use: str) -> Price | None:
 
 def allowed_to_some(policy: CompiledPolicy | None) -> Promise:
     """Return the uses that some rule allows to somebody."""
-    return frozenset(use for use in USES if any(opening(policy, use)))
+    return frozenset(use for use in USES if any(opening_rules(policy, use)))
 
 
-def opening(policy: CompiledPolicy | None, use: str) -> Iterator[Rule]:
+def opening_rules(policy: CompiledPolicy | None, use: str) -> Iterator[Rule]:
     """Yield the rules that allow the use to somebody."""
     for rule in policy.rules if policy is not None else ():
         if rule.action == "allow" and rule.grants_at_edge(use) and may_match(rule, use):
@@ -85,7 +85,7 @@ def opening(policy: CompiledPolicy | None, use: str) -> Iterator[Rule]:
 
 def duties_of(policy: CompiledPolicy | None) -> tuple[str, ...]:
     """Return the duties under which mining is allowed to some: a licence, plus payment if a rule has a price."""
-    rules = [rule for use in sorted(MINING) for rule in opening(policy, use)]
+    rules = [rule for use in sorted(MINING) for rule in opening_rules(policy, use)]
     if not rules:
         return ()
     return (CONSENT, PAYMENT) if any(rule.price is not None for rule in rules) else (CONSENT,)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from licensing.edge.audiences import AUDIENCES
 from licensing.edge.documents import revisions_of, site_at, terms_of_site
-from licensing.edge.promises import READ, Promise, allowed_to_some, promised
+from licensing.edge.promises import READ, Promise, allowed_to_some, promised_uses
 from licensing.edge.terms import spelled
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.lint import lint, wanted_permissions
@@ -72,7 +72,7 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
     policies, told = revisions_of(site), {one.url: one.uses for one in terms_of_site(site)}
     for rule in site.ordered_rules:
         policy = policies.get(rule.policy_id)
-        own, published = promised(policy), told.get(spelled(rule.pattern)[0], frozenset())
+        own, published = promised_uses(policy), told.get(spelled(rule.pattern)[0], frozenset())
         if not published <= own:  # terms_of prevents this; checked all the same
             yield Finding("warning", "laxer_than_policy", rule.pattern, "The documents permit more than the policy.")
         if own - published:
@@ -80,7 +80,7 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
                 "note",
                 "narrowed",
                 rule.pattern,
-                f"The policy allows {listed(own - published)} to everybody, and the documents do not say so: "
+                f"The policy allows {list_uses(own - published)} to everybody, and the documents do not say so: "
                 "crawlers may take this pattern for pages of a stricter pattern or item that is not longer.",
             )
         if policy is not None:
@@ -91,7 +91,7 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
                 "note",
                 "stricter_than_policy",
                 rule.pattern,
-                f"The policy allows {listed(unsaid)} to some, at a price or within a limit, "
+                f"The policy allows {list_uses(unsaid)} to some, at a price or within a limit, "
                 "which the documents leave out.",
             )
 
@@ -114,5 +114,5 @@ def listed_words(words: frozenset[str]) -> str:
     return ", ".join(sorted(words))
 
 
-def listed(uses: Promise) -> str:
+def list_uses(uses: Promise) -> str:
     return listed_words(uses - {READ})

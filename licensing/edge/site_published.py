@@ -11,10 +11,10 @@ from xml.etree.ElementTree import ParseError, canonicalize
 import orjson
 
 from kit.outbound.client import Client, Reply, Unreachable
-from kit.outbound.destinations import Refused
-from licensing.edge.documents import NAMES_IN_SIGNAL, NAMES_IN_USAGE, Publication, written
+from kit.outbound.destinations import DestinationRefused
+from licensing.edge.documents import NAMES_IN_SIGNAL, NAMES_IN_USAGE, Publication, write_documents
 from licensing.edge.promises import USES, Promise
-from licensing.edge.site_lint import Finding, listed
+from licensing.edge.site_lint import Finding, list_uses
 
 RSL, ROBOTS = "/license.xml", "/robots.txt"
 SECONDS, MOST_BYTES = 5, 1024 * 1024  # of a fetch
@@ -35,7 +35,7 @@ async def fetch_all(urls: Iterable[str]) -> dict[str, Fetched]:
     async def one(url: str) -> tuple[str, Fetched]:
         try:
             return url, await fetch(url)
-        except (Refused, Unreachable) as error:
+        except (DestinationRefused, Unreachable) as error:
             return url, str(error)
 
     return dict(await asyncio.gather(*map(one, urls)))
@@ -43,7 +43,7 @@ async def fetch_all(urls: Iterable[str]) -> dict[str, Fetched]:
 
 async def look_at(told: Publication) -> list[Finding]:
     """Return findings about the documents at the site's host and the licence server that they name."""
-    documents = written(told)
+    documents = write_documents(told)
     own = {f"https://{told.netloc}{path}": path for path in documents}
     server = [] if told.server is None else [f"{told.server}{KEYS}"]
     found = await fetch_all([*own, *server])
@@ -94,12 +94,12 @@ def of_robots(body: bytes, told: Publication) -> Iterator[Finding]:
         extra = yes - promises.get(path, told.everywhere)
         if extra:
             pattern = "" if path == EVERYWHERE else path
-            message = f"robots.txt permits {listed(extra)}, which the policies do not promise."
+            message = f"robots.txt permits {list_uses(extra)}, which the policies do not promise."
             yield Finding("warning", "laxer_than_policy", pattern, message)
     allowed = frozenset[str]().union(*(yes for path, yes, _ in said if path == EVERYWHERE))
     refused = frozenset[str]().union(*(no for path, _, no in said if path == EVERYWHERE))
     if allowed & refused:
-        message = f"robots.txt both permits and refuses {listed(allowed & refused)}."
+        message = f"robots.txt both permits and refuses {list_uses(allowed & refused)}."
         yield Finding("warning", "contradiction", "", message)
 
 

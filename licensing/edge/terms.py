@@ -12,11 +12,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.values.pages import Registered
+from kit.values.pages import RegisteredPage
 from kit.values.paths import PATH_CHARACTERS, read
 from kit.values.same_page import INDEX, SamePage
-from kit.values.urls import normalised
-from licensing.edge.promises import MINING, Prices, Promise, duties_of, prices_of, promised
+from kit.values.urls import normalise
+from licensing.edge.promises import MINING, Prices, Promise, duties_of, prices_of, promised_uses
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Price
 from licensing.sites.patterns import Pattern, compiled, may_overlap
@@ -43,7 +43,7 @@ class Terms(Struct, frozen=True):
 
     @classmethod
     def from_policy(cls, policy: CompiledPolicy | None, url: str = "") -> "Terms":
-        return cls(url, promised(policy), duties_of(policy), prices_of(policy))
+        return cls(url, promised_uses(policy), duties_of(policy), prices_of(policy))
 
     @property
     def mining_price(self) -> Price | None:
@@ -67,7 +67,7 @@ class Item(Struct, frozen=True):
     """A registered item, its page, and the policy that decides it; None if it is archived or has none."""
 
     source: str
-    page: Registered
+    page: RegisteredPage
     policy: CompiledPolicy | None
 
 
@@ -249,7 +249,7 @@ def by_query(page: PageOfItems) -> Iterator[Terms]:
     """Yield an entry for the very URL of each item with a query; of several items at one URL the newest decides."""
     entries = {}
     for terms in page.queried:
-        path, _, query = normalised(terms.item or "").partition("://")[2].partition("/")[2].partition("?")
+        path, _, query = normalise(terms.item or "").partition("://")[2].partition("/")[2].partition("?")
         if not {"*", "$"} & set(query):
             url = f"/{path.replace('*', '%2A').replace('$', '%24')}?{query}$"
             entries[url] = replace(terms, url=url)

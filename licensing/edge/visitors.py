@@ -13,13 +13,13 @@ from licensing.access.bodies import Check, EdgeTerms, PresentedToken
 from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.tokens.challenges import refused
+from licensing.access.tokens.challenges import invalid_token_error
 from licensing.access.tokens.license_tokens import check_scope
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
 from licensing.edge.original import Original
 from licensing.edge.verification.reverse_dns import AddressNames
-from licensing.edge.verification.signatures import Signed
-from licensing.policies.facts import Given
+from licensing.edge.verification.signatures import VerifiedSignature
+from licensing.policies.facts import GivenFacts
 from licensing.policies.offers import Payment
 from licensing.sites.identification import Identification
 
@@ -56,7 +56,7 @@ class Visitor(Struct, frozen=True):
             requester_id=self.id,
             requester_name=self.name,
             permission=self.permission,
-            given=Given.from_record({name: value for name, value in known.items() if value}),
+            given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
             token=self.token,
             edge=EdgeTerms(self.and_permission, self.and_requester_id, pays),
         )
@@ -65,7 +65,7 @@ class Visitor(Struct, frozen=True):
 async def identify(
     head: Head,
     gateway: Gateway,
-    signed: Signed | None,
+    signed: VerifiedSignature | None,
     names: AddressNames,
     account_id: str,
     original: Original,
@@ -79,7 +79,7 @@ async def identify(
     """
     authorization = head.header(b"authorization")
     if b"authorization" in head.too_long:
-        raise refused("The licence token is malformed.")
+        raise invalid_token_error("The licence token is malformed.")
     crawler = current_table.get().claimed_by(head.header(b"user-agent"))
     token = license_token(authorization)
     if token is not None:
@@ -132,7 +132,7 @@ async def place_of(crawler: Crawler, address: str | None, names: AddressNames) -
     return None
 
 
-def who_signed(signed: Signed, claimed: Crawler | None) -> Visitor:
+def who_signed(signed: VerifiedSignature, claimed: Crawler | None) -> Visitor:
     """Return the visitor for a signed request: a known crawler, or the host of the key directory.
 
     For an unknown host, a claimed crawler name can only restrict access.

@@ -36,7 +36,7 @@ from licensing.content.services import (
     write_items,
 )
 from licensing.content.url_key import url_names
-from licensing.imports.mapping import Mapping, from_text, is_target
+from licensing.imports.mapping import ColumnMapping, from_text, is_target
 from licensing.imports.rows import ImportRow, RowFile
 from licensing.imports.survey import survey
 
@@ -60,7 +60,7 @@ class ImportTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedImport:
     """A finished import, as its event shows it."""
 
     pk: str
@@ -72,7 +72,7 @@ class Finished:
 class ImportSerializer(serializers.BaseSerializer):
     """The payload of the `import.finished` event: row counts and times."""
 
-    def to_representation(self, run: Finished) -> Rendered:
+    def to_representation(self, run: FinishedImport) -> Rendered:
         return {
             "id": run.pk,
             "object": "content_import",
@@ -122,7 +122,7 @@ class Import:
         self.ignored = [name for name in self.survey.columns if name not in columns.values()]
         self.check_columns(columns)
         values = {target: from_text(target, text) for target, text in defaults.items()}
-        self.mapping = Mapping(dict(sorted(columns.items())), values, file.is_csv)
+        self.mapping = ColumnMapping(dict(sorted(columns.items())), values, file.is_csv)
         with transaction.atomic():
             linked_policy(account_id, self.validated(self.mapping.body({})).get("policy_id"))
 
@@ -184,7 +184,7 @@ class Import:
 
     @transaction.atomic
     def tell(self, started: datetime) -> None:
-        finished = Finished(ids.new_id("imp"), self.tally, started, timezone.now())
+        finished = FinishedImport(ids.new_id("imp"), self.tally, started, timezone.now())
         shown = ImportSerializer().to_representation(finished)
         recording.write([recording.make(self.account_id, "import.finished", finished.pk, shown)])
 

@@ -54,7 +54,7 @@ def from_text(target: str, text: str) -> JsonValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class ColumnMapping:
     """The column for each field, and default values for empty fields."""
 
     columns: dict[str, str]
@@ -75,10 +75,10 @@ class Mapping:
                 if not value.strip():
                     continue
                 value = from_text(target, value)
-            put(body, target, value)
+            put_value(body, target, value)
         for target, default in self.defaults.items():
             if get(body, target) is None:
-                put(body, target, default)
+                put_value(body, target, default)
         return body
 
 
@@ -88,7 +88,7 @@ def get(body: JsonObject, target: str) -> JsonValue:
     return value.get(key) if key and isinstance(value, dict) else value
 
 
-def put(body: JsonObject, target: str, value: JsonValue) -> None:
+def put_value(body: JsonObject, target: str, value: JsonValue) -> None:
     name, _, key = target.partition(".")
     known = body.get(name)
     if not key:

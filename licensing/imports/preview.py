@@ -20,7 +20,7 @@ from kit.rest.export import harmless
 from licensing.content.metadata import ATTRIBUTES
 from licensing.imports.importer import Import, reason
 from licensing.imports.mapping import is_target
-from licensing.imports.rows import Bounded, ImportRow, Readable, RowFile, open_rows
+from licensing.imports.rows import BoundedReader, ImportRow, Readable, RowFile, open_rows
 from licensing.imports.survey import MAX_COLUMNS
 
 MOST_BYTES = 20 * 1024 * 1024  # upload size
@@ -55,7 +55,7 @@ MEANING = {
 LARGER = "Larger files are for the command import_content (docs/guides/importing.md)."
 
 
-class BoundedLines(Bounded):
+class BoundedLines(BoundedReader):
     """Limits a file to MOST_READ bytes and MOST_LINES lines, because a single row may span many lines."""
 
     def __init__(self, file: Readable) -> None:

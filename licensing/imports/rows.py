@@ -67,7 +67,7 @@ def readable() -> Iterator[None]:
         raise InvalidRequest(f"The file cannot be read: {error}.") from None
 
 
-class Bounded:
+class BoundedReader:
     """Limits reading to `most` bytes. Raises InvalidRequest with the message `excess` beyond them."""
 
     def __init__(self, file: Readable, most: int, excess: str) -> None:
@@ -292,6 +292,6 @@ def open_rows(name: str, format: str | None = None) -> Iterator[RowFile]:  # noq
         if magic == GZIP_MAGIC:
             most = max(MAX_RATIO * size, LEAST_UNPACKED)
             excess = f"The file has more than {most >> 20} MiB inside, {MAX_RATIO} times its size."
-            yield RowFile(Bounded(stack.enter_context(gzip.GzipFile(fileobj=file)), most, excess), kind)
+            yield RowFile(BoundedReader(stack.enter_context(gzip.GzipFile(fileobj=file)), most, excess), kind)
         else:
             yield RowFile(cast(Readable, file), kind)

@@ -77,7 +77,7 @@ def scope_of(held: HeldLicense, requester_id: str, resource: Resource, now: date
     return " ".join(NAMES_IN_RSL[use] for use in USES if judge(item.policy, replace(facts, permission=use)).allowed)
 
 
-def introspected(token: str, account_id: str, client: LicenseClient | None, url: str | None, now: datetime) -> Any:
+def introspect_token(token: str, account_id: str, client: LicenseClient | None, url: str | None, now: datetime) -> Any:
     """Return the introspection reply (RFC 7662) for a token.
 
     Clients can introspect only their own tokens; publishers (`client` is None) those for their pages.

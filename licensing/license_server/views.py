@@ -23,9 +23,9 @@ from kit.http.middleware import client_address_of
 from kit.http.parsing import parse_object
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.clients.models import LicenseClient
-from licensing.clients.services import authenticated, note_use
+from licensing.clients.services import authenticate, note_use
 from licensing.license_server.resources import Unpublished, find_resource
-from licensing.license_server.tokens import Unlicensed, Unpaid, introspected, issue
+from licensing.license_server.tokens import Unlicensed, Unpaid, introspect_token, issue
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 RSL = "application/rsl+xml"
@@ -33,7 +33,7 @@ NOT_KEPT = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 Parameters = dict[str, str]
 
 
-class Refused(Exception):
+class OAuthError(Exception):
     """An error reply as in RFC 6749, section 5.2."""
 
     def __init__(self, error: str, description: str, status: int = 400) -> None:
@@ -51,7 +51,7 @@ def endpoint(handler: Callable[[HttpRequest, Parameters], Any]) -> Callable[[Htt
             return answer({"error": "invalid_request", "error_description": "Send a POST."}, 405, {"Allow": "POST"})
         try:
             return answer(handler(request, parameters_of(request)))
-        except Refused as refusal:
+        except OAuthError as refusal:
             told = {"error": refusal.error, "error_description": refusal.description}
             challenge = {"WWW-Authenticate": 'Basic realm="licence server"'} if refusal.status == 401 else {}
             return answer(told, refusal.status, challenge)
@@ -79,12 +79,12 @@ def parameters_of(request: HttpRequest) -> Parameters:
             form = QueryDict(request.body, encoding="utf-8")
             given = {name: values[0] if len(values) == 1 else None for name, values in form.lists()}
         else:
-            raise Refused("invalid_request", f"Send {FORM} or {JSON}.")
+            raise OAuthError("invalid_request", f"Send {FORM} or {JSON}.")
     except ApiError as error:
-        raise Refused("invalid_request", error.message) from None
+        raise OAuthError("invalid_request", error.message) from None
     for name, value in given.items():
         if not isinstance(value, str) or "\0" in value:
-            raise Refused("invalid_request", f"{name[:100]} must be one text.")
+            raise OAuthError("invalid_request", f"{name[:100]} must be one text.")
     return given
 
 
@@ -101,15 +101,15 @@ def credentials_of(request: HttpRequest, given: Parameters) -> tuple[str, str]:
     except (Base64Error, ValueError):
         colon = ""
     if scheme.lower() != "basic" or not colon:
-        raise Refused("invalid_client", "Send client_id and client_secret by Basic.", 401)
+        raise OAuthError("invalid_client", "Send client_id and client_secret by Basic.", 401)
     return unquote_plus(name), unquote_plus(secret)
 
 
 def client_of(request: HttpRequest, given: Parameters, now: datetime) -> LicenseClient:
     """Authenticate the client. Raises Refused."""
-    client = authenticated(*credentials_of(request, given), now)
+    client = authenticate(*credentials_of(request, given), now)
     if client is None:
-        raise Refused("invalid_client", "There is no such client, or it is revoked, or the secret is another.", 401)
+        raise OAuthError("invalid_client", "There is no such client, or it is revoked, or the secret is another.", 401)
     with turn_to_write():
         note_use(client, now)
     return client
@@ -123,24 +123,24 @@ def token(request: HttpRequest, given: Parameters) -> dict[str, Any]:
     """Issue a licence token for a resource, if the client sends its published licence."""
     now = timezone.now()
     client = client_of(request, given, now)
-    grant_type = wanted(given, "grant_type")
+    grant_type = required_parameter(given, "grant_type")
     if grant_type != "client_credentials":
-        raise Refused("unsupported_grant_type", "grant_type must be client_credentials.")
-    url, terms = wanted(given, "resource"), wanted(given, "license")
+        raise OAuthError("unsupported_grant_type", "grant_type must be client_credentials.")
+    url, terms = required_parameter(given, "resource"), required_parameter(given, "license")
     if given.get("license_type", RSL) != RSL:
-        raise Refused("invalid_license", f"license_type must be {RSL}.")
+        raise OAuthError("invalid_license", f"license_type must be {RSL}.")
     try:
         resource = find_resource(client.account_id, url)
     except Unpublished:
-        raise Refused("invalid_resource", "No terms are published of this resource.") from None
+        raise OAuthError("invalid_resource", "No terms are published of this resource.") from None
     if not resource.has_license(terms):
-        raise Refused("invalid_license", "This is not the licence that is published of the resource.")
+        raise OAuthError("invalid_license", "This is not the licence that is published of the resource.")
     try:
         made, seconds = issue(client, resource, issuer_of(request), now)
     except Unlicensed:
-        raise Refused("unauthorized_client", "The client holds no valid licence for the resource.", 401) from None
+        raise OAuthError("unauthorized_client", "The client holds no valid licence for the resource.", 401) from None
     except Unpaid:
-        raise Refused("payment_required", "The credit for this is used up. Ask the publisher.", 402) from None
+        raise OAuthError("payment_required", "The credit for this is used up. Ask the publisher.", 402) from None
     return {"access_token": made, "token_type": "License", "expires_in": seconds}
 
 
@@ -155,7 +155,9 @@ def introspect(request: HttpRequest, given: Parameters) -> dict[str, Any]:
     else:
         client = client_of(request, given, now)
         account_id = client.account_id
-    told: dict[str, Any] = introspected(wanted(given, "token"), account_id, client, given.get("resource"), now)
+    told: dict[str, Any] = introspect_token(
+        required_parameter(given, "token"), account_id, client, given.get("resource"), now
+    )
     return told
 
 
@@ -167,14 +169,14 @@ def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
         grant.check_address(client_address_of(request))
         require(grant, "access:check")
     except ApiError as error:
-        raise Refused("invalid_client", error.message, 401) from None
+        raise OAuthError("invalid_client", error.message, 401) from None
     return grant.account_id
 
 
-def wanted(given: Parameters, name: str) -> str:
+def required_parameter(given: Parameters, name: str) -> str:
     """Return a required parameter. Raises Refused if it is missing."""
     if not given.get(name):
-        raise Refused("invalid_request", f"{name} is required.")
+        raise OAuthError("invalid_request", f"{name} is required.")
     return given[name]
 
 

@@ -16,7 +16,7 @@ from kit.values.faults import FaultKind
 from licensing.licenses import services
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
-from licensing.licenses.services import NAMES, Fields, Room, booking, names_of
+from licensing.licenses.services import NAMES, Fields, Room, build_ledger_entry, names_of
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing, renew_all
 
@@ -105,7 +105,7 @@ class OneByOne(Bulk[License]):
         elif held is not None:
             self.check_first(held, "externalId")
         if holder is not None and holder is not held:
-            raise services.taken(str(external_id))
+            raise services.external_id_taken(str(external_id))
         if held is None:
             check_complete(row.fields)
         status, written = (201, self.issue(row.fields)) if held is None else (200, self.change(held, row.fields))
@@ -198,7 +198,10 @@ class Together(OneByOne):
                 one.requester = one.requester  # sets requester_id, which new requesters have only now
             License.objects.bulk_create(licenses, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
             audit.record_all(self.changes)
-            services.keep_books((None if held is None else booking(held), booking(one)) for held, one in self.written)
+            services.keep_books(
+                (None if held is None else build_ledger_entry(held), build_ledger_entry(one))
+                for held, one in self.written
+            )
             epochs.bump(self.account_id, {one.requester.epoch_name for one in licenses})
         return outcomes
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from kit.bounded_cache import Compiled
+from kit.bounded_cache import BoundedCache
 from kit.values import ids
 from kit.values.amounts import to_millionths
 from licensing.clients.models import LicenseClient
@@ -29,7 +29,7 @@ class CompiledLicenses:
     """
 
     def __init__(self) -> None:
-        self.cached: Compiled[UUID, LicenseIndex] = Compiled(lambda held: held.size, MAX_COMPILED)
+        self.cached: BoundedCache[UUID, LicenseIndex] = BoundedCache(lambda held: held.size, MAX_COMPILED)
 
     def get(self, revisions: dict[int, UUID]) -> dict[int, LicenseIndex]:
         """Return the licences of requesters by their revisions. One query reads those that are not cached."""

@@ -81,14 +81,14 @@ class License(models.Model):
             "policyIds": self.policy_ids,
             "startsAt": render_timestamp(self.starts_at),
             "expiresAt": render_timestamp(self.expires_at),
-            "price": spelled(self.price_amount, self.price_currency),
-            "pricePerAccess": spelled(self.access_amount, self.access_currency),
+            "price": format_price(self.price_amount, self.price_currency),
+            "pricePerAccess": format_price(self.access_amount, self.access_currency),
             "status": str(self.status),
             "revokedAt": render_timestamp(self.revoked_at),
             "metadata": self.metadata,
         }
 
 
-def spelled(amount: Decimal | None, currency: str | None) -> str | None:
+def format_price(amount: Decimal | None, currency: str | None) -> str | None:
     """Format a price, as in `0.05 USD`."""
     return None if amount is None else f"{plain(amount)} {currency}"

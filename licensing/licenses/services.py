@@ -20,7 +20,7 @@ from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import check_prices
 from analytics.models import EntryType, LedgerEntry
 from kit.http.errors import AlreadyExists, Revoked, ValidationFailed
-from kit.rest.metadata import merged
+from kit.rest.metadata import merge_metadata
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.database_lookups import Length
@@ -80,14 +80,18 @@ def issue_license(account_id: str, given: Fields) -> License:
     check_room(rooms([issued.requester])[issued.requester.pk])
     renew(issued.requester)
     audit.record("license.created", issued, {})
-    keep_books([(None, booking(issued))])
+    keep_books([(None, build_ledger_entry(issued))])
     epochs.bump(account_id, {issued.requester.epoch_name})
     return issued
 
 
 def new_license(account_id: str, fields: Fields, owned: Owned, now: datetime) -> License:
     """Build an unsaved licence without a requester. Raises ValidationFailed."""
-    named = {"starts_at": now, **scoped(fields, owned, None), "metadata": merged({}, fields.get("metadata"))}
+    named = {
+        "starts_at": now,
+        **check_scopes(fields, owned, None),
+        "metadata": merge_metadata({}, fields.get("metadata")),
+    }
     issued = License(account_id=account_id, created=now, updated=now, **named)
     check_start(issued)
     check_term(issued)
@@ -99,7 +103,7 @@ def update_license(held: License, fields: Fields) -> License:
     """Update the licence, unless nothing changes. Raises Revoked if it is revoked, and ValidationFailed."""
     locked = lock(held)
     [fields] = with_current_requesters(locked.account_id, [fields])
-    before, booked, names = locked.audited(), booking(locked), names_of(locked)
+    before, booked, names = locked.audited(), build_ledger_entry(locked), names_of(locked)
     change_terms(locked, fields, owned_ids(locked.account_id, [fields]))
     if "requester_name" in fields:
         rename(locked.requester, fields["requester_name"])
@@ -112,7 +116,7 @@ def update_license(held: License, fields: Fields) -> License:
         check_room(rooms([locked.requester])[locked.requester.pk])
     renew(locked.requester)
     audit.record("license.updated", locked, before)
-    keep_books([(booked, booking(locked))])
+    keep_books([(booked, build_ledger_entry(locked))])
     epochs.bump(locked.account_id, {locked.requester.epoch_name})
     return locked
 
@@ -138,9 +142,9 @@ def change_terms(held: License, fields: Fields, owned: Owned) -> None:
     if fields.get("requester_id", held.requester.requester_id) != held.requester.requester_id:
         raise ValidationFailed("A licence stays its requester's. Issue another one.", param="requesterId")
     start = held.starts_at
-    for attribute, value in scoped(fields, owned, held).items():
+    for attribute, value in check_scopes(fields, owned, held).items():
         if attribute not in ("requester_id", "requester_name"):
-            setattr(held, attribute, merged(held.metadata, value) if attribute == "metadata" else value)
+            setattr(held, attribute, merge_metadata(held.metadata, value) if attribute == "metadata" else value)
     if held.starts_at != start:
         check_start(held)
     check_term(held)
@@ -171,10 +175,10 @@ def check_external_id(held: License) -> None:
     """Raises AlreadyExists if another licence of the account has the externalId."""
     others = License.objects.filter(account_id=held.account_id, external_id=held.external_id).exclude(pk=held.pk)
     if held.external_id is not None and others.exists():
-        raise taken(held.external_id)
+        raise external_id_taken(held.external_id)
 
 
-def taken(external_id: str) -> AlreadyExists:
+def external_id_taken(external_id: str) -> AlreadyExists:
     return AlreadyExists(f"There is a licence with the externalId {external_id!r} already.", param="externalId")
 
 
@@ -203,7 +207,7 @@ def owned_ids(account_id: str, many: Iterable[Fields]) -> Owned:
     return owned
 
 
-def scoped(fields: Fields, owned: Owned, held: License | None) -> Fields:
+def check_scopes(fields: Fields, owned: Owned, held: License | None) -> Fields:
     """Return the fields without duplicates.
 
     Raises ValidationFailed naming the first unknown id. Ids the licence already names may have been deleted since, and
@@ -246,7 +250,7 @@ def check_room(taken: Room) -> None:
 # --- The price in the ledger -----------------------------------------------------------------------------------------
 
 
-def booking(held: License) -> LedgerEntry | None:
+def build_ledger_entry(held: License) -> LedgerEntry | None:
     """Build the ledger entry of a licence; None if it has no price."""
     price = held.price_amount
     if not price:

@@ -3,7 +3,7 @@ from hashlib import blake2b
 from django.db import migrations
 from django.db.models import F
 
-from kit.values.urls import normalised
+from kit.values.urls import normalise
 
 CHUNK = 2_000
 
@@ -23,7 +23,7 @@ def give_keys(apps, schema_editor):
             break
         last, changed = chunk[-1].pk, []
         for item in chunk:
-            key = blake2b(normalised(item.source).encode(), digest_size=16).digest()
+            key = blake2b(normalise(item.source).encode(), digest_size=16).digest()
             if key != bytes(item.source_key or b""):
                 item.source_key = key
                 changed.append(item)

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import migrations, models, transaction
 from django.db.models import Count, Q
 
-from kit.values.pages import Registered
+from kit.values.pages import RegisteredPage
 
 CHUNK = 1_000
 
@@ -30,7 +30,7 @@ def give_keys(apps, schema_editor):
     last = None
     while chunk := list((without.filter(pk__gt=last) if last else without)[:CHUNK]):
         last = chunk[-1].pk
-        possible = {item.pk: Registered.from_url(item.source, settings.SAME_PAGE).keys for item in chunk}
+        possible = {item.pk: RegisteredPage.from_url(item.source, settings.SAME_PAGE).keys for item in chunk}
         wanted = {key for keys in possible.values() if len(keys) > 1 for key in keys}
         alike = items.filter(account_id__in={item.account_id for item in chunk}, page_key__in=wanted, deleted_at=None)
         found = alike.order_by().values_list("account_id", "page_key").annotate(Count("pk"))

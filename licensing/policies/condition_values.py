@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from kit.rest.components import COMPONENT
 from kit.values.faults import REQUIRED, Fault, FaultKind, Faults, read_each
-from kit.values.networks import RANGE_SCHEMA, Network, as_ipv4, joined
+from kit.values.networks import RANGE_SCHEMA, Network, as_ipv4, merge_networks
 from kit.values.timestamps import parse_timestamp
 
 MAX_VALUES = 500
@@ -41,7 +41,7 @@ def expect(ok: bool, path: str, message: str) -> None:
         raise Fault(path, message)
 
 
-def mapping(value: object, path: str, message: str = "Must be an object.") -> Mapping[str, object]:
+def require_object(value: object, path: str, message: str = "Must be an object.") -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise Fault(path, message)
     return value
@@ -54,7 +54,7 @@ class Fields:
         self, value: object, path: str, known: Collection[str], required: Iterable[str], message: str
     ) -> None:
         """Raises Fault with the message if the value is not an object."""
-        self.given, self.path, self.faults = mapping(value, path, message), path, Faults()
+        self.given, self.path, self.faults = require_object(value, path, message), path, Faults()
         self.faults.expect_known(self.given, known, path)
         for name in required:
             self.faults.expect(name in self.given, f"{path}.{name}", REQUIRED, FaultKind.MISSING)
@@ -112,7 +112,7 @@ def one_or_more(value: object, path: str, read: Callable[[object, str], T]) -> l
     return read_each(value, path, read)
 
 
-def either(texts: Sequence[str]) -> str:
+def join_alternatives(texts: Sequence[str]) -> str:
     """Join texts as "a", or as "a, b or c"."""
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
 
@@ -129,7 +129,7 @@ def moment(value: object, path: str) -> datetime:
 def ranges_of(networks: Iterable[Network]) -> dict[int, list[Range]]:
     """Return disjoint, sorted ranges of addresses by IP version."""
     ranges: dict[int, list[Range]] = {4: [], 6: []}
-    for one in joined(networks):
+    for one in merge_networks(networks):
         ranges[one.version].append((int(one[0]), int(one[-1])))
     return ranges
 

@@ -19,9 +19,8 @@ from licensing.policies.condition_values import (
     AddressRanges,
     Kind,
     Schema,
-    either,
     expect,
-    mapping,
+    join_alternatives,
     moment,
     network,
     one_or_more,
@@ -29,6 +28,7 @@ from licensing.policies.condition_values import (
     parse_flag,
     permission_name,
     ranges_of,
+    require_object,
     text_of,
     text_schema,
 )
@@ -42,7 +42,7 @@ def values_of(wanted: object) -> list[Any]:
 
 
 def any_of(wanted: object) -> str:
-    return either([str(value) for value in values_of(wanted)])
+    return join_alternatives([str(value) for value in values_of(wanted)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,18 +152,18 @@ def build_ip(value: object, path: str) -> Condition:
     return Condition("ip", value, matches, lambda facts: str(facts.ip) if facts.ip else None)
 
 
-def told_time(facts: Facts) -> object:
+def format_time(facts: Facts) -> object:
     return render_timestamp(facts.now)
 
 
 def build_before(value: object, path: str) -> Condition:
     end = moment(value, path)
-    return Condition("before", value, lambda facts: facts.now < end, told_time, (end,))
+    return Condition("before", value, lambda facts: facts.now < end, format_time, (end,))
 
 
 def build_after(value: object, path: str) -> Condition:
     start = moment(value, path)
-    return Condition("after", value, lambda facts: facts.now >= start, told_time, (start,))
+    return Condition("after", value, lambda facts: facts.now >= start, format_time, (start,))
 
 
 def build_attributes(value: object, path: str) -> Condition:
@@ -184,7 +184,7 @@ def build_attributes(value: object, path: str) -> Condition:
 def build_schedule(value: object, path: str) -> Condition:
     wanted = schedules.parse_schedule(value, path)
     return Condition(
-        "schedule", value, lambda facts: wanted.holds(facts.now), told_time, next_change=wanted.next_change
+        "schedule", value, lambda facts: wanted.holds(facts.now), format_time, next_change=wanted.next_change
     )
 
 
@@ -361,7 +361,7 @@ def names_of(*kinds: Kind) -> tuple[str, ...]:
 
 
 def parse_conditions(value: object, path: str) -> tuple[Condition, ...]:
-    named = mapping(value, path)
+    named = require_object(value, path)
     expect(bool(named), path, 'Must name a condition. Write {"default": true} for a rule that matches always.')
     faults = Faults()
     for name in named:

@@ -14,7 +14,7 @@ LICENSE_CONDITIONS = ("licenseType", "hasValidLicense")
 OBJECTS = names_of(Kind.OBJECT)
 
 
-def within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
+def lie_within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
     """Return whether each inner range lies within an outer one. Both must be disjoint and sorted."""
     rest = iter(outer)
     around = next(rest, None)
@@ -27,7 +27,7 @@ def within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class ComparableRule:
     """A rule with its conditions in comparable form. `now` is the earliest moment considered."""
 
     rule: Rule
@@ -40,7 +40,7 @@ class Covered:
     now: datetime
 
     @classmethod
-    def of(cls, rule: Rule, now: datetime) -> "Covered":
+    def of(cls, rule: Rule, now: datetime) -> "ComparableRule":
         wanted = {condition.name: condition.wanted for condition in rule.conditions}
         return cls(
             rule=rule,
@@ -62,13 +62,13 @@ class Covered:
         """The names of its conditions on licences."""
         return [name for name in LICENSE_CONDITIONS if name in self.among or name in self.flags]
 
-    def with_license(self, tier: str | None) -> "Covered":
+    def with_license(self, tier: str | None) -> "ComparableRule":
         """Return the part with a valid licence of this type; None means any type."""
         among = self.among if tier is None else {**self.among, "licenseType": frozenset([tier])}
         return replace(self, among=among, flags={**self.flags, "hasValidLicense": True})
 
     @property
-    def without_license(self) -> "Covered":
+    def without_license(self) -> "ComparableRule":
         """Return the part without a valid licence."""
         return replace(self, flags={**self.flags, "hasValidLicense": False})
 
@@ -92,7 +92,7 @@ class Covered:
         first = parse_schedule(self.objects["schedule"], "").next_hold(max(self.now, self.after or self.now))
         return first is not None and first >= self.before
 
-    def covers(self, other: "Covered") -> bool:
+    def covers(self, other: "ComparableRule") -> bool:
         """Return whether, from `now` on, this rule matches whatever the other matches."""
         for name, wanted in self.among.items():
             choices = CONDITIONS[name].choices
@@ -109,6 +109,6 @@ class Covered:
         if self.after is not None and not self.begun and (other.after is None or other.after < self.after):
             return False
         return all(
-            name in other.ranges and all(within(other.ranges[name][version], own[version]) for version in (4, 6))
+            name in other.ranges and all(lie_within(other.ranges[name][version], own[version]) for version in (4, 6))
             for name, own in self.ranges.items()
         )

@@ -143,7 +143,7 @@ def decide(policy: CompiledPolicy | None, facts: Facts) -> Decision:
     if mode == Mode.DISABLED:
         return Decision(True)
     decision = judge(policy, facts)
-    return decision if mode == Mode.ENFORCE else observed(decision)
+    return decision if mode == Mode.ENFORCE else observe(decision)
 
 
 def mode_of(policy: CompiledPolicy | None, facts: Facts) -> str:
@@ -153,14 +153,14 @@ def mode_of(policy: CompiledPolicy | None, facts: Facts) -> str:
     return Mode.DISABLED if Mode.DISABLED in (policy.mode, facts.mode) else Mode.OBSERVE
 
 
-def observed(decision: Decision) -> Decision:
+def observe(decision: Decision) -> Decision:
     """Turn a decision into an observed one: allowed, with what it would have been."""
     if decision.allowed:
         return replace(decision, observed="")
     return replace(decision, allowed=True, reason=None, permissions=(), observed=decision.reason)
 
 
-def limited(decision: Decision) -> Decision:
+def deny_by_rate_limit(decision: Decision) -> Decision:
     """Return the decision as it is when the rule's rate limit is used up."""
     if decision.observed is not None:
         return replace(decision, permissions=(), observed=Reason.RATE_LIMIT_EXCEEDED)
@@ -209,7 +209,7 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
 
 def decided_by(rule: Rule | None, policy: CompiledPolicy, facts: Facts) -> Decision:
     if rule is not None and rule.action != "deny":
-        return granted(rule, facts)
+        return grant(rule, facts)
     if rule is not None or policy.default_action != "allow":
         return denial(reason_of_denial(facts), rule, facts)
     if facts.permission is not None:
@@ -217,7 +217,7 @@ def decided_by(rule: Rule | None, policy: CompiledPolicy, facts: Facts) -> Decis
     return Decision(True, license=license_behind(None, facts), waived=facts.waived)
 
 
-def granted(rule: Rule, facts: Facts) -> Decision:
+def grant(rule: Rule, facts: Facts) -> Decision:
     """Return the decision of a matching allow rule.
 
     A rule with a price denies requesters without a licence, who can pay for the access (licensing.policies.offers).
@@ -255,9 +255,9 @@ def license_behind(rule: Rule | None, facts: Facts) -> HeldLicense | None:
     return None
 
 
-def shortened(values: object) -> object:
+def shorten_values(values: object) -> object:
     if isinstance(values, dict):
-        return {name: shortened(value) for name, value in values.items()}
+        return {name: shorten_values(value) for name, value in values.items()}
     return values[:MAX_TRACED_VALUES] if isinstance(values, list) else values
 
 
@@ -277,9 +277,9 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]
         failed: dict[str, object] | None = None
         if failing is not None:
             wanted, saw = failing.wanted, failing.saw(facts)
-            failed = {"condition": failing.name, "wanted": shortened(wanted), "saw": shortened(saw)}
+            failed = {"condition": failing.name, "wanted": shorten_values(wanted), "saw": shorten_values(saw)}
         elif is_decisive and rule.action == "allow" and not rule.permits(facts):
-            granted = shortened(list(rule.permissions))
+            granted = shorten_values(list(rule.permissions))
             failed = {"condition": "permissions", "wanted": facts.permission, "saw": granted}
         steps.append(
             {

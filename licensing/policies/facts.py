@@ -382,18 +382,18 @@ def or_stored(said: Values, stored: Values) -> Values:
     return tuple(values)
 
 
-class Given(Struct, frozen=True, gc=False):
+class GivenFacts(Struct, frozen=True, gc=False):
     """The facts a check supplies: values of OF_CHECK, and their recorded form with the notes."""
 
     facts: Values = tuple(DEFAULTS[fact.attribute] for fact in OF_CHECK)
     recorded: Recorded = {}
 
     @classmethod
-    def from_record(cls, recorded: Recorded) -> "Given":
+    def from_record(cls, recorded: Recorded) -> "GivenFacts":
         return cls(load_facts(OF_CHECK, recorded), recorded)
 
 
-NOTHING = Given()
+NOTHING = GivenFacts()
 
 
 class PayerFacts(Facts, frozen=True, gc=False, kw_only=True):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from licensing.policies.conditions import CONDITIONS, values_of
-from licensing.policies.coverage import Covered
+from licensing.policies.coverage import ComparableRule
 from licensing.policies.decision import precedence
 from licensing.policies.rules import FULL_ACCESS, Rule
 
@@ -58,7 +58,7 @@ def lint(
     `license_types` are the types of existing licences; None if callers assert all licences themselves.
     """
     known = None if license_types is None else frozenset(license_types)
-    ordered = [Covered.of(rule, now) for rule in sorted(rules, key=precedence)]
+    ordered = [ComparableRule.of(rule, now) for rule in sorted(rules, key=precedence)]
     found: dict[int, list[Finding]] = {rule.index: [] for rule in rules}
     dead = set()
     for place, one in enumerate(ordered):
@@ -85,7 +85,7 @@ def lint(
     return findings
 
 
-def never_reached(one: Covered, earlier: Sequence[Covered]) -> Finding | None:
+def never_reached(one: ComparableRule, earlier: Sequence[ComparableRule]) -> Finding | None:
     """Return a finding if the rule can certainly never decide."""
     rule = one.rule
     path = f"rules[{rule.index}]"
@@ -103,27 +103,26 @@ def never_reached(one: Covered, earlier: Sequence[Covered]) -> Finding | None:
         return finding("contradictory_conditions", f"{path}.conditions.schedule", message)
     for other in earlier:
         if other.covers(one) and not is_passed_by_payers(other, one):
-            if alike(rule, other.rule):
-                message = (
-                    f"Says the same as rule {other.rule.index}, which is tried before it: {why(other.rule, rule)}."
-                )
+            if are_equivalent(rule, other.rule):
+                order = explain_order(other.rule, rule)
+                message = f"Says the same as rule {other.rule.index}, which is tried before it: {order}."
                 return finding("duplicate_rule", path, message)
             message = (
                 f"Is never reached: rule {other.rule.index} is tried before it, and matches whatever it matches: "
-                f"{why(other.rule, rule)}."
+                f"{explain_order(other.rule, rule)}."
             )
             return finding("unreachable_rule", path, message)
     return None
 
 
-def is_passed_by_payers(earlier: Covered, later: Covered) -> bool:
+def is_passed_by_payers(earlier: ComparableRule, later: ComparableRule) -> bool:
     """Whether people without a licence get past the earlier rule by paying the price of the later one."""
     if later.rule.price is None or earlier.rule.price is not None or earlier.rule.action == "deny":
         return False
     return bool(earlier.license_conditions)
 
 
-def about_price(one: Covered, earlier: Sequence[Covered]) -> Iterator[Finding]:
+def about_price(one: ComparableRule, earlier: Sequence[ComparableRule]) -> Iterator[Finding]:
     """Yield what keeps anybody from being offered the rule's price (licensing.policies.offers)."""
     if one.rule.price is None:
         return
@@ -133,13 +132,13 @@ def about_price(one: Covered, earlier: Sequence[Covered]) -> Iterator[Finding]:
         if decides and (other.covers(taker) or (other.rule.price is not None and other.covers(one.without_license))):
             message = (
                 f"Nobody is offered this price: rule {other.rule.index} is tried before it, and decides about whoever "
-                f"would pay it: {why(other.rule, one.rule)}."
+                f"would pay it: {explain_order(other.rule, one.rule)}."
             )
             yield finding("price_never_quoted", f"rules[{one.rule.index}].pricePerAccess", message)
             return
 
 
-def why(earlier: Rule, later: Rule) -> str:
+def explain_order(earlier: Rule, later: Rule) -> str:
     """Explain why one rule is evaluated before the other (decision.precedence)."""
     if earlier.priority != later.priority:
         if later.priority is None:
@@ -151,7 +150,7 @@ def why(earlier: Rule, later: Rule) -> str:
     return f"{shared}, and it stands first in the list"
 
 
-def alike(one: Rule, other: Rule) -> bool:
+def are_equivalent(one: Rule, other: Rule) -> bool:
     def told(rule: Rule) -> tuple[object, ...]:
         conditions = {condition.name: condition.wanted for condition in rule.conditions}
         return rule.action, conditions, set(rule.permissions), rule.rate_limit, rule.price, rule.message
@@ -172,7 +171,7 @@ def may_grant(rule: Rule) -> bool:
     return wanted is None or any(rule.grants(one) for one in wanted)
 
 
-def about_rule(rule: Rule, one: Covered) -> Iterator[Finding]:
+def about_rule(rule: Rule, one: ComparableRule) -> Iterator[Finding]:
     path = f"rules[{rule.index}]"
     if one.begun:
         yield finding("begun", f"{path}.conditions.after", "This moment has passed: the condition always holds.")

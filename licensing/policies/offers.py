@@ -72,7 +72,7 @@ def with_license(facts: Facts, held: HeldLicense) -> Facts:
     return replace(facts, license_types=types, has_valid_license=True, licenses=(held, *facts.licenses))
 
 
-def taken(policy: CompiledPolicy | None, facts: Facts, decision: Decision, payment: Payment) -> Facts | None:
+def accept_offer(policy: CompiledPolicy | None, facts: Facts, decision: Decision, payment: Payment) -> Facts | None:
     """Return the facts under which the payment's first matching offer allows a denied access; None without one."""
     if decision.allowed:
         return None

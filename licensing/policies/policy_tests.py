@@ -51,7 +51,7 @@ class RequesterOfTest(TypedDict):
     licenses: NotRequired[list[LicenseOfTest] | None]
 
 
-class Expected(TypedDict):
+class Expectation(TypedDict):
     """The expected decision. `matchedRule` is the deciding rule's index, null for the default action; absent means
     any.
     """
@@ -70,7 +70,7 @@ class PolicyTest(TypedDict):
     permission: NotRequired[str | None]
     context: NotRequired[JsonObject | None]
     at: NotRequired[str | None]
-    expect: Expected
+    expect: Expectation
 
 
 class Result(Struct, frozen=True):
@@ -110,30 +110,30 @@ def result_of(policy: CompiledPolicy, index: int, test: PolicyTest, now: datetim
         and expect.get("reason") in (None, decision.reason)
         and ("matchedRule" not in expect or expect["matchedRule"] == index_of(decision))
     )
-    return Result(index, test.get("name"), passed, told_expectation(expect), told_decision(decision))
+    return Result(index, test.get("name"), passed, render_expectation(expect), render_decision(decision))
 
 
 def index_of(decision: Decision) -> int | None:
     return decision.rule.index if decision.rule is not None else None
 
 
-def told_expectation(expect: Expected) -> str:
-    outcome = told_outcome(expect["allowed"], expect.get("reason"))
-    return f"{outcome} by {told_rule(expect['matchedRule'])}" if "matchedRule" in expect else outcome
+def render_expectation(expect: Expectation) -> str:
+    outcome = render_outcome(expect["allowed"], expect.get("reason"))
+    return f"{outcome} by {render_rule(expect['matchedRule'])}" if "matchedRule" in expect else outcome
 
 
-def told_decision(decision: Decision) -> str:
-    return f"{told_outcome(decision.allowed, decision.reason)} by {told_rule(index_of(decision))}"
+def render_decision(decision: Decision) -> str:
+    return f"{render_outcome(decision.allowed, decision.reason)} by {render_rule(index_of(decision))}"
 
 
-def told_outcome(allowed: bool, reason: str | None) -> str:
+def render_outcome(allowed: bool, reason: str | None) -> str:
     """Format a decision, as in "denied (no_license)". Observed denials are allowed and have a reason."""
     if not reason:
         return "allowed" if allowed else "denied"
     return f"allowed, observed ({reason})" if allowed else f"denied ({reason})"
 
 
-def told_rule(index: int | None) -> str:
+def render_rule(index: int | None) -> str:
     return "the default action" if index is None else f"rule {index}"
 
 

@@ -111,15 +111,15 @@ RULES: dict[str, object] = {
 BY_PROPERTY = ("properties", "dependentSchemas")
 
 
-def simplified(schema: object) -> object:
+def simplify(schema: object) -> object:
     """Simplify msgspec's JSON Schema: drop titles and defaults, and merge "type or null" into one type."""
     if isinstance(schema, list):
-        return [simplified(member) for member in schema]
+        return [simplify(member) for member in schema]
     if not isinstance(schema, dict):
         return schema
     worded: dict[str, object] = {
         # Properties may be named "default" or "title".
-        name: {field: simplified(one) for field, one in value.items()} if name in BY_PROPERTY else simplified(value)
+        name: {field: simplify(one) for field, one in value.items()} if name in BY_PROPERTY else simplify(value)
         for name, value in schema.items()
         if name not in ("default", "title")
     }
@@ -138,7 +138,7 @@ def body_schema(body: type[msgspec.Struct], required: tuple[str, ...] = ()) -> d
     [schema], components = msgspec.json.schema_components([body], ref_template="{name}")
     for name, component in components.items():
         component[COMPONENT] = name.removesuffix("Body")
-    made = cast("dict[str, object]", simplified(inlined(schema, components)))
+    made = cast("dict[str, object]", simplify(inline_references(schema, components)))
     properties = cast("dict[str, dict[str, list[object]]]", made["properties"])
     for name in required:
         properties[name]["anyOf"].remove(NULL)
@@ -146,11 +146,11 @@ def body_schema(body: type[msgspec.Struct], required: tuple[str, ...] = ()) -> d
     return {"application/json": made | {"required": [*own, *required]}}
 
 
-def inlined(schema: object, components: dict[str, object]) -> object:
+def inline_references(schema: object, components: dict[str, object]) -> object:
     if isinstance(schema, list):
-        return [inlined(member, components) for member in schema]
+        return [inline_references(member, components) for member in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return inlined(components[schema["$ref"]], components)
-    return {name: inlined(value, components) for name, value in schema.items()}
+        return inline_references(components[schema["$ref"]], components)
+    return {name: inline_references(value, components) for name, value in schema.items()}

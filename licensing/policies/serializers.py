@@ -15,13 +15,13 @@ from kit.rest.fields import (
     Choice,
     Id,
     Integer,
-    Parsed,
+    ParsedField,
     StrictSerializer,
     Text,
     Timestamp,
 )
 from kit.rest.metadata import FreeMetadata
-from kit.values.faults import Fault, worded
+from kit.values.faults import Fault, message_of
 from kit.values.json_values import Rendered
 from kit.values.numbers import MAX_INTEGER
 from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
@@ -36,7 +36,7 @@ from licensing.policies.rules import MAX_RULES, parse_new_rules
 
 
 @extend_schema_field(PERMISSION_SCHEMA)
-class PermissionField(Parsed[str]):
+class PermissionField(ParsedField[str]):
     pass
 
 
@@ -51,7 +51,7 @@ class FactField(serializers.Field):
     def __init__(self, fact: Fact, *, allow_null: bool = False) -> None:
         super().__init__(required=False, allow_null=allow_null, help_text=fact.description or None)
         self.fact = fact
-        schema = cast("dict[str, object]", schemas.simplified(msgspec.json.schema(fact.type)))
+        schema = cast("dict[str, object]", schemas.simplify(msgspec.json.schema(fact.type)))
         # drf-spectacular adds null to `anyOf`, but turns a bare enumeration into a component without null.
         is_choice_or_null = allow_null and "enum" in schema
         self._spectacular_annotation = {"field": {"anyOf": [schema]} if is_choice_or_null else schema}
@@ -60,7 +60,7 @@ class FactField(serializers.Field):
         try:
             self.fact.parse(msgspec.convert(data, self.fact.type), "")
         except msgspec.ValidationError as error:
-            raise serializers.ValidationError(worded(str(error).partition(" - at `$")[0])) from None
+            raise serializers.ValidationError(message_of(str(error).partition(" - at `$")[0])) from None
         except Fault as first:
             wrong = [(fault.path.removeprefix("."), fault.message) for fault in first.all()]
             raise serializers.ValidationError(

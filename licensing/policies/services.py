@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
-from kit.rest.metadata import merged
+from kit.rest.metadata import merge_metadata
 from kit.rest.resources import find
 from kit.values import ids
 from licensing.policies.models import Policy, PolicyRevision
@@ -36,7 +36,7 @@ def create_policy(account_id: str, fields: Mapping[str, object]) -> Policy:
 
     Raises ValidationFailed if one of its tests fails, and AlreadyExists if its externalId is in use.
     """
-    given = {**fields, "metadata": merged({}, fields.get("metadata"))}
+    given = {**fields, "metadata": merge_metadata({}, fields.get("metadata"))}
     policy = Policy(account_id=account_id, created=timezone.now(), **given)
     require_passing(policy)
     save_policy(policy)
@@ -54,7 +54,7 @@ def update_policy(policy: Policy, fields: Mapping[str, object]) -> Policy:
     locked = lock(policy)
     before = locked.audited()
     for name, value in fields.items():
-        setattr(locked, name, merged(locked.metadata, value) if name == "metadata" else value)
+        setattr(locked, name, merge_metadata(locked.metadata, value) if name == "metadata" else value)
     return write_version(locked, before, "policy.updated") if audit.changes(before, locked.audited()) else locked
 
 
@@ -77,7 +77,7 @@ def lock(policy: Policy) -> Policy:
     return find(Policy.objects.of(policy.account_id).select_for_update(), policy.pk)
 
 
-def tried(policy: Policy) -> list[Result]:
+def run_policy_tests(policy: Policy) -> list[Result]:
     """Run the policy's tests at the current time."""
     if not policy.tests:
         return []
@@ -86,7 +86,7 @@ def tried(policy: Policy) -> list[Result]:
 
 def require_passing(policy: Policy) -> None:
     """Raises ValidationFailed naming each failing test."""
-    failed = [result for result in tried(policy) if not result.passed]
+    failed = [result for result in run_policy_tests(policy) if not result.passed]
     if failed:
         first, *further = (ValidationFailed(one.sentence, param=f"tests[{one.index}]") for one in failed)
         first.further = [*further]

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
-from kit.rest.resources import found
-from licensing.deletion import DeletedSerializer, deleted
+from kit.rest.resources import require_resource
+from licensing.deletion import DeletedSerializer, deletion_response
 from licensing.policies import services
 from licensing.policies.filters import PolicyFilters
 from licensing.policies.models import Policy, PolicyRevision
@@ -36,7 +36,7 @@ class PolicyViewSet(AccountViewSet[Policy]):
 
     def get_object(self) -> Policy:
         id = self.kwargs["id"]
-        return found(Policy, id, Policy.objects.one(self.account_id, id))
+        return require_resource(Policy, id, Policy.objects.one(self.account_id, id))
 
     @extend_schema(summary="List policies", responses=PolicySerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -69,7 +69,7 @@ class PolicyViewSet(AccountViewSet[Policy]):
         """Returns 409 if content or a site still links to the policy."""
         policy = self.get_object_to_change()
         services.delete_policy(policy)
-        return deleted(policy, "policy")
+        return deletion_response(policy, "policy")
 
     @extend_schema(summary="List a policy's versions", responses=PolicyRevisionSerializer(many=True))
     @action(detail=True, serializer_class=PolicyRevisionSerializer, filterset_class=None)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import AlreadyExists, NotFound
-from kit.rest.metadata import merged
+from kit.rest.metadata import merge_metadata
 from licensing.requesters.models import Requester
 
 Fields = Mapping[str, object]
@@ -39,7 +39,7 @@ def customers_named(account_id: str, name: str) -> list[Requester]:
 def create_requester(account_id: str, fields: Fields) -> Requester:
     """Create a requester. Raises AlreadyExists if the id is known, even if only from a check or licence."""
     epochs.hold(account_id)
-    given = {**fields, "metadata": merged({}, fields.get("metadata"))}
+    given = {**fields, "metadata": merge_metadata({}, fields.get("metadata"))}
     requester, is_new = Requester.objects.get_or_create(
         account_id=account_id, requester_id=given.pop("requester_id"), defaults=given
     )
@@ -57,7 +57,7 @@ def update_requester(requester: Requester, fields: Fields) -> Requester:
     locked = get(requester.account_id, requester.requester_id, lock=True)
     before = locked.audited()
     for name, value in fields.items():
-        setattr(locked, name, merged(locked.metadata, value) if name == "metadata" else value)
+        setattr(locked, name, merge_metadata(locked.metadata, value) if name == "metadata" else value)
     if audit.changes(before, locked.audited()):
         locked.updated = timezone.now()
         locked.save(update_fields=[*fields, "updated"])

@@ -42,7 +42,7 @@ class Site(models.Model):
 
     @property
     def shown_rules(self) -> list[dict[str, object]]:
-        return [told_rule(rule.pattern, rule.policy_id) for rule in self.ordered_rules]
+        return [render_rule(rule.pattern, rule.policy_id) for rule in self.ordered_rules]
 
     def audited(self) -> dict[str, object]:
         return {
@@ -54,7 +54,7 @@ class Site(models.Model):
         }
 
 
-def told_rule(pattern: str, policy_id: str | None) -> dict[str, object]:
+def render_rule(pattern: str, policy_id: str | None) -> dict[str, object]:
     """Return a rule as the API shows it."""
     return {"pattern": pattern, "policyId": policy_id}
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from django.conf import settings
 
-from kit.values.pages import Parameters, Registered, Requested, spelling_of
+from kit.values.pages import Parameters, RegisteredPage, RequestedPages, spelling_of
 from licensing.content.models import Content, Status
 
 K = TypeVar("K")
@@ -22,11 +22,11 @@ class Candidate(NamedTuple):
     item: Content | None
 
 
-def requested_page(url: str) -> Requested:
-    return Requested.from_url(url, settings.SAME_PAGE)
+def requested_page(url: str) -> RequestedPages:
+    return RequestedPages.from_url(url, settings.SAME_PAGE)
 
 
-def candidates_of(page: Requested, items: Iterable[Content]) -> list[Candidate]:
+def candidates_of(page: RequestedPages, items: Iterable[Content]) -> list[Candidate]:
     """Return the pages that the URL may name, the usual reading first. `items` are those found by the page's keys.
 
     Among several items at one page, the newest active one wins. An item matching more of the request's query
@@ -35,7 +35,7 @@ def candidates_of(page: Requested, items: Iterable[Content]) -> list[Candidate]:
     by_path: dict[str, dict[Parameters, Content]] = {path: {} for path in page.paths}
     same: dict[str, Content] = {}
     for item in sorted(items, key=lambda item: (item.created, item.pk)):
-        registered = Registered.from_url(item.source or "", settings.SAME_PAGE)
+        registered = RegisteredPage.from_url(item.source or "", settings.SAME_PAGE)
         if registered.host == page.host and registered.path in by_path and registered.parameters <= page.parameters:
             keep_newest(by_path[registered.path], registered.parameters, item)
             if spelling_of(item.source or "", settings.SAME_PAGE) == page.spelling:
@@ -51,7 +51,7 @@ def keep_newest(found: dict[K, Content], name: K, item: Content) -> None:
         found[name] = item
 
 
-def most_specific_items(page: Requested, items: dict[Parameters, Content]) -> list[Content | None]:
+def most_specific_items(page: RequestedPages, items: dict[Parameters, Content]) -> list[Content | None]:
     """Return the items that no more specific item overrides; None stands for the page without their parameters."""
     known: dict[Parameters, Content | None] = {frozenset(): None, **items}
     sure = [parameters for parameters in items if page.is_sure_of(parameters)]

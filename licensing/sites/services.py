@@ -14,7 +14,7 @@ from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import find
 from licensing.content.models import Content
 from licensing.content.services import lock_policies, unknown_policy
-from licensing.sites.models import Site, SiteRule, told_rule
+from licensing.sites.models import Site, SiteRule, render_rule
 from licensing.sites.verification import Evidence, look_at_host, record_of
 
 
@@ -35,7 +35,7 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
     if before.get("host") != site.host:
         site.verified_at = None
     if not adding:
-        told = site.shown_rules if rules is None else [told_rule(**rule) for rule in rules]
+        told = site.shown_rules if rules is None else [render_rule(**rule) for rule in rules]
         if not audit.changes(before, {**site.audited(), "rules": told}):
             return site
         site.updated = timezone.now()

@@ -13,7 +13,7 @@ import dns.resolver
 from msgspec import Struct
 
 from kit.outbound.client import Client, Reply, Unreachable
-from kit.outbound.destinations import Refused
+from kit.outbound.destinations import DestinationRefused
 
 FILE = "/.well-known/content-access-licensing.txt"
 LABEL = "_content-access-licensing"  # prefix of the TXT records' names
@@ -77,7 +77,7 @@ async def read_file(host: str) -> Place:
     url = file_url(host)
     try:
         reply = await fetch(url)
-    except (Refused, Unreachable) as error:
+    except (DestinationRefused, Unreachable) as error:
         return Place(url, problem=str(error))
     if reply.status in GONE:
         return Place(url)

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from accounts.viewsets import AccountViewSet
 from kit.rest.views import Handler
 from kit.values import ids
-from licensing.deletion import DeletedSerializer, deleted
+from licensing.deletion import DeletedSerializer, deletion_response
 from licensing.sites import services
 from licensing.sites.filters import SiteFilters
 from licensing.sites.models import Site
@@ -78,4 +78,4 @@ class SiteViewSet(AccountViewSet[Site]):
         """Deletes the site. Its host is then treated as a host without a site. Decisions about its pages stay."""
         site = self.get_object_to_change()
         services.delete_site(site)
-        return deleted(site, "site")
+        return deletion_response(site, "site")

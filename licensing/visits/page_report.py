@@ -16,7 +16,7 @@ from licensing.sites.models import Site
 from licensing.visits.counting import decisions
 from licensing.visits.figures import Visits
 from licensing.visits.models import Page, PageDay, VisitsCounted
-from licensing.visits.pages import Found, Visited, batches, page_visits_in, stored
+from licensing.visits.pages import Found, VisitKey, batches, page_visits_in, stored_pages
 from licensing.visits.report import TOP, Who
 
 TOP_VISITORS = 10  # of a page
@@ -47,7 +47,7 @@ class Choice(Struct, frozen=True):
         """Where the names of the folders below `prefix` begin in a URL."""
         return max(len(self.prefix), SCHEME)
 
-    def has(self, visited: Visited, found: Found) -> bool:
+    def has(self, visited: VisitKey, found: Found) -> bool:
         return visited.url.startswith(self.prefix) and (self.site is None or found.site == self.site.pk)
 
     def rows(self) -> QuerySet[PageDay]:
@@ -99,11 +99,11 @@ def page_report(choice: Choice) -> PageReport:
 
 
 def report_until(choice: Choice, until: datetime | None) -> PageReport:
-    rows, waiting = choice.rows(), uncounted(choice, until)
-    days = summed(rows.values_list("day"), waiting, lambda one: one.day)
+    rows, waiting = choice.rows(), pending_visits(choice, until)
+    days = sum_visits(rows.values_list("day"), waiting, lambda one: one.day)
     if not days:
         return NOTHING
-    visitors: dict[Who, Visits] = summed(
+    visitors: dict[Who, Visits] = sum_visits(
         rows.values_list("requester_id", "identified_by"), waiting, lambda one: (one.requester, one.identified_by)
     )
     pages = top_pages(rows, waiting)
@@ -123,7 +123,7 @@ def report_until(choice: Choice, until: datetime | None) -> PageReport:
     )
 
 
-def uncounted(choice: Choice, until: datetime | None) -> dict[Visited, Visits]:
+def pending_visits(choice: Choice, until: datetime | None) -> dict[VisitKey, Visits]:
     """Return visits that are not counted yet, normally those of the last two minutes."""
     window = choice.window
     begin = max(until or window.start, window.start)
@@ -140,7 +140,7 @@ def sum_of(visits: Iterable[Visits]) -> Visits | None:
     return total
 
 
-def gathered(waiting: Mapping[Visited, Visits], key: Callable[[Visited], Key]) -> dict[Key, Visits]:
+def group_visits(waiting: Mapping[VisitKey, Visits], key: Callable[[VisitKey], Key]) -> dict[Key, Visits]:
     found: dict[Key, Visits] = {}
     for visited, visits in waiting.items():
         name = key(visited)
@@ -161,9 +161,11 @@ def read(grouped: Grouped, *order: Combinable | str) -> dict[Key, Visits]:
     return found
 
 
-def summed(grouped: Grouped, waiting: Mapping[Visited, Visits], key: Callable[[Visited], Key]) -> dict[Key, Visits]:
+def sum_visits(
+    grouped: Grouped, waiting: Mapping[VisitKey, Visits], key: Callable[[VisitKey], Key]
+) -> dict[Key, Visits]:
     found: dict[Key, Visits] = read(grouped)
-    for name, visits in gathered(waiting, key).items():
+    for name, visits in group_visits(waiting, key).items():
         found[name] = found[name] + visits if name in found else visits
     return found
 
@@ -172,10 +174,10 @@ def ranking(found: Mapping[Key, Visits]) -> list[tuple[Key, Visits]]:
     return sorted(found.items(), key=lambda one: (-one[1].total, str(one[0])))[:TOP]
 
 
-def top_pages(rows: QuerySet[PageDay], waiting: Mapping[Visited, Visits]) -> list[tuple[str, int | None, Visits]]:
+def top_pages(rows: QuerySet[PageDay], waiting: Mapping[VisitKey, Visits]) -> list[tuple[str, int | None, Visits]]:
     """Return URL, primary key and visits of the pages with most; the key is None for a page that is new."""
-    fresh = gathered(waiting, lambda one: one.url)
-    there = {page.pk: page.url for page in stored({(one.account, one.url) for one in waiting})}
+    fresh = group_visits(waiting, lambda one: one.url)
+    there = {page.pk: page.url for page in stored_pages({(one.account, one.url) for one in waiting})}
     by_page = rows.values_list("page_id")
     most: dict[int, Visits] = read(by_page, *MOST_FIRST, "page_id")
     for some in batches(sorted(there.keys() - most.keys())):
@@ -193,11 +195,11 @@ def top_pages(rows: QuerySet[PageDay], waiting: Mapping[Visited, Visits]) -> lis
 
 
 def visitors_of(
-    rows: QuerySet[PageDay], waiting: Mapping[Visited, Visits], urls: Sequence[str], pages: set[int]
+    rows: QuerySet[PageDay], waiting: Mapping[VisitKey, Visits], urls: Sequence[str], pages: set[int]
 ) -> dict[str, list[tuple[int, int]]]:
     """Return for each URL the visitors with most visits, and how many they made."""
     counted = rows.filter(page__in=pages).values_list("page__url", "requester_id")
-    found: dict[tuple[str, int], Visits] = summed(
+    found: dict[tuple[str, int], Visits] = sum_visits(
         counted, {one: visits for one, visits in waiting.items() if one.url in urls},
         lambda one: (one.url, one.requester),
     )  # fmt: skip
@@ -210,7 +212,7 @@ def visitors_of(
 
 
 def top_folders(
-    choice: Choice, rows: QuerySet[PageDay], waiting: Mapping[Visited, Visits]
+    choice: Choice, rows: QuerySet[PageDay], waiting: Mapping[VisitKey, Visits]
 ) -> list[tuple[str, Visits]]:
     """Return the folders and pages directly below `prefix` with most visits; without one, the sites' origins."""
     rest = Substr("page__url", choice.offset + 1)
@@ -223,7 +225,7 @@ def top_folders(
     )
     by_folder = named.values_list("folder")
     found: dict[str, Visits] = read(by_folder, *MOST_FIRST, "folder")
-    fresh = gathered(waiting, lambda one: choice.folder_of(one.url))
+    fresh = group_visits(waiting, lambda one: choice.folder_of(one.url))
     for some in batches(sorted(fresh.keys() - found.keys())):
         found |= read(by_folder.filter(folder__in=some))
     for folder, visits in fresh.items():

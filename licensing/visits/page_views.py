@@ -128,7 +128,9 @@ def present_pages(found: PageReport, choice: Choice) -> dict[str, object]:
                 "url": one.url or None,
                 **counts_of(one.visits),
                 "lastSeen": render_timestamp(one.visits.last_seen),
-                "visitors": [{**named(requester), "requests": number} for requester, number in one.visitors],
+                "visitors": [
+                    {**render_requester(requester), "requests": number} for requester, number in one.visitors
+                ],
             }
             for one in found.pages
         ],
@@ -146,7 +148,7 @@ def counts_of(visits: Visits | None) -> dict[str, object]:
     }
 
 
-def named(requester: Requester | None) -> dict[str, object]:
+def render_requester(requester: Requester | None) -> dict[str, object]:
     if requester is None:
         return {"id": None, "name": None}
     return {"id": requester.requester_id, "name": requester.name}
@@ -156,7 +158,7 @@ def present_visitor(requester: Requester | None, identified_by: str, visits: Vis
     crawler = None if requester is None else known_crawlers().get(requester.requester_id)
     by = Identification(identified_by)
     return {
-        **named(requester),
+        **render_requester(requester),
         "operator": None if crawler is None else crawler.operator,
         "crawlerClass": OTHER if crawler is None else crawler.crawler_class,
         "identifiedBy": by.value,

@@ -24,7 +24,7 @@ BATCH = 500
 Value = TypeVar("Value")
 
 
-class Visited(Struct, frozen=True, order=True):
+class VisitKey(Struct, frozen=True, order=True):
     """The page and the visitor that decisions of a day are about. `requester` is a primary key."""
 
     account: str
@@ -39,33 +39,33 @@ class Found(Struct, frozen=True):
     site: str | None
 
 
-def page_visits_in(events: QuerySet[AccessEvent]) -> dict[Visited, Found]:
+def page_visits_in(events: QuerySet[AccessEvent]) -> dict[VisitKey, Found]:
     rows = (
         events.filter(facts__has_key="url")
         .order_by()
         .values_list("account_id", TruncDate("created"), KT("facts__url"), "requester_id", KT("facts__identifiedBy"))
         .annotate(**COUNTS, site=Max(KT("facts__siteId")))
     )
-    return {Visited(*row[:5]): Found(Visits(*row[5:9]), row[9]) for row in rows}
+    return {VisitKey(*row[:5]): Found(Visits(*row[5:9]), row[9]) for row in rows}
 
 
 def digest_of(url: str) -> bytes:
     return sha256(url.encode()).digest()[:16]
 
 
-def keep_pages(found: dict[Visited, Found]) -> None:
+def keep_pages(found: dict[VisitKey, Found]) -> None:
     """Add the counts to the rows of PageDay. The caller holds the lock of what is counted."""
     found = without_further(found)
     if not found:
         return
     pages = keep_urls(found)
-    known: dict[Visited, Visits] = {}
+    known: dict[VisitKey, Visits] = {}
     by_page = {pk: url for (_, url), pk in pages.items()}
     days = Q(account__in={one.account for one in found}, day__in={one.day for one in found})
     for some in batches(sorted(by_page)):
         rows = PageDay.objects.filter(days, page__in=some)
         for row in rows:
-            key = Visited(row.account_id, row.day, by_page[row.page_id], row.requester_id, row.identified_by)
+            key = VisitKey(row.account_id, row.day, by_page[row.page_id], row.requester_id, row.identified_by)
             known[key] = row.visits
     PageDay.objects.bulk_create(
         [
@@ -79,7 +79,7 @@ def keep_pages(found: dict[Visited, Found]) -> None:
     )
 
 
-def without_further(found: dict[Visited, Found]) -> dict[Visited, Found]:
+def without_further(found: dict[VisitKey, Found]) -> dict[VisitKey, Found]:
     """Merge the pages beyond MOST_PAGES of a day into one row."""
     asked: dict[tuple[str, date], set[str]] = defaultdict(set)
     for one in found:
@@ -99,22 +99,22 @@ def without_further(found: dict[Visited, Found]) -> dict[Visited, Found]:
         kept[account, day] = there | set(new)
     if not kept:
         return found
-    result: dict[Visited, Found] = {}
+    result: dict[VisitKey, Found] = {}
     for key, visited in found.items():
         urls = kept.get((key.account, key.day), {key.url})
-        named = key if key.url in urls else Visited(key.account, key.day, FURTHER, key.requester, key.identified_by)
+        named = key if key.url in urls else VisitKey(key.account, key.day, FURTHER, key.requester, key.identified_by)
         before = result.get(named)
         result[named] = visited if before is None else Found(before.visits + visited.visits, None)
     return result
 
 
-def keep_urls(found: dict[Visited, Found]) -> dict[tuple[str, str], int]:
+def keep_urls(found: dict[VisitKey, Found]) -> dict[tuple[str, str], int]:
     """Create the pages that are new. Returns the primary key of each account and URL."""
     sites: dict[tuple[str, str], str | None] = {}
     for key, one in found.items():
         site = one.site if one.site is not None and ids.decode("site", one.site) is not None else None
         sites[key.account, key.url] = site or sites.get((key.account, key.url))
-    there = {(page.account_id, page.url): page for page in stored(sites)}
+    there = {(page.account_id, page.url): page for page in stored_pages(sites)}
     changed = {
         key: site
         for key, site in sites.items()
@@ -130,18 +130,18 @@ def keep_urls(found: dict[Visited, Found]) -> dict[tuple[str, str], int]:
         unique_fields=["account", "digest"],
         update_fields=["site"],
     )
-    there |= {(page.account_id, page.url): page for page in stored(changed.keys() - there.keys())}
+    there |= {(page.account_id, page.url): page for page in stored_pages(changed.keys() - there.keys())}
     return {key: page.pk for key, page in there.items()}
 
 
-def stored(pages: Collection[tuple[str, str]]) -> Iterator[Page]:
+def stored_pages(pages: Collection[tuple[str, str]]) -> Iterator[Page]:
     """Return the rows of these pages, each an account and a URL, as far as they exist."""
     for some in batches(sorted(pages)):
         accounts, digests = {account for account, _ in some}, [digest_of(url) for _, url in some]
         yield from Page.objects.filter(account__in=accounts, digest__in=digests)
 
 
-def row_of(key: Visited, page: int, visits: Visits) -> PageDay:
+def row_of(key: VisitKey, page: int, visits: Visits) -> PageDay:
     return PageDay(
         account_id=key.account,
         day=key.day,

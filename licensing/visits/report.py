@@ -46,11 +46,11 @@ def whole_days(window: Window) -> Window:
 
 def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
     """Build the report for whole days, from counted visits and decisions not counted yet; each visit counts once."""
-    found, until = counted(account_ids, window)
-    for who, visits in waiting(account_ids, window, until).items():
+    found, until = counted_visits(account_ids, window)
+    for who, visits in pending_visits(account_ids, window, until).items():
         found[who] = found[who] + visits if who in found else visits
     ranked = sorted(found.items(), key=lambda one: (-one[1].total, -one[1].last_seen.timestamp(), one[0]))
-    requesters, classes = known(account_ids, [pk for (pk, _), _ in ranked[:TOP]])
+    requesters, classes = known_requesters(account_ids, [pk for (pk, _), _ in ranked[:TOP]])
     visitors = [
         Visitor(requesters.get(pk), classes.get(pk, OTHER), Identification(by), visits)
         for (pk, by), visits in ranked[:TOP]
@@ -63,7 +63,7 @@ def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
     return VisitorReport(visitors, len(ranked), [(*key, visits) for key, visits in told])
 
 
-def counted(account_ids: Sequence[str], window: Window) -> tuple[dict[Who, Visits], datetime | None]:
+def counted_visits(account_ids: Sequence[str], window: Window) -> tuple[dict[Who, Visits], datetime | None]:
     """Return the counted visits and the time until which they are counted.
 
     One statement, because more could be counted between two.
@@ -85,7 +85,7 @@ def counted(account_ids: Sequence[str], window: Window) -> tuple[dict[Who, Visit
     return found, until
 
 
-def waiting(account_ids: Sequence[str], window: Window, until: datetime | None) -> dict[Who, Visits]:
+def pending_visits(account_ids: Sequence[str], window: Window, until: datetime | None) -> dict[Who, Visits]:
     """Return visits that are not counted yet, normally those of the last two minutes."""
     begin = max(until or window.start, window.start)
     if begin >= window.end:
@@ -101,7 +101,7 @@ def known_crawlers() -> dict[str, Crawler]:
     return {f"{kind}:{one.key}": one for one in current_table.get().crawlers for kind in KINDS}
 
 
-def known(account_ids: Sequence[str], wanted: Sequence[int]) -> tuple[dict[int, Requester], dict[int, str]]:
+def known_requesters(account_ids: Sequence[str], wanted: Sequence[int]) -> tuple[dict[int, Requester], dict[int, str]]:
     """Return the requesters with these keys, and the crawler classes of all known crawlers, verified or not."""
     crawlers: dict[str, str] = {requester_id: one.crawler_class for requester_id, one in known_crawlers().items()}
     found = Requester.objects.select_related("account").filter(

@@ -12,7 +12,7 @@ from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import Account, ApiKey
 from operators.access.one_time_key import TicketField
-from operators.base.fields import Lines, Moment, Ticks, as_json, validated
+from operators.base.fields import Lines, Moment, Ticks, as_json, validate_fields
 
 IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 
@@ -90,7 +90,7 @@ class KeyFields(TypedDict):
     expires_at: datetime | None
 
 
-def checked(fields: KeyFields) -> dict[str, Any]:
+def checked_fields(fields: KeyFields) -> dict[str, Any]:
     """Return the form's fields for the service. Raises ApiError or a serializer's ValidationError."""
     body = {
         "name": fields["name"],
@@ -100,10 +100,10 @@ def checked(fields: KeyFields) -> dict[str, Any]:
         "allowedHosts": fields["allowed_hosts"],
         "expiresAt": as_json(fields["expires_at"]),
     }
-    return validated(ApiKeySerializer(), body)
+    return validate_fields(ApiKeySerializer(), body)
 
 
-def changed(fields: KeyFields) -> dict[str, Any]:
+def changed_fields(fields: KeyFields) -> dict[str, Any]:
     """Return the form's changed fields for the service. Raises ApiError or a serializer's ValidationError."""
     names = {
         "name": "name",
@@ -112,7 +112,7 @@ def changed(fields: KeyFields) -> dict[str, Any]:
         "expires_at": "expiresAt",
     }
     body = {names[name]: as_json(value) for name, value in fields.items()}
-    return validated(ApiKeyChangeSerializer(partial=True), body)
+    return validate_fields(ApiKeyChangeSerializer(partial=True), body)
 
 
 OVERLAPS = {0: "at once", 3600: "in an hour", 86_400: "in a day", 259_200: "in three days", 604_800: "in a week"}

@@ -26,8 +26,8 @@ from operators.access.api_key_forms import (
     KeyForm,
     NewKeyForm,
     RotationFields,
-    changed,
-    checked,
+    changed_fields,
+    checked_fields,
     ends_of,
     rotation_form,
 )
@@ -38,7 +38,7 @@ from operators.base.empty_state import EmptyState
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
-from operators.base.requests import kept
+from operators.base.requests import admin_request
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
 
@@ -61,7 +61,7 @@ class AttentionFilter(OptionsFilter[ApiKey]):
     }
 
     def narrowed(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
-        condition = key_states.unused if value == "unused" else key_states.expiring
+        condition = key_states.is_unused if value == "unused" else key_states.expires_soon
         return queryset.filter(condition(timezone.now()))
 
 
@@ -123,13 +123,13 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     # --- Making ------------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: KeyFields) -> ApiKey:
-        key, kept(request).secret = services.create_api_key(
-            fields["account"].pk, key_id=fields["id"], seed=seed_of(request), **checked(fields)
+        key, admin_request(request).secret = services.create_api_key(
+            fields["account"].pk, key_id=fields["id"], seed=seed_of(request), **checked_fields(fields)
         )
         return key
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        return show_key(request, self, obj, kept(request).secret)
+        return show_key(request, self, obj, admin_request(request).secret)
 
     def made_already(self, request: HttpRequest, pk: str) -> HttpResponse:
         return key_shown_again(request, self) or super().made_already(request, pk)
@@ -145,7 +145,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
         return HttpResponse(status=204)
 
     def update(self, request: HttpRequest, obj: ApiKey, fields: KeyFields) -> ApiKey:
-        return services.update_api_key(obj, changed(fields))
+        return services.update_api_key(obj, changed_fields(fields))
 
     # --- Ending ------------------------------------------------------------------------------------------------------
 

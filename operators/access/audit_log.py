@@ -44,9 +44,9 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
     """Return lines, each marked "removed", "added", "kept" (context of a change) or "left out"."""
     old, new = ([] if value is None else as_text(value).splitlines() for value in (before, after))
     sizes = f"{len(old):,} lines before and {len(new):,} after"
-    begin = max(alike(old, new) - CONTEXT, 0)
+    begin = max(common_prefix_length(old, new) - CONTEXT, 0)
     old, new = old[begin:], new[begin:]
-    end = max(alike(old[::-1], new[::-1]) - CONTEXT, 0)
+    end = max(common_prefix_length(old[::-1], new[::-1]) - CONTEXT, 0)
     old, new = old[: len(old) - end], new[: len(new) - end]
     if len(old) + len(new) > MOST_LINES or work(old, new) > MOST_WORK:
         return [("left out", f"{sizes}, too many to compare here. The API tells them all.")]
@@ -63,7 +63,7 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
     return lines
 
 
-def alike(one: list[str], other: list[str]) -> int:
+def common_prefix_length(one: list[str], other: list[str]) -> int:
     """Return the number of lines that both start with."""
     return next(
         (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),

@@ -17,7 +17,7 @@ def latest_changes(key: ApiKey) -> str:
     newest = AuditEntry.objects.filter(account_id=key.account_id).order_by("-created", "-id")[:SEARCHED]
     made = AuditEntry.objects.filter(pk__in=newest.values("pk"), actor_type=ActorType.KEY, actor_id=key.pk)
     entries = made.order_by("-created", "-id").only("pk", "created", "action", "resource_title", "address")[:LATEST]
-    return linked(
+    return render_links(
         ((entry, f"{entry.action} {entry.resource_title} (from {entry.address or '–'})") for entry in entries),
         "changes",
     )
@@ -28,7 +28,7 @@ def latest_decisions(key: ApiKey) -> str:
     newest = AccessEvent.objects.filter(account_id=key.account_id).order_by("-created", "-pk")[:SEARCHED]
     asked = AccessEvent.objects.filter(pk__in=newest.values("pk"), facts__keyId=key.pk).select_related("requester")
     events = asked.order_by("-created", "-pk")[:LATEST]
-    return linked(
+    return render_links(
         (
             (event, f"{'allowed' if event.allowed else event.reason}: {event.requester.requester_id}")
             for event in events
@@ -37,7 +37,7 @@ def latest_decisions(key: ApiKey) -> str:
     )
 
 
-def linked(rows: Iterable[tuple[AuditEntry | AccessEvent, str]], name: str) -> str:
+def render_links(rows: Iterable[tuple[AuditEntry | AccessEvent, str]], name: str) -> str:
     """Render each row as a link with its time, followed by text; `name` says what was searched if there are none."""
     lines = ((change_url(row), f"{row.created:%Y-%m-%d %H:%M:%S}", text) for row, text in rows)
     shown = format_html_join("", '<div><a class="text-link" href="{}">{}</a> {}</div>', lines)

@@ -35,7 +35,7 @@ def chosen_time(request: HttpRequest) -> datetime | None:
         return None
 
 
-def counted(count: int) -> str:
+def describe_count(count: int) -> str:
     return f"{count:,} event{'' if count == 1 else 's'}"
 
 
@@ -68,4 +68,4 @@ def replay_effects(previewed: Recovery | None) -> list[str]:
 def replay_button(previewed: Recovery | None) -> str:
     if previewed is None:
         return ""
-    return f"Send {counted(previewed.events)}" if previewed.events else "Count again"
+    return f"Send {describe_count(previewed.events)}" if previewed.events else "Count again"

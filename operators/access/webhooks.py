@@ -23,17 +23,17 @@ from operators.access.webhook_replay import (
     ReplayFields,
     ReplayForm,
     chosen_time,
-    counted,
+    describe_count,
     replay_button,
     replay_effects,
     replay_facts,
 )
 from operators.base.empty_state import EmptyState
-from operators.base.fields import Lines, as_json, validated
+from operators.base.fields import Lines, as_json, validate_fields
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
-from operators.base.requests import kept
+from operators.base.requests import admin_request
 
 LATEST = 20  # attempts shown on an endpoint's page
 FILTERED = {"policyIds": "the policies", "requesterIds": "the requesters", "reasons": "the reasons"}
@@ -69,11 +69,11 @@ class WebhookFields(TypedDict, total=False):
     status: str
 
 
-def checked(fields: WebhookFields, *, partial: bool) -> dict[str, Any]:
+def checked_fields(fields: WebhookFields, *, partial: bool) -> dict[str, Any]:
     """Return the form's fields for the service. Raises ApiError or a serializer's ValidationError."""
     names = ("url", "events", "description", "status")
     body = {name: as_json(value) for name, value in fields.items() if name in names}
-    return validated(WebhookEndpointSerializer(partial=partial), body)
+    return validate_fields(WebhookEndpointSerializer(partial=partial), body)
 
 
 class HealthFilter(OptionsFilter[WebhookEndpoint]):
@@ -126,18 +126,18 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     # --- Writing -----------------------------------------------------------------------------------------------------
 
     def create(self, request: HttpRequest, fields: WebhookFields) -> WebhookEndpoint:
-        endpoint, kept(request).secret = services.create_endpoint(
-            fields["account"].pk, checked(fields, partial=False), endpoint_id=fields["id"]
+        endpoint, admin_request(request).secret = services.create_endpoint(
+            fields["account"].pk, checked_fields(fields, partial=False), endpoint_id=fields["id"]
         )
         return endpoint
 
     def update(self, request: HttpRequest, obj: WebhookEndpoint, fields: WebhookFields) -> WebhookEndpoint:
-        return services.update_endpoint(obj, checked(fields, partial=True))
+        return services.update_endpoint(obj, checked_fields(fields, partial=True))
 
     def response_add(
         self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None
     ) -> HttpResponse:
-        return self.show_secret(request, obj, kept(request).secret)
+        return self.show_secret(request, obj, admin_request(request).secret)
 
     def show_secret(
         self, request: HttpRequest, endpoint: WebhookEndpoint, secret: str, note: str = ""
@@ -187,8 +187,8 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
             if since != shown_since:
                 return redirect(f"{request.path}?{urlencode({'since': render_timestamp(since) or ''})}")
             count = recovery.recover(endpoint, since).events
-            self.log_change(request, endpoint, f"Replayed {counted(count)}.")
-            return f"Sending {counted(count)} again."
+            self.log_change(request, endpoint, f"Replayed {describe_count(count)}.")
+            return f"Sending {describe_count(count)} again."
 
         return confirm(
             request,

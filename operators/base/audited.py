@@ -12,7 +12,7 @@ from accounts.models import StaffScope
 from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.history import AuditedHistory
 from operators.base.mixins import ModelT
-from operators.base.requests import kept
+from operators.base.requests import admin_request
 
 
 class AuditedOperator:
@@ -62,7 +62,7 @@ def permissions_of(granted: QuerySet[Permission]) -> list[str]:
 class AuditedAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT]):
     """A ModelAdmin that saves objects itself, and writes audit entries in the same transactions."""
 
-    audited_as: Callable[[ModelT], audit.Audited]
+    audited_as: Callable[[ModelT], audit.AuditedModel]
 
     def editable_state(self, obj: ModelT, fields: Iterable[str]) -> dict[str, object]:
         """Include the values of inlines and many-to-many fields."""
@@ -70,7 +70,7 @@ class AuditedAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT]):
 
     def save_model(self, request: HttpRequest, obj: ModelT, form: ModelForm, change: bool) -> None:
         stored = type(obj)._base_manager.get(pk=obj.pk) if change else None
-        kept(request).audited_before = self.audited_as(stored).audited() if stored else {}
+        admin_request(request).audited_before = self.audited_as(stored).audited() if stored else {}
         super().save_model(request, obj, form, change)
 
     def save_related(
@@ -78,7 +78,7 @@ class AuditedAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT]):
     ) -> None:
         super().save_related(request, form, formsets, change)
         action = f"{self.kind}.updated" if change else f"{self.kind}.created"
-        audit.record(action, self.audited_as(form.instance), kept(request).audited_before)
+        audit.record(action, self.audited_as(form.instance), admin_request(request).audited_before)
 
     def delete_model(self, request: HttpRequest, obj: ModelT) -> None:
         told = self.audited_as(obj)

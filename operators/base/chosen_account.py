@@ -14,7 +14,7 @@ from django.urls import Resolver404, resolve
 from msgspec import Struct
 
 from accounts.models import Account
-from operators.base.requests import kept
+from operators.base.requests import admin_request
 from operators.base.scope import request_scope
 
 KEY = "account"  # session entry
@@ -36,7 +36,7 @@ def offered_accounts(request: HttpRequest, most: int) -> tuple[list[Account], bo
     known: list[Account] | None = getattr(request, "all_accounts", None)
     found = list(scope.accounts()[: most + 1]) if known is None else known
     if len(found) <= most:
-        kept(request).all_accounts = found
+        admin_request(request).all_accounts = found
         return found, False
     used = scope.accounts().annotate(used=Max("api_keys__last_used_at"))
     latest = used.order_by(F("used").desc(nulls_last=True), "-pk")[:most]
@@ -59,11 +59,11 @@ def choose(request: HttpRequest, account: Account | None) -> None:
 @contextmanager
 def listing(request: HttpRequest) -> Iterator[None]:
     """Restrict `ScopedAdmin.get_queryset` to the chosen account within the block."""
-    kept(request).listing = True
+    admin_request(request).listing = True
     try:
         yield
     finally:
-        kept(request).listing = False
+        admin_request(request).listing = False
 
 
 def is_listing(request: HttpRequest) -> bool:

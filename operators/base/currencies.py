@@ -14,25 +14,25 @@ RECENTLY = timedelta(days=90)
 
 def booked_currencies(account_ids: Sequence[str], today: date) -> list[str]:
     """Return the currencies of the last 90 days, most frequent first."""
-    return [currency for currency, days in counted(booked(account_ids, today)) if days]
+    return [currency for currency, days in sort_by_days(count_days(account_ids, today)) if days]
 
 
 def booked_and_rated(account_ids: Sequence[str], today: date) -> tuple[list[str], list[str]]:
     """Return those currencies, and those with a valid exchange rate today, sorted by code. One query."""
     rates = ExchangeRate.objects.filter(currency__in=CURRENCIES, day__range=(today - MOST_DAYS_OLD, today))
     rated = rates.order_by().values_list("currency", Value(0)).distinct()
-    found = counted(booked(account_ids, today).union(rated))
+    found = sort_by_days(count_days(account_ids, today).union(rated))
     converted = {currency for currency, days in found if not days}
     return [currency for currency, days in found if days], sorted(converted | {EURO}) if converted else []
 
 
-def booked(account_ids: Sequence[str], today: date) -> "QuerySet[TierRevenue, tuple[str, int]]":
+def count_days(account_ids: Sequence[str], today: date) -> "QuerySet[TierRevenue, tuple[str, int]]":
     """Return the currencies with their number of days."""
     recent = TierRevenue.objects.filter(account_id__in=account_ids, day__range=(today - RECENTLY, today))
     return recent.order_by().values_list("currency").annotate(days=Count("pk"))
 
 
-def counted(rows: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+def sort_by_days(rows: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """Sort by number of days, descending."""
     return sorted(rows, key=lambda row: (-row[1], row[0]))
 

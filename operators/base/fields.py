@@ -213,7 +213,7 @@ def as_json(value: object) -> object:
     return None if value == "" else value
 
 
-def validated(serializer: BaseSerializer, body: Mapping[str, object]) -> dict[str, Any]:
+def validate_fields(serializer: BaseSerializer, body: Mapping[str, object]) -> dict[str, Any]:
     """Validate the body with the endpoint's serializer. Raises ApiError or the serializer's ValidationError."""
     check_values(body, "", 0)
     fields: dict[str, Any] = serializer.run_validation(body)

@@ -24,7 +24,7 @@ else:
         pass
 
 
-def derived(form: type[FormT], mixin: type[BaseForm], **attributes: object) -> type[FormT]:
+def derive_form(form: type[FormT], mixin: type[BaseForm], **attributes: object) -> type[FormT]:
     """Return the form class extended by the mixin, with class attributes. Django creates form classes per page."""
     return cast("type[FormT]", type(mixin.__name__, (mixin, form), attributes))
 
@@ -39,4 +39,4 @@ class ReopenedForm(BaseForm):
         return super().is_valid()
 
 
-__all__ = ["EDIT", "REOPEN", "AdminMixin", "FormT", "ModelT", "ReopenedForm", "derived"]
+__all__ = ["EDIT", "REOPEN", "AdminMixin", "FormT", "ModelT", "ReopenedForm", "derive_form"]

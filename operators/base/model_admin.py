@@ -33,9 +33,9 @@ from operators.base.links import with_copy_button
 from operators.base.lists.change_list import BoundedChangeList
 from operators.base.lists.paging import BoundedPaginator
 from operators.base.lists.saved_filters import SavedFilters
-from operators.base.mixins import AdminMixin, ModelT, derived
-from operators.base.refusals import REFUSALS, Refused, RefusedForm, refusal
-from operators.base.requests import kept
+from operators.base.mixins import AdminMixin, ModelT, derive_form
+from operators.base.refusals import REFUSALS, FormErrors, RefusedForm, refusal
+from operators.base.requests import admin_request
 from operators.base.scope import request_scope
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
     def written(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> ModelT | None:
         """Write through the service and return the object, or None if nothing changed. `obj` is the stored one."""
         if obj is None:
-            return self.create(request, cast(FieldsT, {**form.cleaned_data, "id": kept(request).new_id}))
+            return self.create(request, cast(FieldsT, {**form.cleaned_data, "id": admin_request(request).new_id}))
         changed = changed_values(form)
         return self.update(request, obj, cast(FieldsT, changed)) if changed and self.update else None
 
@@ -262,10 +262,10 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
             ticket = request.POST.get("ticket", "")
             new_id = tickets.id_of(ticket, self.model)
             if request.method == "POST" and new_id is None:
-                kept(request).refused = Refused({NON_FIELD_ERRORS: [tickets.TOO_OLD]})
+                admin_request(request).refused = FormErrors({NON_FIELD_ERRORS: [tickets.TOO_OLD]})
             elif new_id is not None and tickets.is_used(self.model, new_id):
                 return self.made_already(request, new_id)
-            kept(request).new_id = new_id
+            admin_request(request).new_id = new_id
             buttons = ONE_BUTTON if self.shows_secret else {}
             extra_context = {
                 **buttons,
@@ -274,14 +274,14 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
             }
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
-        except (Refused, IntegrityError) as error:
+        except (FormErrors, IntegrityError) as error:
             # The transaction is rolled back. This may be the second of two identical forms sent at once.
             if new_id is not None and tickets.is_used(self.model, new_id):
                 return self.made_already(request, new_id)
             if isinstance(error, IntegrityError):
                 raise
             # Handle the request again to show the form with its input.
-            kept(request).refused = error
+            admin_request(request).refused = error
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def made_already(self, request: HttpRequest, pk: str) -> HttpResponse:
@@ -294,4 +294,4 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
         refused = getattr(request, "refused", None)
-        return derived(form, RefusedForm, refused=refused) if refused else form
+        return derive_form(form, RefusedForm, refused=refused) if refused else form

@@ -14,7 +14,7 @@ from kit.http.field_errors import first_error
 REFUSALS = (ApiError, ValidationError, SerializerErrors)
 
 
-class Refused(Exception):
+class FormErrors(Exception):
     """Error messages by form field; "__all__" if they concern no field."""
 
     def __init__(self, messages: dict[str, list[str]]) -> None:
@@ -22,18 +22,18 @@ class Refused(Exception):
         self.messages = messages
 
 
-def refusal(error: Exception, fields: Mapping[str, str]) -> Refused:
+def refusal(error: Exception, fields: Mapping[str, str]) -> FormErrors:
     """Convert an error. `fields` maps API names to form fields if they differ beyond snake_case."""
     match error:
         case ApiError():
-            return Refused({field_of(error.param or "", fields): [error.message]})
+            return FormErrors({field_of(error.param or "", fields): [error.message]})
         case SerializerErrors():
             param, message = first_error(error.detail)
-            return Refused({field_of(param, fields): [message]})
+            return FormErrors({field_of(param, fields): [message]})
         case ValidationError() if hasattr(error, "error_dict"):
-            return Refused({fields.get(name, name): messages for name, messages in error.message_dict.items()})
+            return FormErrors({fields.get(name, name): messages for name, messages in error.message_dict.items()})
         case ValidationError():
-            return Refused({NON_FIELD_ERRORS: error.messages})
+            return FormErrors({NON_FIELD_ERRORS: error.messages})
     raise TypeError(f"{type(error).__name__} is no refusal")
 
 
@@ -46,7 +46,7 @@ def field_of(param: str, fields: Mapping[str, str]) -> str:
     return fields.get(path) or re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"_{found[1].lower()}", name)
 
 
-def add_refusal(form: forms.BaseForm, refused: Refused) -> None:
+def add_refusal(form: forms.BaseForm, refused: FormErrors) -> None:
     """Add the messages to the form's errors."""
     for name, messages in refused.messages.items():
         form.add_error(name if name in form.fields else None, messages)
@@ -55,7 +55,7 @@ def add_refusal(form: forms.BaseForm, refused: Refused) -> None:
 class RefusedForm(forms.BaseForm):
     """Mixin for a form that shows an error of the service."""
 
-    refused: Refused
+    refused: FormErrors
 
     def clean(self) -> dict[str, object] | None:
         cleaned = super().clean()

@@ -8,12 +8,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 from accounts.models import Account
-from operators.base.refusals import Refused
+from operators.base.refusals import FormErrors
 
 
 class AdminRequest(HttpRequest):
     new_id: str | None  # of the object that an add form creates
-    refused: Refused  # error to show with the form
+    refused: FormErrors  # error to show with the form
     secret: str  # of a new object, shown once
     cleaned: Mapping[str, object]  # all fields of the form, including unchanged ones
     audited_before: Mapping[str, object]
@@ -22,7 +22,7 @@ class AdminRequest(HttpRequest):
     booked_before: set[str]  # ids of a licence's earlier ledger entries
 
 
-def kept(request: HttpRequest) -> AdminRequest:
+def admin_request(request: HttpRequest) -> AdminRequest:
     return cast(AdminRequest, request)
 
 

@@ -39,7 +39,7 @@ def either_way(rows: QuerySet[ModelT], by_id: Q, by_words: Q) -> QuerySet[ModelT
     seconds for a million items if the matches are old. So each condition first runs alone, by its own index; only if
     it finds more than anyone pages through, rows are scanned.
     """
-    named, worded = bounded(rows, by_id), bounded(rows, by_words)
+    named, worded = first_keys(rows, by_id), first_keys(rows, by_words)
     if named.count() > MOST:
         return rows.filter(by_id)
     if worded.count() > MOST:
@@ -48,7 +48,7 @@ def either_way(rows: QuerySet[ModelT], by_id: Q, by_words: Q) -> QuerySet[ModelT
     return rows.filter(pk__in=all_rows.filter(pk__in=named).union(all_rows.filter(pk__in=worded)))
 
 
-def bounded(rows: QuerySet[ModelT], condition: Q) -> QuerySet[ModelT, dict[str, object]]:
+def first_keys(rows: QuerySet[ModelT], condition: Q) -> QuerySet[ModelT, dict[str, object]]:
     """Return the keys of up to MOST + 1 rows, unsorted, so that an index finds them."""
     return rows.filter(condition).order_by().values("pk")[: MOST + 1]
 

@@ -33,7 +33,7 @@ class Kind(StrEnum):
     PERMISSION = "permission"
 
 
-def suggesting(
+def with_suggestions(
     fields: Mapping[str, forms.Field], kinds: Mapping[str, Kind], account_id: str | None = None
 ) -> dict[str, forms.Field]:
     """Return copies of the fields named in `kinds`, with suggestions.
@@ -64,7 +64,7 @@ class SuggestingAdmin(AdminMixin[ModelT]):
     ) -> type[forms.ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
         account_id: str | None = getattr(obj, "account_id", None)
-        form.base_fields |= suggesting(form.base_fields, self.suggested, account_id)
+        form.base_fields |= with_suggestions(form.base_fields, self.suggested, account_id)
         money = {name: field for name, field in form.base_fields.items() if isinstance(field, Currency)}
         if money:
             accounts = [account_id] if account_id else offered_ids(request)

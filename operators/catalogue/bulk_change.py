@@ -32,7 +32,7 @@ class Progress(TypedDict):
     at: int  # bytes of the file already processed
 
 
-class About(TypedDict):
+class ChangeMetadata(TypedDict):
     verb: str
     field: str  # status or policy_id
     value: Value
@@ -45,7 +45,7 @@ class About(TypedDict):
 class BulkChange:
     """A change. Its files: `data` with the items, `before` with former values; one JSON array per line."""
 
-    def __init__(self, upload: Upload[About]) -> None:
+    def __init__(self, upload: Upload[ChangeMetadata]) -> None:
         self.upload = upload
 
     @classmethod
@@ -54,7 +54,7 @@ class BulkChange:
     ) -> "BulkChange":
         """Create a change for `items`, pairs of id and account."""
         purge()
-        about: About = {
+        about: ChangeMetadata = {
             "verb": verb, "field": field, "value": value, "accounts": [], "forth": progress(), "back": None,
             "problem": None,
         }  # fmt: skip
@@ -73,11 +73,11 @@ class BulkChange:
 
     @classmethod
     def find(cls, request: HttpRequest, token: str) -> "BulkChange | None":
-        upload: Upload[About] | None = Upload.find(request, token)
+        upload: Upload[ChangeMetadata] | None = Upload.find(request, token)
         return None if upload is None else cls(upload)
 
     @property
-    def about(self) -> About:
+    def about(self) -> ChangeMetadata:
         return self.upload.about
 
     @property
@@ -160,6 +160,6 @@ def line_of(line: Line) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 
-def count_lines(upload: Upload[About]) -> int:
+def count_lines(upload: Upload[ChangeMetadata]) -> int:
     with upload.path("before").open("rb") as file:
         return sum(1 for _ in file)

@@ -17,7 +17,7 @@ from licensing.licenses.models import License
 from operators.base.empty_state import EmptyState
 from operators.base.figures.latest_decisions import latest_decisions
 from operators.base.figures.of_one import OfOne
-from operators.base.figures.terms import covering
+from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.links import list_url
@@ -105,7 +105,7 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
         return ("identifier", "account", "requests", "decisions", "created_at", "updated_at") if obj else ()
 
     def licenses_of(self, item: Content) -> QuerySet[License]:
-        return covering(item)
+        return covering_licenses(item)
 
     def license_fields(self, item: Content) -> dict[str, str]:
         return {"content_ids": item.pk}

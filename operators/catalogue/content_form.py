@@ -14,7 +14,7 @@ from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.policies.models import Policy
-from operators.base.fields import Lines, as_json, validated
+from operators.base.fields import Lines, as_json, validate_fields
 
 NAMES = {
     "external_id": "externalId",
@@ -102,4 +102,4 @@ def content_fields(form: ContentFields, further: Iterable[str]) -> dict[str, Any
         metadata |= {**dict.fromkeys(further), **form["metadata_extra"]}
     if metadata:
         body["metadata"] = metadata
-    return validated(ContentSerializer(partial=True), body)
+    return validate_fields(ContentSerializer(partial=True), body)

@@ -30,7 +30,7 @@ CHOSEN = "import_plan"  # session entry with the last plan, for uploading a corr
 GONE = "This import has expired: files are kept for a day. Upload the file again."
 
 
-class About(TypedDict):
+class UploadMetadata(TypedDict):
     """The metadata of an import's Upload."""
 
     name: str  # file name
@@ -67,7 +67,7 @@ class ContentImport(AdminMixin[Content]):
             file, kind = form.cleaned_data["file"], form.cleaned_data["format"]
             purge()
             chunks, encoding = read_as(file, kind)
-            about: About = {"name": file.name[:255], "state": "preview", "columns": [], "read_as": encoding}
+            about: UploadMetadata = {"name": file.name[:255], "state": "preview", "columns": [], "read_as": encoding}
             upload = Upload.keep(request, chunks, about)
             account_id = form.cleaned_data["account"].pk
             try:
@@ -76,7 +76,7 @@ class ContentImport(AdminMixin[Content]):
                 upload.drop_file()
                 form.add_error("file", error.message)
             else:
-                preview(upload, remembered(request, account_id, kind, columns))
+                preview(upload, last_plan(request, account_id, kind, columns))
                 return to_import(upload)
         return page(
             request,
@@ -134,10 +134,10 @@ class ContentImport(AdminMixin[Content]):
         file = upload.path("bad").open("rb")
         return FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
 
-    def found_import(self, request: HttpRequest, token: str) -> tuple[Upload[About] | None, Plan | None]:
+    def found_import(self, request: HttpRequest, token: str) -> tuple[Upload[UploadMetadata] | None, Plan | None]:
         if not self.has_import_permission(request):
             raise PermissionDenied
-        upload: Upload[About] | None = Upload.find(request, token)
+        upload: Upload[UploadMetadata] | None = Upload.find(request, token)
         if upload is None:
             return None, None
         plan = Plan(**upload.about["plan"])
@@ -145,7 +145,7 @@ class ContentImport(AdminMixin[Content]):
         return (upload, plan) if request_scope(request).includes(plan.account_id) else (None, None)
 
 
-def to_import(upload: Upload[About]) -> HttpResponse:
+def to_import(upload: Upload[UploadMetadata]) -> HttpResponse:
     return redirect("admin:licensing_content_import", upload.token)
 
 
@@ -158,7 +158,7 @@ def read_as(file: UploadedFile, kind: str) -> tuple[Iterable[bytes], str | None]
     return ([raw.decode(encoding).encode()], NAMES[encoding]) if encoding else ([raw], None)
 
 
-def remembered(request: HttpRequest, account_id: str, kind: str, columns: list[str]) -> Plan:
+def last_plan(request: HttpRequest, account_id: str, kind: str, columns: list[str]) -> Plan:
     """Return the session's last plan for the account; other columns are matched by name."""
     last = request.session.get(CHOSEN)
     if not last or (last["account_id"], last["format"]) != (account_id, kind):
@@ -168,7 +168,7 @@ def remembered(request: HttpRequest, account_id: str, kind: str, columns: list[s
     return Plan(**{**last, "columns": {**left, **chosen}})
 
 
-def preview(upload: Upload[About], plan: Plan) -> None:
+def preview(upload: Upload[UploadMetadata], plan: Plan) -> None:
     """Compute and store the plan's outcome."""
     with upload.written("bad") as bad:
         outcome = carry_out(upload.path("data"), plan, bad, dry_run=True)
@@ -176,7 +176,7 @@ def preview(upload: Upload[About], plan: Plan) -> None:
     upload.save()
 
 
-def run(upload: Upload[About], plan: Plan) -> None:
+def run(upload: Upload[UploadMetadata], plan: Plan) -> None:
     """Execute the plan, once."""
     file = upload.take()
     if file is None:

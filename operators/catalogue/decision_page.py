@@ -18,7 +18,7 @@ from operators.base.model_admin import ScopedAdmin
 from operators.policies.trial import Side, side_of
 
 
-class Named(Struct, frozen=True):
+class NamedLink(Struct, frozen=True):
     """Something with a name, an id, and a link if its page exists."""
 
     name: str
@@ -30,9 +30,9 @@ class Verdict(Struct, frozen=True):
     kind: str  # allowed, observed or denied
     title: str
     why: str
-    requester: Named
-    item: Named
-    policy: Named | None  # `id` is its version
+    requester: NamedLink
+    item: NamedLink
+    policy: NamedLink | None  # `id` is its version
     rule: str  # such as "Rule 2"; empty if none matched
     sentence: str  # the rule in words
     side: Side
@@ -73,9 +73,9 @@ def verdict_of(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Ver
     return Verdict(
         kind="observed" if event.observed else "allowed" if event.allowed else "denied",
         title="Allowed (observed)" if event.observed else "Allowed" if event.allowed else "Denied",
-        why=why(event, answer),
-        requester=Named(str(requester), requester.requester_id, change_url(requester)),
-        item=Named(str(item), "" if is_page else item.pk, "" if item.deleted_at else change_url(item)),
+        why=reason_sentence(event, answer),
+        requester=NamedLink(str(requester), requester.requester_id, change_url(requester)),
+        item=NamedLink(str(item), "" if is_page else item.pk, "" if item.deleted_at else change_url(item)),
         policy=policy_of(event),
         rule=f"Rule {rule.index}" if rule is not None else "",
         sentence=describe(rules[rule.index]) if rule is not None else "",
@@ -92,7 +92,7 @@ def rules_of(event: AccessEvent) -> Sequence[Rule]:
     return revision.rules if revision is not None else []
 
 
-def policy_of(event: AccessEvent) -> Named | None:
+def policy_of(event: AccessEvent) -> NamedLink | None:
     """Return the policy, linked to its current rules if unchanged, otherwise to that version."""
     policy, version = event.policy, event.policy_version
     if policy is None:
@@ -103,10 +103,10 @@ def policy_of(event: AccessEvent) -> Named | None:
         link = (
             f"{change_url(policy)}#rules" if policy.version == version else f"{versions}?before={(version or 0) + 1}"
         )
-    return Named(policy.name, str(version), link)
+    return NamedLink(policy.name, str(version), link)
 
 
-def why(event: AccessEvent, answer: Answer) -> str:
+def reason_sentence(event: AccessEvent, answer: Answer) -> str:
     """Return the reason in one sentence."""
     if event.observed:
         return f"If enforced, it would be denied: {Reason(event.observed).words}."

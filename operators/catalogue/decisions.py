@@ -32,7 +32,7 @@ from operators.base.model_admin import BoundedChangeList
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.catalogue.decision_page import DecisionPage
-from operators.customers.refunds import Charged, RefundButton
+from operators.customers.refunds import RefundableCharge, RefundButton
 
 MAX_SCANNED = 50_000
 OUTCOMES = ("allowed", "denied")
@@ -105,7 +105,7 @@ class DecisionList(BoundedChangeList):
         ]
 
 
-class Presented(Protocol):
+class PresentedDecision(Protocol):
     """A decision with the attributes that its page uses."""
 
     shown: Mapping[str, Any]  # the API's decision object
@@ -187,8 +187,10 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
             vars(event).update(answer=answer, shown=present(answer), price=answer.decision.price)
         return event
 
-    def charged(self, event: Any) -> Charged | None:
-        return Charged(event.account_id, Charge("decision", event.pk), event.price[1]) if event.price else None
+    def charged(self, event: Any) -> RefundableCharge | None:
+        return (
+            RefundableCharge(event.account_id, Charge("decision", event.pk), event.price[1]) if event.price else None
+        )
 
     def about(self, event: AccessEvent) -> str:
         return f"{event.content.title}, {event.created:%Y-%m-%d %H:%M}"
@@ -224,11 +226,11 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         return render_to_string("operators/catalogue/decision_facts.html", {"facts": labelled_facts(event.facts)})
 
     @display(description="Permissions granted")
-    def granted(self, event: Presented) -> str:
+    def granted(self, event: PresentedDecision) -> str:
         return ", ".join(event.shown["permissions"]) or "none"
 
     @display(description="Licence behind it")
-    def licence(self, event: Presented) -> str:
+    def licence(self, event: PresentedDecision) -> str:
         held = event.shown["license"]
         if not held:
             return "none"
@@ -242,7 +244,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         return None if charged is None else charged.refunds()
 
     @display(description="Rate limit of the rule")
-    def rate(self, event: Presented) -> str:
+    def rate(self, event: PresentedDecision) -> str:
         rate = event.shown["rateLimit"]
         if not rate:
             return "none"

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.models import Unknown
 from licensing.edge.audiences import sentences
-from licensing.edge.documents import Publication, compiled_rules, terms_of_site, written
+from licensing.edge.documents import Publication, compiled_rules, terms_of_site, write_documents
 from licensing.edge.middleware import license_server
 from licensing.edge.site_lint import lint_site
 from licensing.edge.site_published import look_at
@@ -44,6 +44,6 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         findings=lint_site(site),
         published=async_to_sync(look_at)(told) if request.method == "POST" else None,
         rules=rules,
-        documents=[(path, body.decode()) for path, body in written(told).items()],
+        documents=[(path, body.decode()) for path, body in write_documents(told).items()],
         back=change_url(site),
     )

@@ -23,14 +23,14 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from accounts.models import Account
 from kit.rest.heavy import heavy
 from kit.values.currencies import in_full
-from licensing.edge.observed import Observed, observed_denials, observed_report
+from licensing.edge.observed import ObservedFigures, observed_denials, observed_report
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
 from licensing.sites.verification import file_url, record_of, txt_name
 from operators.base.empty_state import EmptyState
-from operators.base.fields import LinesField, lines, validated
+from operators.base.fields import LinesField, lines, validate_fields
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
@@ -46,20 +46,20 @@ OBSERVED_FOR = timedelta(days=30)
 MOST_PRICED = 1_000  # observed denials to price, which takes most of the page's time
 
 
-def observed_facts(report: Observed) -> list[tuple[str, str]]:
+def observed_facts(report: ObservedFigures) -> list[tuple[str, str]]:
     """Return the observed denials as facts for a confirmation page."""
     facts = [("Would have been refused in 30 days", f"{report.total:,}")]
     if report.at_stake:
         which = f" (of the newest {report.priced:,})" if report.priced < report.total else ""
-        facts.append(("Revenue at stake", f"{priced(report.at_stake)}{which}"))
+        facts.append(("Revenue at stake", f"{format_sums(report.at_stake)}{which}"))
     for row in report.requesters:
         name = row["requester__name"] or row["requester__requester_id"]
         sums = report.by_requester.get(row["requester__requester_id"], {})
-        facts.append((name, f"{row['count']:,}" + (f", {priced(sums)}" if sums else "")))
+        facts.append((name, f"{row['count']:,}" + (f", {format_sums(sums)}" if sums else "")))
     return facts
 
 
-def priced(sums: Mapping[str, Decimal]) -> str:
+def format_sums(sums: Mapping[str, Decimal]) -> str:
     return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
 
 
@@ -304,4 +304,4 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
 def site_fields(form: SiteFields) -> dict[str, Any]:
     """Return the service's arguments. Raises ApiError or a serializer's ValidationError."""
     body = {name: value for name, value in form.items() if name in ("host", "mode", "unknown", "rules")}
-    return validated(SiteSerializer(partial=True), body)
+    return validate_fields(SiteSerializer(partial=True), body)

@@ -88,7 +88,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "choice": choice,
         "most_accounts": MOST_ACCOUNTS,
         "empty_state": NOBODY.shown(request),
-        "crawlers": told_table(current_table.get()),
+        "crawlers": render_table(current_table.get()),
         "lists": list_rows(current_table.get()) if settings.CRAWLER_LISTS else [],
         "fetches_lists": settings.CRAWLER_LISTS,
     }
@@ -130,7 +130,7 @@ def row_of(visitor: Visitor, shown: dict[str, str]) -> VisitorRow:
     )
 
 
-def told_table(table: Table) -> dict[str, object]:
+def render_table(table: Table) -> dict[str, object]:
     """Summarise the known crawlers, for a note below the figures."""
     return {
         "date": table.date,

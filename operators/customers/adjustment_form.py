@@ -12,7 +12,7 @@ from analytics.ledger.refunds import PREFIXES, Charge
 from analytics.models import LedgerEntry
 from kit.values import ids
 from operators.base.fields import Amount, Currency, Moment
-from operators.customers.refunds import Charged
+from operators.customers.refunds import RefundableCharge
 
 
 def reference(label: str, help_text: str) -> forms.CharField:
@@ -39,13 +39,13 @@ class AdjustmentForm(forms.ModelForm):
         fields = ("account", "license_type")
         help_texts = {"license_type": "Reports count it under this licence type."}
 
-    def charged(self) -> Charged | None:
+    def charged(self) -> RefundableCharge | None:
         """Return the charge that the form refers to, as far as it is filled in."""
         named = (self[name].value() or "" for name in ("account", "of_decision", "of_license", "currency"))
         account_id, decision, held, currency = map(str, named)
         charge = Charge("decision", decision) if decision else Charge("license", held)
         is_named = ids.decode("acc", account_id) and ids.decode(PREFIXES[charge.kind], charge.id)
-        return Charged(account_id, charge, currency) if is_named else None
+        return RefundableCharge(account_id, charge, currency) if is_named else None
 
     def _post_clean(self) -> None:
         """Skip model validation; the service validates."""

@@ -21,7 +21,7 @@ from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.fields import as_json, validated
+from operators.base.fields import as_json, validate_fields
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.stale_forms import form_of
@@ -30,7 +30,7 @@ from operators.base.scope import request_scope
 from operators.base.searching import of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.customers.adjustment_form import AdjustmentFields, AdjustmentForm
-from operators.customers.refunds import Charged, RefundButton
+from operators.customers.refunds import RefundableCharge, RefundButton
 
 NAMES = {
     "amount": "amount",
@@ -145,13 +145,13 @@ class LedgerAdmin(
             NAMES[name]: as_json(value) for name, value in fields.items() if name in NAMES and value not in (None, "")
         }
         body["amount"] = plain(fields["amount"])
-        return adjust(fields["account"].pk, {**validated(AdjustmentSerializer(), body), "id": fields["id"]})
+        return adjust(fields["account"].pk, {**validate_fields(AdjustmentSerializer(), body), "id": fields["id"]})
 
-    def charged(self, entry: LedgerEntry) -> Charged | None:
+    def charged(self, entry: LedgerEntry) -> RefundableCharge | None:
         charge = charge_of(entry)
         if charge is None or not books_charge(entry):
             return None
-        return Charged(entry.account_id, charge, entry.currency)
+        return RefundableCharge(entry.account_id, charge, entry.currency)
 
     def about(self, entry: LedgerEntry) -> str:
         what = f"licence of type {entry.license_type}" if entry.license_type else self.sum(entry)
@@ -195,7 +195,7 @@ class LedgerAdmin(
         charge = charge_of(saved)
         if charge is None or saved.amount > 0:
             return []
-        return [("Afterwards", Charged(saved.account_id, charge, saved.currency).in_words())]
+        return [("Afterwards", RefundableCharge(saved.account_id, charge, saved.currency).in_words())]
 
     def render_change_form(
         self,

@@ -17,11 +17,11 @@ from licensing.clients.serializers import LicenseClientSerializer
 from operators.access.api_key_forms import overlap_field
 from operators.access.one_time_key import show_once
 from operators.base.empty_state import EmptyState
-from operators.base.fields import validated
+from operators.base.fields import validate_fields
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
-from operators.base.requests import kept
+from operators.base.requests import admin_request
 from operators.base.suggesting import Kind, SuggestingAdmin
 
 STATE_COLOURS = {"active": "success", "revoked": "default"}
@@ -65,10 +65,10 @@ class ClientFields(TypedDict):
     name: str
 
 
-def checked(fields: ClientFields) -> dict[str, Any]:
+def checked_fields(fields: ClientFields) -> dict[str, Any]:
     """Return the form's fields for the service. Raises ApiError or a serializer's ValidationError."""
     body = {"requesterId": fields["requester_own_id"], "name": fields["name"]}
-    return validated(LicenseClientSerializer(), body)
+    return validate_fields(LicenseClientSerializer(), body)
 
 
 @admin.register(LicenseClient)
@@ -103,15 +103,15 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
         return self.readonly if obj else ()
 
     def create(self, request: HttpRequest, fields: ClientFields) -> LicenseClient:
-        client, kept(request).secret = services.create_client(
-            fields["account"].pk, {**checked(fields), "id": fields["id"]}
+        client, admin_request(request).secret = services.create_client(
+            fields["account"].pk, {**checked_fields(fields), "id": fields["id"]}
         )
         return client
 
     def response_add(
         self, request: HttpRequest, obj: LicenseClient, post_url_continue: str | None = None
     ) -> HttpResponse:
-        return self.show_secret(request, obj, kept(request).secret)
+        return self.show_secret(request, obj, admin_request(request).secret)
 
     def show_secret(self, request: HttpRequest, client: LicenseClient, secret: str, note: str = "") -> HttpResponse:
         """Return the only page with the secret."""

@@ -13,7 +13,7 @@ from kit.values.amounts import plain
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.services import customers_named
-from operators.base.fields import Amount, Currency, Lines, Moment, as_json, validated
+from operators.base.fields import Amount, Currency, Lines, Moment, as_json, validate_fields
 from operators.customers.quotas import QuotaFields
 
 NAMES = {
@@ -133,4 +133,4 @@ def license_fields(form: Mapping[str, object], cleaned: Mapping[str, object]) ->
         if form.keys() & {f"{name}_amount", f"{name}_currency"}:
             amount, currency = (cleaned.get(f"{name}_{part}") for part in ("amount", "currency"))
             body[told] = {"amount": plain(amount), "currency": currency} if isinstance(amount, Decimal) else None
-    return validated(LicenseSerializer(partial=True), body)
+    return validate_fields(LicenseSerializer(partial=True), body)

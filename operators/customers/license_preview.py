@@ -15,10 +15,10 @@ from kit.values import ids
 from kit.values.currencies import MINOR_UNITS, in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License
-from licensing.licenses.services import booking, terms
+from licensing.licenses.services import build_ledger_entry, terms
 from licensing.requesters.models import Requester
 from operators.base.fields import Amount, Moment, lines
-from operators.customers.license_question import covered, type_warnings, when
+from operators.customers.license_question import describe_coverage, describe_moment, type_warnings
 from operators.customers.quotas import Quota, QuotaFields
 
 SHOWN_TITLES = 3
@@ -91,19 +91,19 @@ def coverage(drafted: License) -> str:
     titles = list(named.values_list("title", flat=True)) if drafted.content_ids else []
     more = len(drafted.content_ids) - len(titles)
     told = f": {', '.join(titles)}{f' and {more:,} more' if more else ''}" if titles else ""
-    return f"Covers {covered(drafted)}{told}."
+    return f"Covers {describe_coverage(drafted)}{told}."
 
 
 def bookings(held: License | None, drafted: License) -> list[str]:
     """Describe the ledger entries, as licensing.licenses.services.keep_books will write them."""
-    before, after = booking(held) if held is not None else None, booking(drafted)
+    before, after = build_ledger_entry(held) if held is not None else None, build_ledger_entry(drafted)
     if terms(before) == terms(after):
         return []
     sentences = []
     if before is not None:
         sentences.append(f"{in_full(-before.amount, before.currency)} is booked: the former price is taken back.")
     if after is not None:
-        sentences.append(f"{in_full(after.amount, after.currency)} is booked {when(after.occurred_at)}.")
+        sentences.append(f"{in_full(after.amount, after.currency)} is booked {describe_moment(after.occurred_at)}.")
     return sentences
 
 

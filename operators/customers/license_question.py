@@ -48,11 +48,11 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
     return [f"No rule uses the licence type {saved.license_type}: no rule that wants a type matches by it.{meant}"]
 
 
-def booked(before: License | None, saved: License, known: set[str]) -> list[str]:
+def describe_bookings(before: License | None, saved: License, known: set[str]) -> list[str]:
     """Describe the ledger entries of a save; `known` are the ids of earlier entries."""
     entries = [one for one in LedgerEntry.objects.filter(license=saved).order_by("pk") if one.pk not in known]
     sentences = [
-        f"{in_full(entry.amount, entry.currency)} is booked {when(entry.occurred_at)}"
+        f"{in_full(entry.amount, entry.currency)} is booked {describe_moment(entry.occurred_at)}"
         + (", which takes back what was booked." if entry.amount < 0 else ".")
         for entry in entries
     ]
@@ -61,7 +61,7 @@ def booked(before: License | None, saved: License, known: set[str]) -> list[str]
     return sentences
 
 
-def when(moment: datetime) -> str:
+def describe_moment(moment: datetime) -> str:
     """Return `now`, or the minute at which an entry counts."""
     soon = abs((moment - timezone.now()).total_seconds()) < NOW
     return "now" if soon else f"as of {moment:%Y-%m-%d %H:%M} UTC"
@@ -78,7 +78,7 @@ def per_access(before: License | None, saved: License) -> list[str]:
     return [f"Each access that it allows is charged {money(saved.access_amount, saved.access_currency)}."]
 
 
-def covered(held: License) -> str:
+def describe_coverage(held: License) -> str:
     """Describe how many items a licence currently covers."""
     if not (held.content_ids or held.tags or held.policy_ids):
         return "everything"
@@ -95,7 +95,7 @@ def license_question(
     before: License | None, saved: License, known: set[str], quota: Quota | None, *, is_new: bool
 ) -> Question | None:
     """Return the question, or None if there is nothing to ask. `is_new`: saving creates the requester."""
-    effects = booked(before, saved, known) + per_access(before, saved) + (quota.in_words() if quota else [])
+    effects = describe_bookings(before, saved, known) + per_access(before, saved) + (quota.in_words() if quota else [])
     warnings = type_warnings(before, saved)
     if not (effects or warnings):
         return None
@@ -106,7 +106,7 @@ def license_question(
             ("Account", str(saved.account)),
             ("Requester", f"{requester.requester_id}{' (new)' if is_new else ''}"),
             ("Licence type", saved.license_type),
-            ("Covers", covered(saved)),
+            ("Covers", describe_coverage(saved)),
             ("Term (UTC)", term(saved)),
             ("Price", money(saved.price_amount, saved.price_currency)),
             ("Per access", money(saved.access_amount, saved.access_currency)),

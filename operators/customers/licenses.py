@@ -24,7 +24,7 @@ from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter,
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url, list_url
-from operators.base.requests import kept
+from operators.base.requests import admin_request
 from operators.base.searching import find_licenses
 from operators.customers.follow_ups import FollowUps
 from operators.customers.license_form import LicenseFields, LicenseForm, license_fields
@@ -33,7 +33,7 @@ from operators.customers.license_question import license_question
 from operators.customers.license_templates import LicenseTemplates
 from operators.customers.quotas import FIELDS as QUOTA_FIELDS
 from operators.customers.quotas import Quota
-from operators.customers.refunds import Charged, RefundButton
+from operators.customers.refunds import RefundableCharge, RefundButton
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts
@@ -144,26 +144,26 @@ class LicenseAdmin(
         return license_question(
             before,
             saved,
-            kept(request).booked_before,
-            Quota.from_fields(kept(request).cleaned),
+            admin_request(request).booked_before,
+            Quota.from_fields(admin_request(request).cleaned),
             is_new=saved.requester.created >= saved.created,
         )
 
     def tried(self, request: HttpRequest, form: BaseForm, obj: License | None) -> License | None:
         entries = LedgerEntry.objects.filter(license=obj) if obj else LedgerEntry.objects.none()
-        kept(request).booked_before = set(entries.values_list("pk", flat=True))
+        admin_request(request).booked_before = set(entries.values_list("pk", flat=True))
         return super().tried(request, form, obj)
 
     def locked(self, obj: License) -> License:
         return license_services.lock(obj)
 
     def save_form(self, request: HttpRequest, form: ModelForm, change: bool) -> License:
-        kept(request).cleaned = form.cleaned_data
+        admin_request(request).cleaned = form.cleaned_data
         return super().save_form(request, form, change)
 
     def update(self, request: HttpRequest, obj: License, fields: LicenseFields) -> License:
         given = {name: value for name, value in fields.items() if (name, value) != ("starts_at", None)}
-        return license_services.update_license(obj, license_fields(given, kept(request).cleaned))
+        return license_services.update_license(obj, license_fields(given, admin_request(request).cleaned))
 
     @action(
         description="Revoke", icon="block", permissions=["changing"], url_path="revoke", variant=ActionVariant.DANGER
@@ -209,10 +209,10 @@ class LicenseAdmin(
         active = held is not None and held.status != LicenseStatus.REVOKED
         return [one for one in actions if active or not one.action_name.endswith("revoke")]
 
-    def charged(self, held: License) -> Charged | None:
+    def charged(self, held: License) -> RefundableCharge | None:
         if not held.price_amount:
             return None
-        return Charged(held.account_id, Charge("license", held.pk), held.price_currency or "")
+        return RefundableCharge(held.account_id, Charge("license", held.pk), held.price_currency or "")
 
     def about(self, held: License) -> str:
         return f"licence of type {held.license_type}, {term(held)}"

@@ -22,7 +22,7 @@ from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, Moment, as_json, validated
+from operators.base.fields import Amount, Currency, Moment, as_json, validate_fields
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.scope import request_scope
@@ -125,7 +125,7 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
             "externalId": fields.get("external_id") or None,
             "note": fields.get("note") or None,
         }
-        checked = validated(PaymentSerializer(), body)
+        checked = validate_fields(PaymentSerializer(), body)
         payment, is_new = record_payment(fields["account"].pk, cast(PaymentFields, {**checked, "id": fields["id"]}))
         if not is_new:
             raise ValidationFailed("This number was recorded before.", param="externalId")

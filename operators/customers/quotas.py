@@ -17,7 +17,7 @@ from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
-from operators.base.fields import Amount, validated
+from operators.base.fields import Amount, validate_fields
 from operators.customers.wallet_forms import choice
 
 DENY, CHARGE = "deny", "charge"
@@ -118,7 +118,7 @@ class Quota(Struct, frozen=True):
                 "anchor": render_timestamp(issued.starts_at),
             },
         }
-        fields = cast(services.WalletFields, validated(WalletSerializer(), body))
+        fields = cast(services.WalletFields, validate_fields(WalletSerializer(), body))
         return services.create_wallet(issued.account_id, fields)
 
     def in_words(self) -> list[str]:

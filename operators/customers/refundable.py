@@ -46,7 +46,7 @@ def refundable_charges(requester: Requester) -> list[Refundable]:
         balance = known[charge][entry.currency]
         if balance.refundable:
             found[charge, entry.currency] = Refundable(
-                what=about(entry),
+                what=describe_charge(entry),
                 link=change_url(entry),
                 charged=in_full(balance.charged, entry.currency),
                 left=in_full(balance.refundable, entry.currency),
@@ -72,7 +72,7 @@ def accesses(numbers: list[int]) -> list[LedgerEntry]:
     return list(LedgerEntry.objects.filter(pk__in=charges).select_related("content").order_by("-created", "-pk"))
 
 
-def about(entry: LedgerEntry) -> str:
+def describe_charge(entry: LedgerEntry) -> str:
     if entry.decision_id is None:
         return f"Price of the licence {entry.license_type}"
     return f"Access to {entry.content.title}" if entry.content is not None else "Access to a deleted item"

@@ -24,7 +24,7 @@ MOST_REFUNDS = 20  # refunds shown; the ledger lists all
 MOST_CHARACTERS = 500  # of a reason
 
 
-class Charged(NamedTuple):
+class RefundableCharge(NamedTuple):
     """An account's charge in one currency."""
 
     account_id: str
@@ -62,7 +62,7 @@ class RefundButton(AdminMixin[ModelT]):
 
     refund_names: ClassVar[str]  # form field for the object's id, such as "of_license"
 
-    def charged(self, obj: ModelT) -> Charged | None:
+    def charged(self, obj: ModelT) -> RefundableCharge | None:
         """Return the object's charge, or None."""
         raise NotImplementedError
 

@@ -22,7 +22,7 @@ from analytics.wallets.units import ACCESS
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.empty_state import EmptyState
-from operators.base.fields import as_json, validated
+from operators.base.fields import as_json, validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
 from operators.base.filters import ExactTextFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
@@ -108,10 +108,10 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         }
         if fields.get("of_license"):
             body["licenseId"] = fields["of_license"]
-        checked = cast(ServiceFields, {**validated(WalletSerializer(), body), "id": fields["id"]})
+        checked = cast(ServiceFields, {**validate_fields(WalletSerializer(), body), "id": fields["id"]})
         made = services.create_wallet(fields["account"].pk, checked)
         if fields.get("amount"):
-            grant = validated(GrantSerializer(), {"amount": plain(fields["amount"] or 0)})  # type: ignore[arg-type]
+            grant = validate_fields(GrantSerializer(), {"amount": plain(fields["amount"] or 0)})  # type: ignore[arg-type]
             services.add_grant(made, cast(GrantFields, {"kind": "paid", **grant}))
         return made
 
@@ -152,7 +152,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
                 body["expiresAt"] = as_json(fields["expires_at"])
             if fields["external_id"]:
                 body["externalId"] = fields["external_id"]
-            grant, is_new = services.add_grant(wallet, cast(GrantFields, validated(GrantSerializer(), body)))
+            grant, is_new = services.add_grant(wallet, cast(GrantFields, validate_fields(GrantSerializer(), body)))
             if not is_new:
                 return f"{fields['external_id']} was added before. Nothing was added now."
             return f"{amount_of(grant.amount, wallet)} added."
@@ -174,7 +174,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         wallet = self.found(request, object_id)
 
         def perform(fields: TermFields) -> str:
-            body = validated(WalletChangeSerializer(partial=True), terms_in_body(fields, wallet))
+            body = validate_fields(WalletChangeSerializer(partial=True), terms_in_body(fields, wallet))
             services.update_wallet(wallet, cast(ServiceFields, body))
             return "Saved."
 

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.revenue.report import Booked, Earner, revenue_report
-from analytics.usage.daily_totals import Days, added
+from analytics.revenue.report import Earner, UnconvertedRevenue, revenue_report
+from analytics.usage.daily_totals import Days, add_days
 from analytics.usage.report import requester_numbers, usage_report, usage_rows
 from analytics.windows import DAY, Window, midnight
 from kit.http.errors import InvalidRequest
@@ -20,7 +20,7 @@ from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 from operators.base.figures.charts import Chart, Column, Row, decisions_chart, share
 from operators.base.figures.choice import Choice
-from operators.base.figures.windows import BarRow, days_of, told_change
+from operators.base.figures.windows import BarRow, days_of, render_change
 from operators.base.links import list_url
 
 
@@ -121,7 +121,9 @@ def ranked_row(
     return BarRow(name or api_id, figure, part, link, api_id if model is Requester else "", figure_link)
 
 
-def revenue_figures(choice: Choice, window: Window, now: datetime, found: Booked) -> RevenueFigures | MissingRate:
+def revenue_figures(
+    choice: Choice, window: Window, now: datetime, found: UnconvertedRevenue
+) -> RevenueFigures | MissingRate:
     try:
         report = revenue_report(choice.account_ids, window, choice.currency, now, found)
     except InvalidRequest as error:
@@ -136,7 +138,7 @@ def revenue_figures(choice: Choice, window: Window, now: datetime, found: Booked
     is_drawn = any(amount for _, amount in report.series)
     return RevenueFigures(
         total=shown(report.total),
-        change=told_change(report.total, report.before),
+        change=render_change(report.total, report.before),
         before=shown(report.before),
         projected=shown(report.projected_monthly),
         today=shown(report.by_day.get(today, Decimal(0))),
@@ -173,7 +175,7 @@ def earners(
     ]
 
 
-def missing_rate(choice: Choice, found: Booked, message: str) -> MissingRate:
+def missing_rate(choice: Choice, found: UnconvertedRevenue, message: str) -> MissingRate:
     """Suggest the only currency in use, which needs no rates."""
     codes = list(found.by_currency())
     if len(codes) != 1:
@@ -193,7 +195,7 @@ class Today:
 
 
 def today_figures(of_accounts: Sequence[Days], now: datetime) -> Today:
-    days = added(of_accounts)
+    days = add_days(of_accounts)
     change = ""
     if days.yesterday_whole:
         percent = Decimal(days.today_whole - days.yesterday_whole) * 100 / Decimal(days.yesterday_whole)

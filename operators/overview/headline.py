@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.revenue.report import Booked
+from analytics.revenue.report import UnconvertedRevenue
 from analytics.windows import DAY, Window
 from kit.values import ids
 from kit.values.currencies import round_to_minor_unit
 from licensing.content.models import Content
 from licensing.policies.decision import UNMET_DEMAND, Reason
 from operators.base.figures.choice import Choice
-from operators.base.figures.windows import days_of, told_change
+from operators.base.figures.windows import days_of, render_change
 from operators.base.links import list_url
 from operators.overview.figures import RevenueFigures
 
@@ -26,7 +26,7 @@ MOST_REQUESTERS = 5
 MOST_SCANNED = 10_000  # newest decisions to search
 
 
-class Earned(Struct, frozen=True):
+class EarnedFigure(Struct, frozen=True):
     """Revenue in one currency; `change` is empty without earlier revenue."""
 
     amount: str
@@ -38,8 +38,8 @@ class Earned(Struct, frozen=True):
 class Earnings(Struct, frozen=True):
     """The main figures, and the original amounts if they were converted."""
 
-    leading: list[Earned]
-    booked: list[Earned]
+    leading: list[EarnedFigure]
+    booked: list[EarnedFigure]
 
 
 class RefusedRequester(Struct, frozen=True):
@@ -60,7 +60,7 @@ class RefusedCount(Struct, frozen=True):
     since: datetime | None  # None for the whole window
 
 
-class Refused(Struct, frozen=True):
+class RefusalFigures(Struct, frozen=True):
     """Refused requests; `since` is when counting by requester began, None for the whole window."""
 
     count: int
@@ -75,7 +75,9 @@ class Notice(Struct, frozen=True):
     link: str
 
 
-def earned(choice: Choice, window: Window, found: Booked, revenue: RevenueFigures | None) -> Earnings:
+def earned_figures(
+    choice: Choice, window: Window, found: UnconvertedRevenue, revenue: RevenueFigures | None
+) -> Earnings:
     """Return the revenue of a window.
 
     The revenue section's figures come first, so that the page shows only one change for the same days. Without
@@ -84,9 +86,9 @@ def earned(choice: Choice, window: Window, found: Booked, revenue: RevenueFigure
     shown = {**choice.account_filter, **days_of("occurred_at", window)}
     totals = sorted(found.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0]))
     booked = [
-        Earned(
+        EarnedFigure(
             f"{round_to_minor_unit(total, code):,f} {code}",
-            told_change(total, before),
+            render_change(total, before),
             f"{round_to_minor_unit(before, code):,f}",
             list_url(LedgerEntry, currency=code, **shown),
         )
@@ -94,21 +96,23 @@ def earned(choice: Choice, window: Window, found: Booked, revenue: RevenueFigure
     ]
     if revenue is None or [code for code, _ in totals] in ([], [choice.currency]):
         return Earnings(booked, [])
-    converted = Earned(f"{revenue.total} {choice.currency}", revenue.change, revenue.before, "#revenue-title")
+    converted = EarnedFigure(f"{revenue.total} {choice.currency}", revenue.change, revenue.before, "#revenue-title")
     return Earnings([converted], [one for one, (_, (total, _)) in zip(booked, totals, strict=True) if total])
 
 
-def refused(request: HttpRequest, choice: Choice, window: Window, denials: Mapping[str, int]) -> Refused:
+def refusal_figures(
+    request: HttpRequest, choice: Choice, window: Window, denials: Mapping[str, int]
+) -> RefusalFigures:
     """Return a window's denials by reason that a (larger) licence would have prevented."""
     counts = [(reason, denials[reason]) for reason in UNMET_DEMAND if reason in denials]
     if not counts:
-        return Refused(0, "", [], [], None)
+        return RefusalFigures(0, "", [], [], None)
     shown = {**choice.account_filter, **days_of("created", window)}
     requesters = refused_requesters(choice.account_ids, window)
     since = requesters[0].since if requesters else None
     begin = {"created_from_0": f"{since:%Y-%m-%d}", "created_from_1": f"{since:%H:%M:%S}"} if since else {}
     issues = request.user.has_perm("licensing.add_license")
-    return Refused(
+    return RefusalFigures(
         count=sum(count for _, count in counts),
         link=list_url(AccessEvent, outcome="unmet_demand", **shown),
         reasons=[

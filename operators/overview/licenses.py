@@ -45,7 +45,7 @@ class EndingRow(Struct, frozen=True):
 
 
 @dataclass
-class Denied:
+class DenialCounts:
     """A requester's denials by reason."""
 
     now: datetime
@@ -156,7 +156,7 @@ def ending_row(held: License, now: datetime) -> EndingRow:
     )
 
 
-def denied_customers(account_ids: Iterable[str], now: datetime) -> list[Denied]:
+def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCounts]:
     """Return customers, including former ones, who were denied since their licence last changed.
 
     Searches the newest MOST_SCANNED decisions of a day; most denials first.
@@ -171,12 +171,12 @@ def denied_customers(account_ids: Iterable[str], now: datetime) -> list[Denied]:
     groups = denials.values("requester_id", "reason").annotate(count=Count("pk"), last=Max("created"))
     found = list(groups.order_by("-count", "requester_id")[:MOST_GROUPS])
     licenses = licenses_of({row["requester_id"] for row in found}) if found else {}
-    denied: dict[int, Denied] = {}
+    denied: dict[int, DenialCounts] = {}
     for row in found:
         number = row["requester_id"]
         held, changed = licenses[number]
         if row["last"] > changed:
-            one = denied.setdefault(number, Denied(now, held, row["last"]))
+            one = denied.setdefault(number, DenialCounts(now, held, row["last"]))
             one.reasons[str(row["reason"])] = row["count"]
             one.last = max(one.last, row["last"])
     return sorted(denied.values(), key=lambda one: (-one.count, one.requester.pk))[:MOST_ROWS]

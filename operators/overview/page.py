@@ -15,7 +15,7 @@ from accounts.limits.limiter import limiter
 from accounts.limits.plan_usage import PlanUse, plan_use
 from accounts.models import Account, ApiKey
 from accounts.webhooks.models import WebhookEndpoint
-from analytics.revenue.report import booked
+from analytics.revenue.report import unconverted_revenue
 from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
 from analytics.windows import DAY, Window
@@ -26,7 +26,7 @@ from operators.base.figures.windows import window_of
 from operators.base.links import change_url, list_url
 from operators.overview.figures import MissingRate, revenue_figures, today_figures, usage_figures
 from operators.overview.first_steps import first_steps
-from operators.overview.headline import earned, notices, refused
+from operators.overview.headline import earned_figures, notices, refusal_figures
 from operators.overview.licenses import licenses_to_look_after
 
 MOST_ROWS = 10
@@ -100,14 +100,14 @@ def figures(
         days = today_and_yesterday(choice.account_ids, now)
         context |= {"usage": usage, "today": today_figures(list(days.values()), now)}
         context["steps"] = None if usage.chart else first_steps(request, choice)
-        context["refused"] = refused(request, choice, window, denials)
+        context["refused"] = refusal_figures(request, choice, window, denials)
     if sees["revenue"]:
-        found = booked(choice.account_ids, window)
+        found = unconverted_revenue(choice.account_ids, window)
         revenue = revenue_figures(choice, window, now, found)
         if isinstance(revenue, MissingRate):
-            context |= {"missing_rate": revenue, "earned": earned(choice, window, found, None)}
+            context |= {"missing_rate": revenue, "earned": earned_figures(choice, window, found, None)}
         else:
-            context |= {"revenue": revenue, "earned": earned(choice, window, found, revenue)}
+            context |= {"revenue": revenue, "earned": earned_figures(choice, window, found, revenue)}
     if sees["licenses"]:
         context |= licenses_to_look_after(request, choice, now)
     if sees["keys"]:
@@ -115,7 +115,7 @@ def figures(
     if sees["webhooks"]:
         context["webhooks"] = webhooks_to_look_after(choice)
     if sees["accounts"]:
-        rows = running(choice, days)
+        rows = active_accounts(choice, days)
         context |= {
             "running": rows,
             "near_limits": [row for row in rows if row.use.is_near],
@@ -127,7 +127,9 @@ def figures(
 def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:
     """Return keys that end soon, then unused ones; a row beyond the limit means that there are more."""
     found = (
-        ApiKey.objects.filter(key_states.expiring(now) | key_states.unused(now), account_id__in=choice.account_ids)
+        ApiKey.objects.filter(
+            key_states.expires_soon(now) | key_states.is_unused(now), account_id__in=choice.account_ids
+        )
         .select_related("account")
         .order_by(F("expires_at").asc(nulls_last=True), "pk")[: MOST_ROWS + 1]
     )
@@ -150,7 +152,7 @@ def webhooks_to_look_after(choice: Choice) -> list[tuple[str, str, str]]:
     ]
 
 
-def running(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:
+def active_accounts(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:
     """Return the accounts active today: those near a plan limit first, then the busiest."""
     use = plan_use(choice.accounts)
     rows = [

@@ -112,7 +112,7 @@ class ExamplesField(forms.Field):
 
     def clean(self, value: ExamplesValue) -> list[PolicyTest]:
         try:
-            tests = given(value)
+            tests = read_examples(value)
             check_values(tests, "", 0)
             PolicyTests(child=PolicyTestSerializer(), max_length=MAX_TESTS).run_validation(tests)
         except ApiError as error:
@@ -126,12 +126,12 @@ class ExamplesField(forms.Field):
 
     def has_changed(self, initial: list[PolicyTest] | None, data: ExamplesValue | None) -> bool:
         try:
-            return given(data or ([], None)) != (initial or [])
+            return read_examples(data or ([], None)) != (initial or [])
         except (ApiError, ValueError):
             return True
 
 
-def given(value: ExamplesValue) -> list[PolicyTest]:
+def read_examples(value: ExamplesValue) -> list[PolicyTest]:
     """Return the submitted examples. Raises ApiError or ValueError for invalid JSON."""
     each, text = value
     read_all: list[PolicyTest] = DECODER.decode(text) if text is not None else [DECODER.decode(one) for one in each]

@@ -26,18 +26,18 @@ from licensing.policies.models import Policy
 from operators.base.empty_state import EmptyState
 from operators.base.fields import changed_values
 from operators.base.filters import RelatedFilter
-from operators.base.forms.asking import CONFIRMED, carried, pressed
+from operators.base.forms.asking import CONFIRMED, carried_fields, pressed_button
 from operators.base.forms.confirmation import confirm
 from operators.base.forms.stale_forms import form_of
 from operators.base.frame import page
 from operators.base.links import list_url
-from operators.base.mixins import EDIT, derived
+from operators.base.mixins import EDIT, derive_form
 from operators.policies.form import PolicyFields, PolicyForm
 from operators.policies.linked_items import items_linked, items_of, items_sentence
-from operators.policies.rule_order import evaluated
+from operators.policies.rule_order import in_evaluation_order
 from operators.policies.rule_rows import rows_of
 from operators.policies.rule_words import findings_of, sentence_of
-from operators.policies.rules_in_words import differences, told
+from operators.policies.rules_in_words import describe_with_place, differences
 from operators.policies.simulator import DraftFields, PolicySimulator
 from operators.policies.tests_in_words import describe_test
 from operators.policies.versions import PolicyVersions
@@ -130,7 +130,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         self, request: HttpRequest, obj: Policy | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:
         """Add the confirmation to the form."""
-        return derived(super().get_form(request, obj, change, **kwargs), ConfirmedForm, admin=self)
+        return derive_form(super().get_form(request, obj, change, **kwargs), ConfirmedForm, admin=self)
 
     def to_confirm(self, form: PolicyForm) -> bool:
         """Whether the change affects decisions, or lint has warnings."""
@@ -192,7 +192,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
                 policy = Policy(account=form.cleaned_data["account"], name=form.cleaned_data["name"])
             else:
                 policy = Policy.objects.get(pk=obj.pk)
-            return self.simulate(request, policy, fields, carried(request))
+            return self.simulate(request, policy, fields, carried_fields(request))
         if asked == "check" and valid:
             context["findings"] = self.findings(form) or []
         if obj is not None:
@@ -219,8 +219,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             ],
             "lines": [] if adding else differences(former, later),
             "findings": self.findings(form),
-            "carried": carried(request),
-            "button": pressed(request),
+            "carried": carried_fields(request),
+            "button": pressed_button(request),
             "edit": EDIT,
             "confirmed": CONFIRMED,
             "media": media,
@@ -277,7 +277,11 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     @display(description="Rules")
     def rules_in_words(self, policy: Policy) -> str:
-        return format_html_join("", "<p>{}. {}</p>", ((index, told(rule)) for index, rule in evaluated(policy.rules)))
+        return format_html_join(
+            "",
+            "<p>{}. {}</p>",
+            ((index, describe_with_place(rule)) for index, rule in in_evaluation_order(policy.rules)),
+        )
 
     @display(description="Examples")
     def tests_in_words(self, policy: Policy) -> str:

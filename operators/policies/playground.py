@@ -27,7 +27,7 @@ from licensing.access.in_words import revision_of
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
-from licensing.policies.policy_tests import example_of, told_outcome
+from licensing.policies.policy_tests import example_of, render_outcome
 from operators.base.checking import may_try
 from operators.base.chosen_account import chosen_id
 from operators.base.links import change_url
@@ -83,7 +83,7 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
     if not may_try(request):
         raise PermissionDenied
     scope = request_scope(request)
-    past = recorded(request, scope)
+    past = decision_to_repeat(request, scope)
     sent = request.POST if request.method == "POST" else None
     given = fields_of(past) if past is not None else {"account": chosen_id(request) or "", **request.GET.dict()}
     form = PlaygroundForm(scope, sent if sent is not None else given if past is not None else None, given)
@@ -92,11 +92,11 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "title": "Check access",
         "form": form,
         "past": past,
-        "past_outcome": told_outcome(past.allowed, past.observed or past.reason) if past is not None else "",
+        "past_outcome": render_outcome(past.allowed, past.observed or past.reason) if past is not None else "",
     }
     if form.is_bound and form.is_valid():
         try:
-            answer = decided(form)
+            answer = decide_dry_run(form)
         except REFUSALS as error:
             add_refusal(form, refusal(error, NAMES))
         else:
@@ -106,13 +106,13 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
                 kept = keep(request, form, answer, policy)
                 if kept is not None:
                     return kept
-            context |= told(answer, policy)
+            context |= decision_context(answer, policy)
             context |= {"may_keep": may_keep}
             form.data = {**{name: form.data.get(name, "") for name in form.fields}, "shown": context["outcome"]}
     return TemplateResponse(request, "operators/policies/check_access.html", context)
 
 
-def recorded(request: HttpRequest, scope: Scope) -> AccessEvent | None:
+def decision_to_repeat(request: HttpRequest, scope: Scope) -> AccessEvent | None:
     """Return the decision to repeat. Raises Http404 if the operator may not see it."""
     named = request.GET.get("decision")
     if named is None:
@@ -137,7 +137,7 @@ def fields_of(event: AccessEvent) -> dict[str, str]:
     }
 
 
-def decided(form: PlaygroundForm) -> Answer:
+def decide_dry_run(form: PlaygroundForm) -> Answer:
     """Decide the dry run. Raises ApiError."""
     [answer] = decide(form.account_id(), [form.check()], form.cleaned_data["at"])
     if isinstance(answer, ApiError):
@@ -145,14 +145,14 @@ def decided(form: PlaygroundForm) -> Answer:
     return answer
 
 
-def told(answer: Answer, revision: PolicyRevision | None) -> dict[str, object]:
+def decision_context(answer: Answer, revision: PolicyRevision | None) -> dict[str, object]:
     """Return the template context of a decision."""
     item = Content.objects.filter(pk=answer.content_id, deleted_at=None).first()
     rules = revision.rules if revision is not None else []
     decision = answer.decision
     return {
         "side": side_of("Now", answer, rules),
-        "outcome": told_outcome(decision.allowed, decision.observed or decision.reason),
+        "outcome": render_outcome(decision.allowed, decision.observed or decision.reason),
         "policy": revision,
         "policy_url": change_url(revision.policy) if revision is not None else "",
         "item": item,
@@ -169,7 +169,7 @@ def example_name(answer: Answer, item: Content | None) -> str:
 def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: PolicyRevision) -> HttpResponse | None:
     """Add the example to its policy; None if that fails, or the outcome differs from what the operator saw."""
     decision = answer.decision
-    if form.cleaned_data["shown"] != told_outcome(decision.allowed, decision.observed or decision.reason):
+    if form.cleaned_data["shown"] != render_outcome(decision.allowed, decision.observed or decision.reason):
         form.add_error(None, "The decision is different now, as below. Save it if that is right.")
         return None
     policy: Policy = revision.policy

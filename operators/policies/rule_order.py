@@ -20,7 +20,7 @@ def place(priority: int | None, action: str, index: int) -> Place:
     return priority is None, priority or 0, action != "deny", index
 
 
-def evaluated(rules: Sequence[Rule]) -> list[tuple[int, Rule]]:
+def in_evaluation_order(rules: Sequence[Rule]) -> list[tuple[int, Rule]]:
     """Return the rules in evaluation order, each with its index in the list."""
     return sorted(enumerate(rules), key=lambda one: place(one[1].get("priority"), one[1]["action"], one[0]))
 
@@ -43,7 +43,7 @@ def in_order(rows: list[Row]) -> list[Row]:
             arranged.insert(arranged.index(index - 1) + 1 if index else 0, index)
     priorities = [given[index] for index in arranged]
     if by_place(rows, given, arranged) != arranged:
-        priorities = filled(priorities)
+        priorities = fill_priorities(priorities)
     return [
         {**rows[index], "priority": "" if priority is None else str(priority)}
         for index, priority in zip(arranged, priorities, strict=True)
@@ -55,7 +55,7 @@ def by_place(rows: list[Row], priorities: list[int | None], indexes: Sequence[in
     return sorted(indexes, key=places.__getitem__)
 
 
-def filled(priorities: list[int | None]) -> list[int | None]:
+def fill_priorities(priorities: list[int | None]) -> list[int | None]:
     """Fill in missing priorities in ascending order; renumber all if there is no room."""
     result: list[int | None] = []
     low, waiting = 0, 0

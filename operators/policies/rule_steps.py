@@ -11,7 +11,7 @@ from operators.policies.rule_templates import templates
 TEMPLATE = "template"
 
 
-def edited(rows: list[RuleRow], step: str) -> list[RuleRow]:
+def apply_step(rows: list[RuleRow], step: str) -> list[RuleRow]:
     """Return the rows after a step: `add`, `template-paywall`, `copy-3`, `remove-3`, `up-3` or `down-3`.
 
     New rows go before a final catch-all. Moved and copied rows lose their priority and get one by position

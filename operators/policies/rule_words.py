@@ -15,7 +15,7 @@ from operators.policies.rule_rows import RuleRow, message_in_form, rule_of
 from operators.policies.rules_in_words import place
 
 
-class Told(Struct, frozen=True):
+class RuleInWords(Struct, frozen=True):
     """A rule in words; `place` is empty if its priority is not set."""
 
     sentence: str
@@ -23,19 +23,19 @@ class Told(Struct, frozen=True):
     is_complete: bool = True
 
 
-def sentence_of(row: RuleRow) -> Told:
+def sentence_of(row: RuleRow) -> RuleInWords:
     rule = rule_of(row)
     try:
         parse_rule(rule, 0)
     except Fault as error:
         empty = not rule["conditions"]
-        return Told(
+        return RuleInWords(
             "A new rule: choose its conditions." if empty else f"Not complete: {message_in_form(error, [rule])}",
             "",
             False,
         )
     valid = cast(Rule, rule)
-    return Told(describe(valid), place(valid) if "priority" in valid else "")
+    return RuleInWords(describe(valid), place(valid) if "priority" in valid else "")
 
 
 def findings_of(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:

@@ -18,7 +18,7 @@ from licensing.policies.in_words import Rule
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, parse_rules
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
-from operators.policies.rule_order import evaluated, in_order
+from operators.policies.rule_order import in_evaluation_order, in_order
 from operators.policies.rule_rows import (
     FLAGS,
     MOMENTS,
@@ -31,7 +31,7 @@ from operators.policies.rule_rows import (
     rows_of,
     rule_of,
 )
-from operators.policies.rule_steps import TEMPLATE, edited
+from operators.policies.rule_steps import TEMPLATE, apply_step
 from operators.policies.rule_templates import templates
 from operators.policies.rule_words import sentence_of
 
@@ -45,7 +45,7 @@ RulesValue = tuple[list[RuleRow] | None, str | None]  # rows, or JSON
 
 def rows_shown(rules: Sequence[Rule]) -> list[RuleRow]:
     """Return the rows of valid rules in evaluation order."""
-    return [row_of(rule) for _, rule in evaluated(rules)]
+    return [row_of(rule) for _, rule in in_evaluation_order(rules)]
 
 
 class RulesWidget(CompositeWidget):
@@ -67,7 +67,7 @@ class RulesWidget(CompositeWidget):
             return None, str(data["rules-json"])
         step = data.get(EDIT, "")
         self.uses_templates = step.startswith(TEMPLATE)
-        return in_order(edited(rows_of(data), step)), None
+        return in_order(apply_step(rows_of(data), step)), None
 
     def get_context(
         self, name: str, value: RulesValue | list[Rule] | None, attrs: dict[str, object] | None
@@ -177,7 +177,7 @@ class RulesField(forms.Field):
 
     def has_changed(self, initial: Sequence[Rule] | None, data: RulesValue | None) -> bool:
         rows, text = data or (None, None)
-        shown = [rule for _, rule in evaluated(initial or [])]
+        shown = [rule for _, rule in in_evaluation_order(initial or [])]
         try:
             given = [rule_of(row) for row in rows or ()] if text is None else orjson.loads(text)
         except orjson.JSONDecodeError:

@@ -9,7 +9,7 @@ import orjson
 
 from licensing.policies.in_words import Rule, describe
 from licensing.policies.policy_tests import PolicyTest
-from operators.policies.rule_order import evaluated
+from operators.policies.rule_order import in_evaluation_order
 from operators.policies.tests_in_words import describe_test
 
 
@@ -27,7 +27,7 @@ class Line:
     after: str = ""
 
 
-def told(rule: Rule) -> str:
+def describe_with_place(rule: Rule) -> str:
     return f"{describe(rule)} ({place(rule)})"
 
 
@@ -65,7 +65,7 @@ def example_differences(before: Sequence[PolicyTest], after: Sequence[PolicyTest
 
 def rule_differences(before: Sequence[Rule], after: Sequence[Rule]) -> list[Line]:
     """Compare rule by rule in evaluation order, including unchanged rules."""
-    before, after = ([rule for _, rule in evaluated(rules)] for rules in (before, after))
+    before, after = ([rule for _, rule in in_evaluation_order(rules)] for rules in (before, after))
 
     def keys(rules: Sequence[Rule]) -> list[bytes]:
         return [orjson.dumps(rule, option=orjson.OPT_SORT_KEYS) for rule in rules]
@@ -74,12 +74,12 @@ def rule_differences(before: Sequence[Rule], after: Sequence[Rule]) -> list[Line
     for tag, first, last, begin, end in SequenceMatcher(None, keys(before), keys(after), False).get_opcodes():
         old, new = range(first, last), range(begin, end)
         if tag == "equal":
-            lines += [Line("same", f"Rule {index}", after=told(after[index])) for index in new]
+            lines += [Line("same", f"Rule {index}", after=describe_with_place(after[index])) for index in new]
             continue
         pairs = min(len(old), len(new))
         for one, other in zip(old, new, strict=False):
             what = f"Rule {one}" if one == other else f"Rule {one}, now {other}"
-            lines.append(Line("changed", what, told(before[one]), told(after[other])))
-        lines += [Line("removed", f"Rule {index}", before=told(before[index])) for index in old[pairs:]]
-        lines += [Line("added", f"Rule {index}", after=told(after[index])) for index in new[pairs:]]
+            lines.append(Line("changed", what, describe_with_place(before[one]), describe_with_place(after[other])))
+        lines += [Line("removed", f"Rule {index}", before=describe_with_place(before[index])) for index in old[pairs:]]
+        lines += [Line("added", f"Rule {index}", after=describe_with_place(after[index])) for index in new[pairs:]]
     return lines

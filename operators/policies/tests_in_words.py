@@ -1,7 +1,7 @@
 """A policy's tests in words. Pure functions."""
 
 from licensing.policies.facts import DEFAULTS
-from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, said_facts, told_expectation
+from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, render_expectation, said_facts
 
 
 def describe_test(test: PolicyTest) -> str:
@@ -11,7 +11,7 @@ def describe_test(test: PolicyTest) -> str:
     asks = f"asks for {test['permission']} of" if test.get("permission") else "asks for"
     said = "".join(f" {fact.words.format(fact.text(value))}" for fact, value in said_facts(test) if fact.words)
     when = f" at {test['at']}" if test.get("at") else ""
-    return f"{describe_requester(test['requester'])} {asks} {item}{said}{when}: {told_expectation(test['expect'])}."
+    return f"{describe_requester(test['requester'])} {asks} {item}{said}{when}: {render_expectation(test['expect'])}."
 
 
 def describe_requester(requester: RequesterOfTest) -> str:

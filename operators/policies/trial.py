@@ -15,7 +15,7 @@ from licensing.access.bodies import Check, parse_check
 from licensing.access.in_words import DecisionInWords, in_words
 from licensing.policies.facts import ASKED, Fact, Recorded
 from licensing.policies.in_words import Rule
-from operators.base.suggesting import SCRIPT, Kind, suggesting
+from operators.base.suggesting import SCRIPT, Kind, with_suggestions
 
 # The form's fields by API name.
 NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item"} | {
@@ -72,7 +72,7 @@ class TrialForm(forms.Form):
         super().__init__(data, initial=dict(initial or {}))
         self.fields |= {fact.name: field_for(fact) for fact in ASKED}
         self.order_fields(["item", "requester", *(fact.name for fact in ASKED), "at"])
-        self.fields |= suggesting(self.fields, SUGGESTED, account_id)
+        self.fields |= with_suggestions(self.fields, SUGGESTED, account_id)
 
     @property
     def media(self) -> forms.Media:

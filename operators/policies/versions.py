@@ -16,7 +16,7 @@ from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
 from operators.policies.form import PolicyFields
 from operators.policies.linked_items import items_of, items_sentence
-from operators.policies.rules_in_words import Line, differences, told
+from operators.policies.rules_in_words import Line, describe_with_place, differences
 
 PAGE = 20
 MOST_CHARACTERS = 1_000_000  # per page, unless a single version is longer
@@ -112,7 +112,10 @@ def changes(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]
         return [
             Line("added", "Mode", after=later.mode),
             Line("added", "Otherwise", after=later.default_action),
-            *(Line("added", f"Rule {index}", after=told(rule)) for index, rule in enumerate(later.rules)),
+            *(
+                Line("added", f"Rule {index}", after=describe_with_place(rule))
+                for index, rule in enumerate(later.rules)
+            ),
         ]
     return [line for line in differences(earlier, later) if line.kind != "same"]
 

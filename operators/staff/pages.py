@@ -184,7 +184,7 @@ class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmi
         return named, {"roles": len(objs), "operators who have it": len(holders)}, missing, protected
 
 
-class Described(Protocol):
+class DescribedPermission(Protocol):
     """A permission annotated with its model's name."""
 
     codename: str
@@ -192,5 +192,5 @@ class Described(Protocol):
 
 
 class PermissionsField(ModelMultipleChoiceField):
-    def label_from_instance(self, permission: Described) -> str:
+    def label_from_instance(self, permission: DescribedPermission) -> str:
         return f"{permission.codename.partition('_')[0].capitalize()} {permission.plural}"

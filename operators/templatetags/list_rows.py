@@ -35,7 +35,7 @@ class Column(Struct, frozen=True):
     leads_on: bool = False  # whether it links to the row's object
 
 
-class Listed(TypedDict):
+class ListedRow(TypedDict):
     cl: ChangeList
     headers: list[Mapping[str, object]]
     has_checkboxes: bool
@@ -44,7 +44,7 @@ class Listed(TypedDict):
 
 
 @register.inclusion_tag("operators/list.html", takes_context=True)
-def list_rows(context: Context, cl: ChangeList) -> Listed:
+def list_rows(context: Context, cl: ChangeList) -> ListedRow:
     columns = list(columns_of(cl))
     return {
         "cl": cl,

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from licensing.clients.models import LicenseClient
-from licensing.clients.services import authenticated
+from licensing.clients.services import authenticate
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import submit
@@ -23,7 +23,7 @@ def act(client, made, action, **fields):
 
 
 def works(made, secret):
-    return authenticated(made.pk, secret, timezone.now()) is not None
+    return authenticate(made.pk, secret, timezone.now()) is not None
 
 
 def test_an_operator_makes_a_client_and_sees_its_secret_once(admin, account):

@@ -10,7 +10,7 @@ from licensing.policies.rules import MAX_PRIORITY, parse_rules
 from operators.base.links import change_url
 from operators.policies.rule_order import in_order
 from operators.policies.rule_rows import NEW_ROW, row_of, rule_of
-from operators.policies.rule_steps import edited
+from operators.policies.rule_steps import apply_step
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.admin.test_policies import ADD, confirm, html_of, press, save
@@ -127,7 +127,7 @@ def test_a_rule_that_is_moved_is_tried_where_it_was_moved_to(drawn, data):
     if len(rows) < 2:
         return
     index = data.draw(st.integers(1, len(rows) - 1))
-    moved = in_order(edited(rows, f"up-{index}"))
+    moved = in_order(apply_step(rows, f"up-{index}"))
     expected = told([rule_of(row) for row in rows])
     expected[index - 1 : index + 1] = reversed(expected[index - 1 : index + 1])
     assert tried([rule_of(row) for row in moved]) == expected

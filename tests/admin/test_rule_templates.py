@@ -12,7 +12,7 @@ from licensing.policies.rules import parse_rules
 from operators.base.links import change_url
 from operators.policies.rule_order import in_order
 from operators.policies.rule_rows import row_of, rule_of
-from operators.policies.rule_steps import edited
+from operators.policies.rule_steps import apply_step
 from operators.policies.rule_templates import templates
 from tests import factories
 from tests.admin.forms import form_values, submit
@@ -25,7 +25,7 @@ WORDS = reverse("admin:licensing_policy_words")
 
 def with_templates(*names, rows=()):
     for name in names:
-        rows = edited(list(rows), f"template-{name}")
+        rows = apply_step(list(rows), f"template-{name}")
     return [rule_of(row) for row in in_order(list(rows))]
 
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
-from licensing.edge.observed import Observed
+from licensing.edge.observed import ObservedFigures
 from licensing.sites.models import Site
 from operators.catalogue.sites import observed_facts
 from operators.staff.services import create_operator
@@ -101,7 +101,9 @@ def test_enforcing_is_one_click_beside_what_would_have_been_refused(admin, accou
 
 
 def test_the_page_says_of_how_many_the_revenue_is():
-    report = Observed(total=1_200, priced=1_000, reasons=[], requesters=[], items=[], at_stake={"EUR": Decimal("2.5")})
+    report = ObservedFigures(
+        total=1_200, priced=1_000, reasons=[], requesters=[], items=[], at_stake={"EUR": Decimal("2.5")}
+    )
     assert ("Revenue at stake", "2.50 EUR (of the newest 1,000)") in observed_facts(report)
 
 

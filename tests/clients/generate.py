@@ -17,7 +17,7 @@ from typing import Any
 
 import django
 
-from kit.rest.components import used
+from kit.rest.components import used_schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "clients" / "python" / "src" / "content_access_licensing"
@@ -105,7 +105,7 @@ def amounts(document: dict[str, Any]) -> Amounts:
 def names_of_money(schemas: dict[str, Any], answer: str) -> set[str]:
     return {
         name
-        for schema in [answer, *used(schemas, schemas[answer])]
+        for schema in [answer, *used_schemas(schemas, schemas[answer])]
         for name, field in schemas[schema].get("properties", {}).items()
         if "decimal" in (field.get("format"), format_of_members(field))
     }

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from config.pages import openapi_document
-from kit.rest.components import used
+from kit.rest.components import used_schemas
 from tests.clients import generate
 from tests.openapi.node import TOOLS, needs_node
 
@@ -49,5 +49,5 @@ def test_a_name_of_an_amount_is_no_other_number_in_the_same_answer():
     document = openapi_document()
     schemas = document["components"]["schemas"]
     for answer, names in generate.amounts(document).items():
-        others = generate.names_of_numbers(schemas, [answer, *used(schemas, schemas[answer])])
+        others = generate.names_of_numbers(schemas, [answer, *used_schemas(schemas, schemas[answer])])
         assert set(names) & others == set(), answer

@@ -28,7 +28,7 @@ def test_a_migrated_database_is_fit():
 
 
 def test_a_database_that_lacks_a_migration_is_refused():
-    last = max(name for app, name in schema.needed() if app == "accounts")
+    last = max(name for app, name in schema.required_migrations() if app == "accounts")
     MigrationRecorder(connection).record_unapplied("accounts", last)
     expected = f"The database lacks the migration accounts.{last}. Run `manage.py migrate` first."
     assert fault_of_database() == expected

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import BigIntegerField, IntegerField, Sum
 
-from analytics.events.retention import LOCK, alone, purge_events
+from analytics.events.retention import LOCK, exclusive_maintenance, purge_events
 from analytics.ledger.entries import add_entries
 from analytics.models import (
     ContentMonth,
@@ -232,7 +232,7 @@ def test_an_option_that_makes_no_sense_is_refused(db, options):
 
 def test_two_at_the_same_time_are_refused(events):
     if connection.vendor == "sqlite":
-        with alone(), pytest.raises(CommandError, match="running already"):
+        with exclusive_maintenance(), pytest.raises(CommandError, match="running already"):
             run()
         return
     with psycopg.connect(**parameters_of(connection)) as other:

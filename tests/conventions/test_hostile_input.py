@@ -10,7 +10,7 @@ from kit.http.parsing import object_of_pairs
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup import Found, current_epoch, find_items, keep_requesters
+from licensing.access.lookup import LookupResult, current_epoch, find_items, keep_requesters
 from tests import factories
 
 
@@ -79,7 +79,7 @@ def test_claims_of_two_windows_in_one_commit_are_counted_in_their_own(account):
     content = factories.content(account, policy_id=factories.policy(account, rule).pk)
     selector = ("contentId", content.pk)
     items, requesters = find_items(account.pk, [selector]), keep_requesters(account.pk, {"r": None})
-    key, found = ids.hex_of("acc", account.pk), Found(current_epoch(account.pk), items, requesters)
+    key, found = ids.hex_of("acc", account.pk), LookupResult(current_epoch(account.pk), items, requesters)
 
     def entry(second: int):
         now = datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC)

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from licensing.policies.facts import SENT, Fact
-from licensing.policies.schemas import simplified
+from licensing.policies.schemas import simplify
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12).filter(
     lambda text: text == text.strip()  # as a form reads it
@@ -42,7 +42,7 @@ def from_schema(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
 
 
 def values_of(fact: Fact) -> st.SearchStrategy[Any]:
-    return from_schema(simplified(msgspec.json.schema(fact.type)))
+    return from_schema(simplify(msgspec.json.schema(fact.type)))
 
 
 def sent_in(part: str) -> st.SearchStrategy[dict[str, Any]]:

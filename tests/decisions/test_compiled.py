@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from kit.bounded_cache import Compiled
+from kit.bounded_cache import BoundedCache
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import HeldLicense
@@ -20,7 +20,7 @@ from tests import largest
 @pytest.fixture
 def compiled():
     """Texts by number, ten characters in all."""
-    return Compiled(len, 10)
+    return BoundedCache(len, 10)
 
 
 def test_what_there_is_room_for_is_kept(compiled):

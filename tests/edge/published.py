@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from hypothesis import strategies as st
 
-from kit.values.pages import Registered, Requested
+from kit.values.pages import RegisteredPage, RequestedPages
 from kit.values.paths import normalize_path
 from licensing.edge.terms import Item
 from licensing.policies.decision import CompiledPolicy
@@ -78,7 +78,7 @@ QUERIES = st.sampled_from(["", "?", "?x=1", "?y=2&x=1", "?id=5", "?x=.pdf", "?x=
 
 
 def item_at(target: str, policy: CompiledPolicy | None) -> Item:
-    return Item(f"{SITE}{target}", Registered.from_url(f"{SITE}{target}", None), policy)
+    return Item(f"{SITE}{target}", RegisteredPage.from_url(f"{SITE}{target}", None), policy)
 
 
 TARGETS = st.builds(str.__add__, PATHS, st.sampled_from(["", "", "?id=5", "?x=1"]))
@@ -107,7 +107,7 @@ def policies_at(
     rules: list[tuple[str, CompiledPolicy | None]], items: list[Item], target: str
 ) -> list[CompiledPolicy | None]:
     """The policies that the service decides a page by, for its path and query; all of them have to allow it."""
-    found = candidates_of(Requested.from_url(f"{SITE}{target}", None), map(Stored, range(len(items)), items))  # type: ignore[arg-type]
+    found = candidates_of(RequestedPages.from_url(f"{SITE}{target}", None), map(Stored, range(len(items)), items))  # type: ignore[arg-type]
     rule = most_specific_rule([Ruled(*pair) for pair in rules], normalize_path(target))
     return [(rule.policy if rule else None) if item is None else item.policy for _, item in found]  # type: ignore[attr-defined]
 

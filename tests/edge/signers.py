@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from http_message_signatures import HTTPMessageSigner, HTTPSignatureKeyResolver, algorithms
 
 from kit.outbound.client import Reply
-from licensing.access.tokens.key_pairs import encoded
+from licensing.access.tokens.key_pairs import encode_base64url
 from licensing.edge.verification.directories import Directories, thumbprint
 
 AGENT = "https://signer.example"
@@ -33,7 +33,7 @@ class OwnKey(HTTPSignatureKeyResolver):
 
 
 def published(*raws, **further):
-    keys = [{"kty": "OKP", "crv": "Ed25519", "x": encoded(raw), **further} for raw in raws]
+    keys = [{"kty": "OKP", "crv": "Ed25519", "x": encode_base64url(raw), **further} for raw in raws]
     return Reply(200, {"content-type": DIRECTORY}, orjson.dumps({"keys": keys}))
 
 

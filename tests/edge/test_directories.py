@@ -7,7 +7,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from kit.outbound.client import Reply, Unreachable
-from kit.outbound.destinations import Refused
+from kit.outbound.destinations import DestinationRefused
 from licensing.edge.verification import directories as directories_module
 from licensing.edge.verification.directories import MOST_BYTES, Directories, fetch, keys_of, origin_of
 from tests.edge.signers import AGENT, DIRECTORY, KEYID, RAW, published, read
@@ -26,7 +26,7 @@ def test_a_directory_is_read_at_its_well_known_address(directories):
     assert find(directories, "other") is None
 
 
-@pytest.mark.parametrize("failure", [Unreachable("no"), Refused("private"), Reply(500, {}, b"")])
+@pytest.mark.parametrize("failure", [Unreachable("no"), DestinationRefused("private"), Reply(500, {}, b"")])
 def test_a_fetch_that_fails_takes_nothing_away(directories, failure):
     async def fail(url):
         if isinstance(failure, Exception):
@@ -88,10 +88,10 @@ def test_a_key_counts_while_it_is_valid(directories):
               "https://169.254.169.254", "https://a.example:8443", "https://u@a.example", "signer"],
 )  # fmt: skip
 def test_an_agent_is_a_public_https_origin(agent):
-    with pytest.raises(Refused):
+    with pytest.raises(DestinationRefused):
         origin_of(agent)
 
 
 def test_a_name_that_leads_inside_is_not_fetched():
-    with pytest.raises((Refused, Unreachable)):
+    with pytest.raises((DestinationRefused, Unreachable)):
         async_to_sync(fetch)("https://localhost/.well-known/http-message-signatures-directory")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kit.values.same_page import SamePage
 from licensing.access.lookup import compiled_policies
 from licensing.edge import terms
-from licensing.edge.documents import Publication, written
-from licensing.edge.promises import USES, promised
+from licensing.edge.documents import Publication, write_documents
+from licensing.edge.promises import USES, promised_uses
 from licensing.edge.terms import terms_of
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
@@ -215,7 +215,7 @@ def test_a_host_without_a_site_has_no_documents(db, path):
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_document_permits_the_service_allows(rules, items, path, query, seeker, denies_unknown):
     published = terms_of(rules, items, denies_unknown=denies_unknown)
-    documents = written(Publication("pub.example", published, "Example Media"))
+    documents = write_documents(Publication("pub.example", published, "Example Media"))
     seeker = dict(seeker)
     now = moment(seeker.pop("month"))
     told = {
@@ -320,4 +320,4 @@ def test_there_is_no_such_policy_where_nothing_opens_mining(account):
 
 def test_a_policy_that_opens_everything_promises_every_use(account):
     policy = factories.policy(account, factories.ALLOW_ALL)
-    assert promised(compiled_policies.get([(policy.pk, 1)])[policy.pk, 1]) == set(USES)
+    assert promised_uses(compiled_policies.get([(policy.pk, 1)])[policy.pk, 1]) == set(USES)

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kit.values.decimals import from_millionths, plain
-from licensing.edge.documents import Publication, written
+from licensing.edge.documents import Publication, write_documents
 from licensing.edge.promises import prices_of
 from licensing.edge.terms import terms_of
 from licensing.policies.decision import judge
@@ -134,7 +134,7 @@ def test_patterns_of_equal_length_that_match_the_same_pages_share_a_price_or_hav
 )  # fmt: skip
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_document_quotes_is_the_price_of_an_access(rules, items, path, query, seeker):
-    document = written(Publication("pub.example", terms_of(rules, items), "Example Media")).get(RSL, b"<rsl/>")
+    document = write_documents(Publication("pub.example", terms_of(rules, items), "Example Media")).get(RSL, b"<rsl/>")
     unlicensed = {"requester_id": seeker["requester_id"], "now": moment(seeker["month"]), "identified_by": "signature"}
     for use, price in read_prices(document, path + query):
         for decisive in policies_at(rules, items, path + query):

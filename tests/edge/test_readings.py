@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.values.paths import read
-from licensing.edge.original import spelled
+from licensing.edge.original import escape_uri
 from tests.edge.origins import ORIGINS
 from tests.examples import examples
 
@@ -22,7 +22,7 @@ PATHS = st.lists(st.sampled_from(PIECES), max_size=9).map(lambda pieces: "/" + "
 @settings(max_examples=examples(3_000), deadline=None)
 @given(PATHS)
 def test_a_page_that_some_origin_serves_is_among_the_readings(path):
-    readings, is_complete = read(urlsplit(f"https://pub.example{spelled(path.encode().decode('latin-1'))}").path)
+    readings, is_complete = read(urlsplit(f"https://pub.example{escape_uri(path.encode().decode('latin-1'))}").path)
     for origin in ORIGINS:
         served = origin(path).rstrip("/")
         assert not is_complete or served in {one.rstrip("/") for one in readings}, (origin.__name__, served)

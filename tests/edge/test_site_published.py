@@ -4,9 +4,9 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from kit.outbound.client import Reply, Unreachable
-from kit.outbound.destinations import Refused
+from kit.outbound.destinations import DestinationRefused
 from licensing.edge import site_published
-from licensing.edge.documents import Publication, terms_of_site, written
+from licensing.edge.documents import Publication, terms_of_site, write_documents
 from tests import factories
 
 SERVER = "https://licensing.example/olp"
@@ -26,7 +26,7 @@ def told(account):
 @pytest.fixture
 def web(told):
     """What is fetched, by its URL: at first all as it should be. An exception is raised, a number is a status."""
-    served = {f"https://pub.example{path}": body for path, body in written(told).items()}
+    served = {f"https://pub.example{path}": body for path, body in write_documents(told).items()}
     return {**served, "https://pub.example/robots.txt": ROBOTS, f"{SERVER}/jwks.json": b'{"keys": []}'}
 
 
@@ -51,7 +51,7 @@ def test_nothing_is_found_where_all_is_as_it_should_be(found, web):
     assert found(web) == []
 
 
-@pytest.mark.parametrize("failure", [404, 301, 500, Unreachable("There was no reply."), Refused("private")])
+@pytest.mark.parametrize("failure", [404, 301, 500, Unreachable("There was no reply."), DestinationRefused("private")])
 @pytest.mark.parametrize(
     "url", ["https://pub.example/license.xml", "https://pub.example/robots.txt", f"{SERVER}/jwks.json"]
 )
@@ -101,5 +101,5 @@ def test_a_robots_txt_that_names_no_license_is_told(found, web):
     "url", ["http://pub.example/license.xml", "https://127.0.0.1/x", "https://10.0.0.1/license.xml"]
 )
 def test_nothing_is_fetched_from_inside(url):
-    with pytest.raises(Refused):
+    with pytest.raises(DestinationRefused):
         async_to_sync(site_published.fetch)(url)

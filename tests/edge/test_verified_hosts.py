@@ -13,7 +13,7 @@ from asgiref.sync import async_to_sync
 from django.test import Client
 
 from kit.outbound.client import Reply, Unreachable
-from kit.outbound.destinations import Refused
+from kit.outbound.destinations import DestinationRefused
 from licensing.edge.site_lint import lint_site
 from licensing.sites import verification
 from licensing.sites.services import delete_site, update_site
@@ -158,7 +158,7 @@ def test_a_record_in_either_place_verifies_and_is_logged(api, published, site, p
         (Reply(200, {}, b"content-access-licensing=site_other"), "there are other records"),
         (Reply(301, {"location": "https://www.pub.example/"}, b""), "it is answered with 301"),
         (Unreachable("The name could not be resolved."), "The name could not be resolved."),
-        (Refused("The host must resolve to public addresses only."), "public addresses only"),
+        (DestinationRefused("The host must resolve to public addresses only."), "public addresses only"),
     ],
 )
 def test_without_the_record_a_site_is_refused_with_what_was_found(api, published, site, failure, said):

@@ -12,12 +12,12 @@ from http_message_signatures import HTTPMessageVerifier, algorithms
 
 from kit.http.headers import LIMITS
 from licensing.access.event_loop.application import Head
-from licensing.access.tokens.key_pairs import encoded
+from licensing.access.tokens.key_pairs import encode_base64url
 from licensing.edge.application import ForwardApplication
 from licensing.edge.crawlers import Crawler, Table, current_table
 from licensing.edge.original import Original
 from licensing.edge.verification.directories import thumbprint
-from licensing.edge.verification.signatures import InvalidSignature, KnownKey, Message, verified
+from licensing.edge.verification.signatures import InvalidSignature, KnownKey, Message, verify_signature
 from tests import factories
 from tests.edge.asking import READERS, told
 from tests.edge.signers import AGENT, signed
@@ -62,7 +62,7 @@ def test_the_example_of_rfc_9421_verifies():
 
 
 def test_a_key_is_named_by_its_thumbprint():
-    assert encoded(PUBLIC.public_bytes_raw()) == X
+    assert encode_base64url(PUBLIC.public_bytes_raw()) == X
     assert thumbprint(PUBLIC.public_bytes_raw()) == THUMBPRINT
 
 
@@ -92,7 +92,7 @@ STRING = {
 def test_the_examples_of_the_draft_verify(monkeypatch, headers, component):
     monkeypatch.setattr(HTTPMessageVerifier, "validate_created_and_expires", lambda *_, **__: None)  # they are of 2025
     message = Message("GET", "https://example.com/path/to/resource", headers)
-    assert verified(message, "sig2", component, PUBLIC, max_age=None).nonce is not None
+    assert verify_signature(message, "sig2", component, PUBLIC, max_age=None).nonce is not None
 
 
 # --- At forward ------------------------------------------------------------------------------------------------------

@@ -4,13 +4,13 @@ import pytest
 from django.utils import timezone
 
 from licensing.clients.models import LicenseClient
-from licensing.clients.services import authenticated
+from licensing.clients.services import authenticate
 from licensing.requesters.models import Requester
 from tests import auditlog, factories
 
 
 def works(client_id, secret):
-    return authenticated(client_id, secret, timezone.now()) is not None
+    return authenticate(client_id, secret, timezone.now()) is not None
 
 
 def create(api, **fields):

@@ -11,7 +11,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
 from licensing.access.event_loop.gateway import Gateway  # noqa: E402 - needs the models
-from licensing.access.lookup import Found  # noqa: E402
+from licensing.access.lookup import LookupResult  # noqa: E402
 
 
 class AnyEpoch(int):
@@ -27,13 +27,13 @@ class AnyEpoch(int):
 look_up, decide = Gateway.look_up, Gateway.decide
 
 
-async def look_up_at_any_epoch(gateway: Gateway, *arguments: Any) -> Found:
+async def look_up_at_any_epoch(gateway: Gateway, *arguments: Any) -> LookupResult:
     found = await look_up(gateway, *arguments)
-    return Found(AnyEpoch(found.epoch), found.items, found.requesters)
+    return LookupResult(AnyEpoch(found.epoch), found.items, found.requesters)
 
 
-def decide_at_the_epoch(gateway: Gateway, grant: Any, checks: Any, found: Found, now: Any) -> Any:
-    return decide(gateway, grant, checks, Found(int(found.epoch), found.items, found.requesters), now)
+def decide_at_the_epoch(gateway: Gateway, grant: Any, checks: Any, found: LookupResult, now: Any) -> Any:
+    return decide(gateway, grant, checks, LookupResult(int(found.epoch), found.items, found.requesters), now)
 
 
 # Worker processes import this module, too, and only the first of all runs what follows.

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from threading import Thread
 
 from licensing.access.event_loop.lookup import AsyncLookup, AsyncNumbers
-from licensing.access.lookup import Found, Wanted
+from licensing.access.lookup import LookupRequest, LookupResult
 
 
-def found_on_the_loop(*many: Wanted) -> list[Found | None]:
-    async def find() -> list[Found | None]:
+def found_on_the_loop(*many: LookupRequest) -> list[LookupResult | None]:
+    async def find() -> list[LookupResult | None]:
         lookup = AsyncLookup()
         try:
             return [*await lookup.find_facts(many), *await lookup.find_facts(many)]  # prepared once, then used
@@ -21,9 +21,9 @@ def found_on_the_loop(*many: Wanted) -> list[Found | None]:
     return first
 
 
-def found_while(change: Callable[[], None], wanted: Wanted) -> list[Found | None]:
+def found_while(change: Callable[[], None], wanted: LookupRequest) -> list[LookupResult | None]:
     """All that was found, again and again, while another thread made the changes."""
-    found: list[Found | None] = []
+    found: list[LookupResult | None] = []
 
     async def look() -> None:
         lookup = AsyncLookup()

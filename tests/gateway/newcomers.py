@@ -10,8 +10,8 @@ from analytics.recording.entries import Entry
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
-from licensing.access.newcomers import numbered, unnumbered, unwritten
+from licensing.access.lookup import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.content.models import Content
 from licensing.requesters.numbers import reserve
 from tests import factories
@@ -28,9 +28,9 @@ def entries_of(account: Account, *checks: Check) -> list[Entry]:
     """What a process that knows nothing records of these checks, which are of one request."""
     items = find_items(account.pk, {check.selector for check in checks})
     requesters = find_requesters(account.pk, {requester for check in checks for requester, _ in check.requesters})
-    found = Found(current_epoch(account.pk), items, requesters)
-    named = unwritten(checks, found)
-    found = numbered(found, named, reserve(unnumbered(named)))
+    found = LookupResult(current_epoch(account.pk), items, requesters)
+    named = requesters_to_write(checks, found)
+    found = assign_numbers(found, named, reserve(count_unnumbered(named)))
     return decide_checks(checks, found, ids.hex_of("acc", account.pk), timezone.now()).entries
 
 

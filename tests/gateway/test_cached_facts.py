@@ -16,7 +16,7 @@ from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.blocking_calls import record_now
-from licensing.access.lookup import Found, compiled_policies, current_epoch, find_items, find_requesters
+from licensing.access.lookup import LookupResult, compiled_policies, current_epoch, find_items, find_requesters
 from licensing.access.subjects import Item
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license, update_license
@@ -188,7 +188,7 @@ def test_a_charge_that_no_total_can_hold_is_the_failure_of_its_own_account_alone
         item = factories.content(owner, policy_id=factories.policy(owner).pk)
         selector = ("contentId", item.pk)
         requesters = find_requesters(owner.pk, {"org_acme"})
-        found = Found(current_epoch(owner.pk), find_items(owner.pk, {selector}), requesters)
+        found = LookupResult(current_epoch(owner.pk), find_items(owner.pk, {selector}), requesters)
         count = 10 if owner == account else 1  # ten of them are past 64 bits
         checks = [Check(selector, "org_acme")] * count
         entries += decide_checks(checks, found, ids.hex_of("acc", owner.pk), timezone.now()).entries

@@ -10,7 +10,7 @@ from django.db import connection
 
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.event_loop.lookup import needs_no_thread
-from licensing.access.lookup import Found, Wanted, compiled_policies, current_epoch
+from licensing.access.lookup import LookupRequest, LookupResult, compiled_policies, current_epoch
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
 from tests import factories
@@ -22,7 +22,7 @@ NO_ITEM = "cnt_00000000000000000000000000"
 
 
 def wanted(account, *content_ids):
-    return Wanted(account.pk, {("contentId", content_id) for content_id in content_ids}, set())
+    return LookupRequest(account.pk, {("contentId", content_id) for content_id in content_ids}, set())
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def policy(account):
 
 
 def test_items_that_are_named_by_their_ids_need_no_thread(account):
-    assert needs_no_thread(Wanted(account.pk, {("contentId", NO_ITEM)}, {"org_acme"}))
-    assert not needs_no_thread(Wanted(account.pk, {("contentId", NO_ITEM), ("externalId", "a")}, set()))
+    assert needs_no_thread(LookupRequest(account.pk, {("contentId", NO_ITEM)}, {"org_acme"}))
+    assert not needs_no_thread(LookupRequest(account.pk, {("contentId", NO_ITEM), ("externalId", "a")}, set()))
 
 
 if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
@@ -68,14 +68,14 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
     def test_another_accounts_item_is_not_found_and_its_own_account_finds_it(account, other_account, policy):
         item = factories.content(account, policy_id=policy.pk)
         stranger, owner = found_on_the_loop(wanted(other_account, item.pk), wanted(account, item.pk))
-        assert stranger == Found(current_epoch(other_account.pk), {}, {})
+        assert stranger == LookupResult(current_epoch(other_account.pk), {}, {})
         assert list(owner.items) == [("contentId", item.pk)]
 
     @pytest.mark.parametrize(
         "content_id", [NO_ITEM, "cnt_no", "NULL", "", '{"}', "cnt_8" + 25 * "z", "pol_" + 26 * "0"]
     )
     def test_what_is_no_items_id_finds_nothing(account, content_id):
-        assert found_on_the_loop(wanted(account, content_id)) == [Found(current_epoch(account.pk), {}, {})]
+        assert found_on_the_loop(wanted(account, content_id)) == [LookupResult(current_epoch(account.pk), {}, {})]
 
     def test_a_deleted_item_is_not_found(account, policy):
         item = factories.content(account, policy_id=policy.pk)
@@ -91,7 +91,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         assert list(kept.items) == [("contentId", bare.pk)]
 
     def test_an_account_that_is_gone_is_left_to_a_thread(account):
-        gone = Wanted("acc_00000000000000000000000000", {("contentId", NO_ITEM)}, set())
+        gone = LookupRequest("acc_00000000000000000000000000", {("contentId", NO_ITEM)}, set())
         assert found_on_the_loop(gone, wanted(account, NO_ITEM))[0] is None
 
     def test_an_item_never_comes_with_an_epoch_that_is_not_its_own(account, policy):

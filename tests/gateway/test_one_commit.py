@@ -19,7 +19,7 @@ from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.lookup import Found, current_epoch, find_items, keep_requesters
+from licensing.access.lookup import LookupResult, current_epoch, find_items, keep_requesters
 from tests import factories
 
 LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 5, "period": "second"}}
@@ -48,7 +48,7 @@ def checks(account) -> list[Check]:
 def entries_of(gateway, grant, account):
     def made(checks: list[Check], moment: datetime):
         items = find_items(account.pk, {check.selector for check in checks})
-        found = Found(current_epoch(account.pk), items, keep_requesters(account.pk, {"org_acme": None}))
+        found = LookupResult(current_epoch(account.pk), items, keep_requesters(account.pk, {"org_acme": None}))
         return gateway.decide(grant, checks, found, moment).entries
 
     return made

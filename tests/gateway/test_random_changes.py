@@ -22,7 +22,7 @@ from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.snapshot import Epochs
-from licensing.access.lookup import Found, find_items, find_requesters
+from licensing.access.lookup import LookupResult, find_items, find_requesters
 from licensing.content import services as content_services
 from licensing.content.bulk import change_items
 from licensing.content.models import Content
@@ -103,7 +103,7 @@ class World:
         except InvalidApiKey as error:
             return error
         items = find_items(self.account.pk, {check.selector})
-        found = Found(0, items, find_requesters(self.account.pk, {check.requester_id}))
+        found = LookupResult(0, items, find_requesters(self.account.pk, {check.requester_id}))
         return decide_checks([check], found, ids.hex_of("acc", self.account.pk), ask.now).answers[0]
 
     # --- Changes -----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from licensing.access.bodies import Check
 from licensing.access.event_loop.blocking_calls import keep_requesters_now, look_up_account, look_up_now
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.lookup import FIND, AsyncLookup
-from licensing.access.lookup import Found, Wanted, compiled_policies, current_epoch, find_requesters
+from licensing.access.lookup import LookupRequest, LookupResult, compiled_policies, current_epoch, find_requesters
 from licensing.access.subjects import RequesterSnapshot
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def wanted(account, requester_id="org_acme"):
-    return Wanted(account.pk, set(), {requester_id})
+    return LookupRequest(account.pk, set(), {requester_id})
 
 
 def make(account, requester_id="org_acme", name=None):
@@ -51,14 +51,14 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
     def test_who_differs_only_in_case_or_spaces_is_somebody_else(account):
         ids = ["acme", "Acme", "acme ", " acme", "acmé", "acme\u0301"]
         rows = {name: make(account, name).pk for name in ids}
-        [found] = found_on_the_loop(Wanted(account.pk, set(), set(ids)))
+        [found] = found_on_the_loop(LookupRequest(account.pk, set(), set(ids)))
         assert {name: known.pk for name, known in found.requesters.items()} == rows
 
     def test_items_and_requesters_of_several_checks_are_each_found_at_their_place(account):
         items = [factories.content(account) for _ in range(20)]
         names = [make(account, f"org_{number}").requester_id for number in range(20)]
         many = [
-            Wanted(account.pk, {("contentId", item.pk)}, {name, names[0]})
+            LookupRequest(account.pk, {("contentId", item.pk)}, {name, names[0]})
             for item, name in zip(items, names, strict=True)
         ]
         expected = [look_up_account(account.pk, one.selectors, one.requesters) for one in many]
@@ -74,7 +74,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         held = factories.license(account)
         assert found_on_the_loop(wanted(account)) == [None]
         compiled = find_requesters(account.pk, ["org_acme"])
-        assert found_on_the_loop(wanted(account)) == [Found(current_epoch(account.pk), {}, compiled)]
+        assert found_on_the_loop(wanted(account)) == [LookupResult(current_epoch(account.pk), {}, compiled)]
         revoke_license(held)
         assert found_on_the_loop(wanted(account)) == [None]
 
@@ -91,7 +91,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
             connection.close()
 
         seen = set()
-        for found in found_while(change, Wanted(account.pk, {("contentId", item.pk)}, {"org_acme"})):
+        for found in found_while(change, LookupRequest(account.pk, {("contentId", item.pk)}, {"org_acme"})):
             if found is not None:
                 [known], [requester] = found.items.values(), found.requesters.values()
                 licences = len(requester.licenses.terms) if requester.licenses else 0

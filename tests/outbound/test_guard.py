@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit.outbound.client import Client, Unreachable
-from kit.outbound.destinations import Refused, check_url, is_public
+from kit.outbound.destinations import DestinationRefused, check_url, is_public
 from tests.examples import examples
 from tests.outbound.receivers import Names, certificate_of, receiver
 
@@ -80,14 +80,14 @@ def send(url, client=None, **options):
 def test_a_hostile_url_reaches_nobody(url):
     with receiver() as inside:
         # Names are told by the system, so that spellings of addresses mean what they mean there.
-        with pytest.raises((Refused, Unreachable)):
+        with pytest.raises((DestinationRefused, Unreachable)):
             send(url.format(port=inside.port), seconds=5)
         assert inside.connections == 0
 
 
 @pytest.mark.parametrize("url", HOSTILE)
 def test_a_hostile_url_is_refused_by_its_text(url):
-    with pytest.raises(Refused):
+    with pytest.raises(DestinationRefused):
         check_url(url.format(port=443))
 
 
@@ -133,7 +133,7 @@ OCTETS = st.builds(
 @pytest.mark.parametrize("url", SPELLINGS)
 @pytest.mark.parametrize("allow_private", [False, True])
 def test_an_address_has_one_spelling(url, allow_private):
-    with pytest.raises(Refused, match="four decimal numbers"):
+    with pytest.raises(DestinationRefused, match="four decimal numbers"):
         check_url(url, allow_private=allow_private)
 
 
@@ -144,7 +144,7 @@ def test_what_resolvers_read_as_an_address_is_taken_in_one_spelling_only(host):
         read = socket.inet_aton(host)
     except OSError:
         return
-    with suppress(Refused):
+    with suppress(DestinationRefused):
         check_url(f"https://{host}/")
         assert host == socket.inet_ntoa(read)
         assert is_public(ip_address(host))
@@ -152,26 +152,26 @@ def test_what_resolvers_read_as_an_address_is_taken_in_one_spelling_only(host):
 
 @pytest.mark.parametrize("url", INSIDE)
 def test_a_name_that_is_never_public_is_refused_except_in_development(url):
-    with pytest.raises(Refused, match="must be a public name"):
+    with pytest.raises(DestinationRefused, match="must be a public name"):
         check_url(url)
     check_url(url, allow_private=True)
 
 
 @pytest.mark.parametrize("url", ["https://example.com./", "https://localhost./", "https://.example.com/"])
 def test_a_name_begins_and_ends_without_a_dot(url):
-    with pytest.raises(Refused, match="without a dot"):
+    with pytest.raises(DestinationRefused, match="without a dot"):
         check_url(url, allow_private=True)
 
 
 @pytest.mark.parametrize("allow_private", [False, True])
 def test_port_0_is_refused(allow_private):
-    with pytest.raises(Refused, match="port"):
+    with pytest.raises(DestinationRefused, match="port"):
         check_url("https://example.com:0/", allow_private=allow_private)
 
 
 @pytest.mark.parametrize("answer", ["127.0.0.1", "::1", "93.184.215.14 127.0.0.1", "::ffff:7f00:1"])
 def test_a_name_with_any_address_inside_is_refused(answer):
-    with pytest.raises(Refused, match="public addresses"):
+    with pytest.raises(DestinationRefused, match="public addresses"):
         send("https://hooks.example/", Client(resolve=Names(answer)))
 
 
@@ -181,15 +181,15 @@ def test_a_name_that_changes_its_answer_is_asked_once_and_reaches_nobody(monkeyp
     class Plain:
         async def connect_tcp(self, host, port, *args):
             connected.append((host, port))
-            raise Refused("Enough is known.")
+            raise DestinationRefused("Enough is known.")
 
     names = Names("93.184.215.14", "127.0.0.1")
     client = Client(resolve=names)
     client.backend.plain = Plain()
-    with pytest.raises(Refused, match="Enough"):
+    with pytest.raises(DestinationRefused, match="Enough"):
         send("https://hooks.example/", client)
     assert (names.asked, connected) == (["hooks.example"], [("93.184.215.14", 443)])
-    with pytest.raises(Refused, match="public addresses"):  # the next attempt checks again
+    with pytest.raises(DestinationRefused, match="public addresses"):  # the next attempt checks again
         send("https://hooks.example/", client)
     assert (len(names.asked), len(connected)) == (2, 1)
 

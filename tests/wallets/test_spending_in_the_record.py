@@ -15,7 +15,7 @@ from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.charging.paying import spend_in_record
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup import Found, current_epoch, find_items, find_requesters
+from licensing.access.lookup import LookupResult, current_epoch, find_items, find_requesters
 from tests import factories
 
 PRICE = Decimal("0.05")
@@ -36,7 +36,7 @@ class Shop:
     def request(self, *names: str) -> list[Entry]:
         """The entries of a request that checks the item for each of these licensees."""
         items = find_items(self.account.pk, {("contentId", self.item.pk)})
-        found = Found(current_epoch(self.account.pk), items, find_requesters(self.account.pk, set(names)))
+        found = LookupResult(current_epoch(self.account.pk), items, find_requesters(self.account.pk, set(names)))
         checks = [Check(("contentId", self.item.pk), name) for name in names]
         batch = decide_checks(checks, found, ids.hex_of("acc", self.account.pk), timezone.now())
         spend_in_record(batch)

@@ -9,7 +9,7 @@ from django.conf import settings
 from accounts.models import Account
 from accounts.webhooks import queue
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
-from accounts.webhooks.queue import Claimed, Result
+from accounts.webhooks.queue import ClaimedDelivery, Result
 from accounts.webhooks.sending import attempt
 from kit.outbound.client import Client
 from tests import factories
@@ -25,11 +25,11 @@ def waiting() -> WebhookDelivery:
     return WebhookDelivery.objects.get()
 
 
-def claim(most: int = 100) -> list[Claimed]:
+def claim(most: int = 100) -> list[ClaimedDelivery]:
     return queue.claim({}, most, most)
 
 
-def attempts(claimed: list[Claimed]) -> list[Result]:
+def attempts(claimed: list[ClaimedDelivery]) -> list[Result]:
     async def all_of_them() -> list[Result]:
         client = Client(allow_private=settings.WEBHOOKS_ALLOW_PRIVATE)
         return [await attempt(one, client) for one in claimed]

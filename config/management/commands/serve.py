@@ -87,7 +87,7 @@ def fault_of_database() -> str | None:
             "with pool_mode=transaction. The service needs sessions of its own: set pool_mode=session for this "
             "database, or connect to PostgreSQL directly (docs/guides/deployment.md, Connection poolers)."
         )
-    lacking = schema.pending()
+    lacking = schema.pending_migrations()
     if lacking:
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
         return f"The database lacks the migration {lacking[0]}{more}. Run `manage.py migrate` first."

@@ -24,7 +24,7 @@ SECONDS = 1.0
 FIRST_STEP, GROWTH = 50_000, 4
 
 
-class Counting(Enum):
+class CountMode(Enum):
     """The values of the `count` parameter."""
 
     QUICK = None
@@ -34,18 +34,18 @@ class Counting(Enum):
     @property
     def seconds(self) -> float:
         """The time limit for counting."""
-        return float(settings.HEAVY_STATEMENT_SECONDS) if self is Counting.EXACT else SECONDS
+        return float(settings.HEAVY_STATEMENT_SECONDS) if self is CountMode.EXACT else SECONDS
 
 
-COUNTINGS = [one.value for one in Counting if one.value is not None]
+COUNTINGS = [one.value for one in CountMode if one.value is not None]
 
 
-def counting_of(query: Mapping[str, str]) -> Counting:
+def counting_of(query: Mapping[str, str]) -> CountMode:
     """Return the requested way of counting. Raises InvalidRequest for an unknown value."""
     text = query.get("count")
     if text is not None and text not in COUNTINGS:
         raise InvalidRequest(f"count must be one of: {', '.join(COUNTINGS)}.", param="count")
-    return Counting(text)
+    return CountMode(text)
 
 
 class Total(Struct, frozen=True):

@@ -11,10 +11,10 @@ from rest_framework.viewsets import GenericViewSet
 from kit.http.errors import InvalidRequest, NotFound
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
 from kit.rest.filters import OperatorFilterSet, StrictFilterBackend
-from kit.rest.lists.counting import Counting, Total, count_rows, counting_of
+from kit.rest.lists.counting import CountMode, Total, count_rows, counting_of
 from kit.rest.pagination import KeysetPagination, parse_limit
 from kit.rest.resources import find
-from kit.rest.sparse import columns_picked, picked, requested_fields
+from kit.rest.sparse import columns_picked, pick_fields, requested_fields
 from kit.values.json_values import Rendered
 
 M = TypeVar("M", bound=Model)
@@ -42,7 +42,7 @@ class ListMixin(GenericViewSet[M]):
         render = self.row_renderer(context)
 
         def show(some: Iterable[M]) -> list[Rendered]:
-            return [picked(one, fields) for one in render(some)]
+            return [pick_fields(one, fields) for one in render(some)]
 
         if name and form != "json":
             # A file contains every match. Clients send their default `limit` and `count` with every list, and those
@@ -77,7 +77,7 @@ class ListMixin(GenericViewSet[M]):
         """Return the rows that match the query. Raises InvalidRequest."""
         return self.filter_queryset(rows) if self.filterset_class else rows
 
-    def total(self, rows: QuerySet[M], counting: Counting) -> Total:
+    def total(self, rows: QuerySet[M], counting: CountMode) -> Total:
         """Count all matching rows, not only this page."""
         return count_rows(rows, counting.seconds)
 

@@ -55,14 +55,14 @@ def wallet_id(key: str) -> str:
     return ids.encode("wal", bytes.fromhex(key))
 
 
-def paid(answer: Answer | ApiError, spend: Spend, available: int) -> Answer | ApiError:
+def with_credits(answer: Answer | ApiError, spend: Spend, available: int) -> Answer | ApiError:
     """The answer with what its last spend leaves in its wallet, in millionths."""
     if isinstance(answer, ApiError):
         return answer
     return replace(answer, credits={**paid_by(spend), "remaining": plain(from_millionths(available))})
 
 
-def refused(answer: Answer, spend: Spend, purses: Purses) -> Answer:
+def deny_unpaid(answer: Answer, spend: Spend, purses: Purses) -> Answer:
     missing = purses.missing(spend)
     shortfall = Shortfall(spend.unit, purses.available(spend))
     facts = replace(answer.facts, shortfall=shortfall)
@@ -88,7 +88,7 @@ def rehearse_with(answer: Answer, spends: Sequence[Spend], purses: Purses) -> An
         return answer
     lacking = purses.lacking(spends)
     if lacking is not None:
-        return refused(answer, lacking, purses)
+        return deny_unpaid(answer, lacking, purses)
     return replace(answer, credits=purses.remaining(spends[-1]))
 
 

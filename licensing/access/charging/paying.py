@@ -9,7 +9,7 @@ from analytics.recording.spending import Spending
 from analytics.wallets.spending import Purses
 from kit.values import ids
 from licensing.access.answers import Answer
-from licensing.access.charging.credits import paid_by, refused
+from licensing.access.charging.credits import deny_unpaid, paid_by
 from licensing.access.decisions import DecisionBatch
 
 
@@ -43,7 +43,7 @@ def record_spending(batch: DecisionBatch) -> list[Outcome]:
             continue
         lacking = purses.lacking(spends)
         if lacking is not None:
-            answer = refused(answer, lacking, purses)
+            answer = deny_unpaid(answer, lacking, purses)
             purses.exhaust(lacking)
             denied = replace(entry.case, allowed=False, reason=answer.decision.reason, rate_reset=None)
             entry = replace(entry, case=denied, claim=None, charge=None)

@@ -13,7 +13,7 @@ from accounts.retries.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.retries.idempotency import check_key, fingerprint, seal_reply
 from analytics.recording.entries import KeyClaim, Reply
 from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
-from kit.http.errors import ApiError, as_api_error, forget_frames, told
+from kit.http.errors import ApiError, as_api_error, forget_frames, render_error
 from kit.http.headers import check_lengths, read_headers
 from kit.http.middleware import TrustedProxies, request_id, request_id_of, unknown_host
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
@@ -34,7 +34,7 @@ from licensing.access.event_loop.headers import FOR_OTHER_ORIGINS, deprecation_o
 from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
 from licensing.access.event_loop.retries import LeftToDjango, Unsure
 from licensing.access.rendering import Sign, present_batch, present_check
-from licensing.access.tokens.license_tokens import presented
+from licensing.access.tokens.license_tokens import attach_license
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 KEY_HEADER = b"x-licensing-key"
@@ -173,7 +173,7 @@ class CheckApplication:
             except Exception as exc:  # as_api_error logs unexpected errors
                 error = as_api_error(exc)
                 status, headers = error.status_code, error.headers
-                reply, media_type = told(error, head.header(b"accept"))
+                reply, media_type = render_error(error, head.header(b"accept"))
                 body = render_json(reply)
                 forget_frames(exc)
             if settings.DEPRECATIONS:
@@ -217,7 +217,7 @@ class CheckApplication:
         def render(batch: DecisionBatch) -> None:
             nonlocal ahead
             if not batch.claims and not batch.spends:
-                ahead = batch.answers, rendered(request.head.path, batch.answers, checks, sign)
+                ahead = batch.answers, render_reply(request.head.path, batch.answers, checks, sign)
 
         # Batches are not rendered early: that would delay the decisions and commits of other requests.
         when_idle = render if request.head.path == CHECK else None
@@ -225,7 +225,7 @@ class CheckApplication:
         count_checks(outcomes_of(answers))
         if ahead is not None and ahead[0] is answers:  # false if they were decided again
             return ahead[1]
-        return rendered(request.head.path, answers, checks, sign)
+        return render_reply(request.head.path, answers, checks, sign)
 
     async def decide_once(self, request: Request, key: str, digest: str, is_free: bool) -> bytes:
         """Decide with an Idempotency-Key, and store the reply under it.
@@ -241,7 +241,7 @@ class CheckApplication:
             nonlocal body
             if batch.unwritten and not is_free:
                 raise Unsure
-            body = rendered(request.head.path, batch.answers, checks, sign)
+            body = render_reply(request.head.path, batch.answers, checks, sign)
             claim = KeyClaim(request.grant.account_key, key, digest, render_timestamp(now) or "")
             return Reply(claim, seal_reply(body))
 
@@ -266,7 +266,7 @@ class CheckApplication:
             checks = await self.gateway.parse(account_id, lambda: parse(parse_object(body)))
         else:
             checks = parse(fields)
-        return checks if claims is None else presented(checks, claims)
+        return checks if claims is None else attach_license(checks, claims)
 
     async def signer_of(self, request: Request, checks: Sequence[Check]) -> Sign | None:
         """Return the function that signs decisions, or None if no check asks for it."""
@@ -275,7 +275,7 @@ class CheckApplication:
         return (await self.gateway.signers.current()).at(request.head.base_url)
 
 
-def rendered(path: str, answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None) -> bytes:
+def render_reply(path: str, answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None) -> bytes:
     """Render the body of the reply. Raises the error of a single check."""
     if path != CHECK:
         return render_json(present_batch(answers, checks, sign))

@@ -19,9 +19,9 @@ from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
 from licensing.access.lookup import (
-    Found,
+    LookupRequest,
+    LookupResult,
     Selector,
-    Wanted,
     current_epoch,
     find_items,
     find_requesters,
@@ -59,7 +59,7 @@ def on_own_connection(call: Callable[[Sequence[T]], list[R]]) -> Callable[[Seque
 
 
 @on_own_connection
-def look_up_now(many: Sequence[Wanted]) -> list[Found]:
+def look_up_now(many: Sequence[LookupRequest]) -> list[LookupResult]:
     """Look up the facts of all requests, once per account."""
     together: dict[str, tuple[set[Selector], set[str]]] = {}
     for wanted in many:
@@ -70,10 +70,10 @@ def look_up_now(many: Sequence[Wanted]) -> list[Found]:
     return [found[wanted.account_id] for wanted in many]
 
 
-def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: Iterable[str]) -> Found:
+def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: Iterable[str]) -> LookupResult:
     epoch = current_epoch(account_id)  # read first, so the facts are at least as new as the epoch
     items = find_items(account_id, selectors)
-    return Found(epoch, items, find_requesters(account_id, requesters) if requesters else {})
+    return LookupResult(epoch, items, find_requesters(account_id, requesters) if requesters else {})
 
 
 @on_own_connection

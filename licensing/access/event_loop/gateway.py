@@ -45,11 +45,11 @@ from licensing.access.event_loop.blocking_calls import (
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncNumbers, needs_no_thread
 from licensing.access.event_loop.metrics import HIT, MISS, count_commit, count_failed_commit, looked_up
-from licensing.access.event_loop.retries import LeftToDjango, Retries, Taken
+from licensing.access.event_loop.retries import KeyTaken, LeftToDjango, Retries
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.event_loop.stock import LicenseKeys, Numbers, Signers
-from licensing.access.lookup import GONE, Found, Wanted
-from licensing.access.newcomers import numbered, unnumbered, unwritten
+from licensing.access.lookup import GONE, LookupRequest, LookupResult
+from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.access.subjects import RequesterSnapshot
 
 Keep = Callable[[DecisionBatch], Reply]
@@ -73,8 +73,8 @@ class Gateway:
             self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1, gather=self.gather
         )
         self.being_written = 0  # decisions
-        self.lookups: MicroBatch[Wanted, Found] = MicroBatch(InThread("lookups", look_up_now))
-        self.quick_lookups: MicroBatch[Wanted, Found | None] | None = None  # without a thread
+        self.lookups: MicroBatch[LookupRequest, LookupResult] = MicroBatch(InThread("lookups", look_up_now))
+        self.quick_lookups: MicroBatch[LookupRequest, LookupResult | None] | None = None  # without a thread
         if on_postgresql:
             self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
         self.changes: MicroBatch[Since, Changes | None] = MicroBatch(
@@ -154,7 +154,7 @@ class Gateway:
         await admit(sender)
         return self.snapshot.vouches(sender.grant, epoch)
 
-    def decide(self, grant: Grant, checks: Sequence[Check], found: Found, now: datetime) -> DecisionBatch:
+    def decide(self, grant: Grant, checks: Sequence[Check], found: LookupResult, now: datetime) -> DecisionBatch:
         return decide_checks(checks, found, grant.account_key, now, grant.key_id)
 
     def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -165,7 +165,7 @@ class Gateway:
         if not stale:
             return stale
         if any(outcome.taken for outcome in stale):
-            raise Taken
+            raise KeyTaken
         if not all(outcome.retry for outcome in stale):
             self.snapshot.note(account_id, epoch + 1)
         return stale
@@ -222,7 +222,7 @@ class Gateway:
         count_commit(perf_counter() - begun, chain.from_iterable(outcomes), sizes)
         return outcomes
 
-    async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> Found:
+    async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> LookupResult:
         """Read from the snapshot; look up what is missing, possibly at a newer epoch.
 
         What is newer than it is said to be does no harm: if it has changed since, the decision is not recorded.
@@ -230,8 +230,8 @@ class Gateway:
         snapshot = self.snapshot
         if snapshot.is_behind(account_id):
             snapshot.advance(account_id, await self.changes.submit((account_id, snapshot.epoch(account_id))))
-        cached = Found(snapshot.epoch(account_id), {}, {})
-        missing = Wanted(account_id, set(), set())
+        cached = LookupResult(snapshot.epoch(account_id), {}, {})
+        missing = LookupRequest(account_id, set(), set())
         for check in checks:
             item = snapshot.get(account_id, check.selector)
             if item is None:
@@ -254,26 +254,28 @@ class Gateway:
         found = await self.read(missing)
         if cached.items or cached.requesters:
             epoch = min(cached.epoch, found.epoch)
-            found = Found(epoch, cached.items | found.items, cached.requesters | found.requesters)
+            found = LookupResult(epoch, cached.items | found.items, cached.requesters | found.requesters)
         return await self.name(account_id, checks, found, in_record)
 
-    async def name(self, account_id: str, checks: Sequence[Check], found: Found, in_record: bool) -> Found:
+    async def name(
+        self, account_id: str, checks: Sequence[Check], found: LookupResult, in_record: bool
+    ) -> LookupResult:
         """Who is new or has a new name, as the record is to write them, or if it could not, as a thread has."""
-        named = unwritten(checks, found)
+        named = requesters_to_write(checks, found)
         if not named or found.epoch == GONE:
             return found
         if in_record:
-            return numbered(found, named, await self.numbers.take(unnumbered(named)))
+            return assign_numbers(found, named, await self.numbers.take(count_unnumbered(named)))
         names = {requester_id: requester.name for requester_id, requester in named.items()}
         kept = await self.requesters.submit((account_id, names))
         self.remember(account_id, found.epoch, kept)
-        return Found(found.epoch, found.items, found.requesters | kept)
+        return LookupResult(found.epoch, found.items, found.requesters | kept)
 
     def remember(self, account_id: str, epoch: int, written: Mapping[str, RequesterSnapshot]) -> None:
         for requester_id, requester in written.items():
             self.snapshot.put(account_id, epoch, requester_id, replace(requester, is_written=True))
 
-    async def read(self, wanted: Wanted) -> Found:
+    async def read(self, wanted: LookupRequest) -> LookupResult:
         """Reads from the database, and keeps it."""
         found = None
         if self.quick_lookups is not None and needs_no_thread(wanted):

@@ -12,7 +12,7 @@ from accounts.limits.throttling import NAMES, policy_of
 from accounts.limits.windows import LimitState, Window
 from kit.http.headers import LIMITS, MAX_PARAMETERS
 from kit.http.middleware import request_id
-from kit.rest.deprecated import told
+from kit.rest.deprecated import deprecation_headers
 
 COMMON_HEADERS = (
     "content-type: application/json\r\n"
@@ -57,7 +57,7 @@ def deprecation_of(path: str, query: bytes, body: bytes, grant: Grant | None) ->
     """Return the deprecation headers of a reply, if the request used anything deprecated."""
     text = query.decode("latin-1") if query.count(b"&") < MAX_PARAMETERS else ""
     account_id = None if grant is None else grant.account_id
-    return told("POST", path, parse_qs(text, keep_blank_values=True), body, account_id)
+    return deprecation_headers("POST", path, parse_qs(text, keep_blank_values=True), body, account_id)
 
 
 def is_served(host: str) -> bool:

@@ -20,7 +20,7 @@ from kit.storage.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values import ids
 from licensing.access.event_loop.blocking_calls import Since
-from licensing.access.lookup import Found, Selector, Wanted, compiled_policies
+from licensing.access.lookup import LookupRequest, LookupResult, Selector, compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot, description, stored_facts
 from licensing.content.models import Status
 from licensing.licenses.compiled import compiled_licenses
@@ -61,7 +61,7 @@ Name = tuple[str, Selector | str]  # (account id, an item's selector or a reques
 Key = tuple[str, str, str]  # the same, as elements of FIND's arrays
 
 
-def needs_no_thread(wanted: Wanted) -> bool:
+def needs_no_thread(wanted: LookupRequest) -> bool:
     """Return whether all items are named by id, so find_facts may serve the lookup."""
     return all(name == "contentId" for name, _ in wanted.selectors)
 
@@ -71,7 +71,7 @@ class AsyncLookup:
         self.sessions = Sessions(PLANNED_ONCE)
 
     @traced("SELECT facts", system="postgresql")
-    async def find_facts(self, many: Sequence[Wanted]) -> list[Found | None]:
+    async def find_facts(self, many: Sequence[LookupRequest]) -> list[LookupResult | None]:
         """Look up the facts of each; None if a policy or licence must be compiled first, which needs a thread.
 
         Each lookup must satisfy `needs_no_thread`. Raises Django's OperationalError.
@@ -83,20 +83,20 @@ class AsyncLookup:
                 # A malformed id matches no item.
                 keys[wanted.account_id, selector] = account, ids.hex_of("cnt", selector[1]) or NULL, NULL
             for requester_id in wanted.requesters:
-                keys[wanted.account_id, requester_id] = account, NULL, quoted(requester_id)
+                keys[wanted.account_id, requester_id] = account, NULL, quote(requester_id)
         columns = [f"{{{','.join(column)}}}" for column in zip(*keys.values(), strict=True)]
         names = list(keys)
         rows = {names[int(place or 0) - 1]: row for place, *row in await self.sessions.run(FIND, columns)}
-        return [found(wanted, keys, rows) for wanted in many]
+        return [build_result(wanted, keys, rows) for wanted in many]
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Quote a text as an element of a PostgreSQL array."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
-def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) -> Found | None:
+def build_result(wanted: LookupRequest, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) -> LookupResult | None:
     items: dict[Selector, Item] = {}
     requesters: dict[str, RequesterSnapshot] = {}
     epoch: bytes | None = None
@@ -132,7 +132,7 @@ def found(wanted: Wanted, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) ->
         )
     if epoch is None:
         return None  # the account does not exist
-    return Found(int(epoch), items, requesters)
+    return LookupResult(int(epoch), items, requesters)
 
 
 @lru_cache(maxsize=10_000)

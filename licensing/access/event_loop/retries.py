@@ -45,7 +45,7 @@ class LeftToDjango(Exception):
     scope: Scope
 
 
-class Taken(Exception):
+class KeyTaken(Exception):
     """Another request holds the key; nothing was recorded."""
 
 
@@ -56,7 +56,7 @@ class Unsure(Exception):
 Name = tuple[str, str]  # (account's UUID in hex, key)
 
 
-class Kept(Struct, frozen=True):
+class StoredKey(Struct, frozen=True):
     """The stored record of a key. `created` is in microseconds since 1970."""
 
     fingerprint: bytes
@@ -65,13 +65,13 @@ class Kept(Struct, frozen=True):
     created: int
 
     @classmethod
-    def of(cls, row: Row) -> "Kept":
+    def of(cls, row: Row) -> "StoredKey":
         fingerprint, reply, headers, created = row
         digest = bytes.fromhex((fingerprint or b"").decode())
         return cls(digest, b64decode(reply or b""), None if headers is None else b64decode(headers), int(created or 0))
 
 
-class Once(Struct, frozen=True):
+class KeyedReply(Struct, frozen=True):
     """The body of a reply, and its additional headers."""
 
     body: bytes
@@ -83,10 +83,12 @@ class Retries:
 
     def __init__(self) -> None:
         self.sessions = Sessions(PLANNED_ONCE)
-        self.lookups: MicroBatch[Name, Kept | None] = MicroBatch(self.find)
+        self.lookups: MicroBatch[Name, StoredKey | None] = MicroBatch(self.find)
         self.running: dict[Name, asyncio.Future[None]] = {}
 
-    async def once(self, sender: Sender, key: str, digest: bytes, act: Callable[[bool], Awaitable[bytes]]) -> Once:
+    async def once(
+        self, sender: Sender, key: str, digest: bytes, act: Callable[[bool], Awaitable[bytes]]
+    ) -> KeyedReply:
         """Return the result of `act`, which stores the key or raises Taken; or the stored reply.
 
         Most keys are new, so `act` runs before any lookup. Its argument is whether the key was looked up; `act` raises
@@ -102,14 +104,14 @@ class Retries:
         try:
             while True:
                 try:
-                    return Once(await act(is_looked_up), {})
-                except (ApiError, LeftToDjango, Taken, Unsure) as outcome:
+                    return KeyedReply(await act(is_looked_up), {})
+                except (ApiError, LeftToDjango, KeyTaken, Unsure) as outcome:
                     kept = await self.lookups.result_of(name)
                     if kept is not None:
                         return await self.replay(sender, kept, digest)
                     if isinstance(outcome, ApiError | LeftToDjango):
                         raise
-                    if isinstance(outcome, Taken):
+                    if isinstance(outcome, KeyTaken):
                         if asyncio.get_running_loop().time() > deadline:
                             raise still_running() from None
                         await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
@@ -129,19 +131,19 @@ class Retries:
                 raise still_running()
             await asyncio.wait([other], timeout=deadline - loop.time())
 
-    async def replay(self, sender: Sender, kept: Kept, digest: bytes) -> "Once":
+    async def replay(self, sender: Sender, kept: StoredKey, digest: bytes) -> "KeyedReply":
         if (timezone.now() - EPOCH) // MICROSECOND - kept.created >= IdempotencyRecord.LIFETIME // MICROSECOND:
             raise LeftToDjango
         reply, headers = open_reply(kept.fingerprint, kept.reply, kept.headers, digest)
         await sender.confirm()  # a replay is not recorded, so nothing else confirms the key
         await admit(sender)
         replays.inc()
-        return Once(reply, headers)
+        return KeyedReply(reply, headers)
 
     @traced("SELECT replies", system="postgresql")
-    async def find(self, many: Sequence[Name]) -> list[Kept | None]:
+    async def find(self, many: Sequence[Name]) -> list[StoredKey | None]:
         wanted = [{"place": place, "account": account, "key": key} for place, (account, key) in enumerate(many)]
-        found: list[Kept | None] = [None] * len(many)
+        found: list[StoredKey | None] = [None] * len(many)
         for place, *row in await self.sessions.run(FIND, [render_json(wanted).decode()]):
-            found[int(place or 0)] = Kept.of(row)
+            found[int(place or 0)] = StoredKey.of(row)
         return found

@@ -11,7 +11,7 @@ def challenge(message: str, error: str) -> dict[str, str]:
     return {"WWW-Authenticate": f'License error="{error}", error_description="{message}"'}
 
 
-def refused(message: str, error: str = "invalid_token") -> InvalidToken:
+def invalid_token_error(message: str, error: str = "invalid_token") -> InvalidToken:
     """Build the error for a token that does not verify or has ended."""
     return InvalidToken(message, headers=challenge(message, error))
 
@@ -26,5 +26,7 @@ def refusal_of_token(token: PresentedToken, requester: RequesterSnapshot, now: d
     """Refuse a verified token whose licence or client has ended. Returns None for a valid one."""
     held = requester.licenses
     if held is None or not held.holds(token.license_id, now):
-        return refused("The licence of this token is not valid any more.")
-    return refused("The client of this token is revoked.") if token.client_id in held.ended_clients else None
+        return invalid_token_error("The licence of this token is not valid any more.")
+    return (
+        invalid_token_error("The client of this token is revoked.") if token.client_id in held.ended_clients else None
+    )

@@ -27,7 +27,7 @@ def generate(algorithm: str) -> tuple[bytes, bytes]:
     return point, key.private_numbers().private_value.to_bytes(COORDINATE)
 
 
-def opened(algorithm: str, private: bytes) -> Private:
+def load_private_key(algorithm: str, private: bytes) -> Private:
     if algorithm == EDDSA:
         return Ed25519PrivateKey.from_private_bytes(private)
     return derive_private_key(int.from_bytes(private), SECP256R1())
@@ -36,9 +36,14 @@ def opened(algorithm: str, private: bytes) -> Private:
 def jwk_of(algorithm: str, public: bytes) -> dict[str, str]:
     """Return the public key as a JSON Web Key (RFC 7518, RFC 8037)."""
     if algorithm == EDDSA:
-        return {"kty": "OKP", "crv": "Ed25519", "x": encoded(public)}
-    return {"kty": "EC", "crv": "P-256", "x": encoded(public[:COORDINATE]), "y": encoded(public[COORDINATE:])}
+        return {"kty": "OKP", "crv": "Ed25519", "x": encode_base64url(public)}
+    return {
+        "kty": "EC",
+        "crv": "P-256",
+        "x": encode_base64url(public[:COORDINATE]),
+        "y": encode_base64url(public[COORDINATE:]),
+    }
 
 
-def encoded(part: bytes) -> str:
+def encode_base64url(part: bytes) -> str:
     return urlsafe_b64encode(part).decode().rstrip("=")

@@ -21,7 +21,7 @@ from kit.values.paths import normalize_path, read
 from kit.values.urls import normalised_host, normalised_path
 from licensing.access.bodies import Check, PresentedToken
 from licensing.access.models import Algorithm, SigningKey
-from licensing.access.tokens.challenges import out_of_scope, refused
+from licensing.access.tokens.challenges import invalid_token_error, out_of_scope
 from licensing.access.tokens.key_pairs import jwk_of
 from licensing.access.tokens.signing import verifying_keys
 
@@ -70,16 +70,16 @@ def is_at_or_below(path: str, own: str) -> bool:
 def kid_of(token: str) -> str:
     """Return the key id in the token's header. Raises InvalidToken if this service cannot have issued the token."""
     if len(token) > MAX_TOKEN:
-        raise refused("The licence token is malformed.")
+        raise invalid_token_error("The licence token is malformed.")
     try:
         head = jwt.get_unverified_header(token)
     except jwt.InvalidTokenError:
-        raise refused("The licence token is malformed.") from None
+        raise invalid_token_error("The licence token is malformed.") from None
     if head.get("alg") != Algorithm.ES256.value:
-        raise refused("The algorithm of the licence token is not supported.", "invalid_request")
+        raise invalid_token_error("The algorithm of the licence token is not supported.", "invalid_request")
     kid = head.get("kid")
     if not isinstance(kid, str) or ids.decode("sig", kid) is None:
-        raise refused("The signature of the licence token is not valid.")
+        raise invalid_token_error("The signature of the licence token is not valid.")
     return kid
 
 
@@ -95,7 +95,7 @@ verified: LRUCache[tuple[str, bytes], Claims] = LRUCache(MAX_VERIFIED)  # by key
 def claims_of(token: str, kid: str, key: jwt.PyJWK | None) -> Claims:
     """Verify the token's signature and return its claims. Does not check expiry. Raises InvalidToken."""
     if key is None:
-        raise refused("The signature of the licence token is not valid.")
+        raise invalid_token_error("The signature of the licence token is not valid.")
     name = kid, keytext.digest(token)
     claims = verified.get(name)
     if claims is None:
@@ -117,7 +117,7 @@ def claims_of(token: str, kid: str, key: jwt.PyJWK | None) -> Claims:
             )
             claims = msgspec.convert(said, Claims)
         except (jwt.InvalidTokenError, msgspec.ValidationError):
-            raise refused("The signature of the licence token is not valid.") from None
+            raise invalid_token_error("The signature of the licence token is not valid.") from None
         verified[name] = claims
     return claims
 
@@ -125,9 +125,9 @@ def claims_of(token: str, kid: str, key: jwt.PyJWK | None) -> Claims:
 def check_claims(claims: Claims, account_id: str, now: datetime) -> Claims:
     """Return the claims. Raises InvalidToken if the token has expired or belongs to another account."""
     if claims.exp <= now.timestamp():
-        raise refused("The licence token has expired.")
+        raise invalid_token_error("The licence token has expired.")
     if claims.account_id != account_id:
-        raise refused("The licence token is not one of this publisher's.")
+        raise invalid_token_error("The licence token is not one of this publisher's.")
     return claims
 
 
@@ -146,7 +146,7 @@ def check_scope(claims: Claims, url: str) -> None:
         raise out_of_scope()
 
 
-def presented(checks: Sequence[Check], claims: Claims) -> list[Check]:
+def attach_license(checks: Sequence[Check], claims: Claims) -> list[Check]:
     """Attach the licence token's licence to the checks. Raises ApiError if a check does not match the token."""
     return [presented_one(check, claims) for check in checks]
 

@@ -21,7 +21,7 @@ from kit.http.errors import ServiceUnavailable
 from licensing.access.answers import Answer
 from licensing.access.lifetimes import token_seconds
 from licensing.access.models import Algorithm, SigningKey
-from licensing.access.tokens.key_pairs import Private, generate, jwk_of, opened
+from licensing.access.tokens.key_pairs import Private, generate, jwk_of, load_private_key
 
 KEPT_SECONDS = 10  # how long a process caches the active key
 PURPOSE = "signing-key"
@@ -95,7 +95,7 @@ def signer_of(row: SigningKey) -> Signer:
             "The signing key cannot be read: the server's secret has changed. "
             f"Run manage.py rotate_signing_key --algorithm {row.algorithm}.",
         ) from None
-    return Signer(row.pk, row.algorithm, opened(row.algorithm, private))
+    return Signer(row.pk, row.algorithm, load_private_key(row.algorithm, private))
 
 
 def make_first(algorithm: str = Algorithm.EDDSA) -> SigningKey:

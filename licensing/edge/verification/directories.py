@@ -23,8 +23,8 @@ from msgspec import Struct
 
 from kit.http.middleware import parse_address
 from kit.outbound.client import Client, Reply, Unreachable
-from kit.outbound.destinations import Refused, check_url
-from licensing.access.tokens.key_pairs import encoded
+from kit.outbound.destinations import DestinationRefused, check_url
+from licensing.access.tokens.key_pairs import encode_base64url
 from licensing.edge.crawlers import current_table
 
 PATH = "/.well-known/http-message-signatures-directory"
@@ -52,7 +52,7 @@ class PublishedKey(Struct, frozen=True):
 Keys = dict[str, PublishedKey]  # by RFC 7638 thumbprint
 
 
-class Known(Struct):
+class CachedDirectory(Struct):
     """A fetched directory. Times are monotonic seconds."""
 
     keys: Keys
@@ -75,8 +75,8 @@ class Directories:
 
     def __init__(self, fetch: Fetch = fetch) -> None:
         self.fetch = fetch
-        self.listed: dict[str, Known] = {}
-        self.known: LRUCache[str, Known] = LRUCache(MOST_DIRECTORIES)
+        self.listed: dict[str, CachedDirectory] = {}
+        self.known: LRUCache[str, CachedDirectory] = LRUCache(MOST_DIRECTORIES)
         self.failed: LRUCache[str, float] = LRUCache(MOST_FAILURES)  # monotonic time of the next attempt
         self.fetching: dict[str, asyncio.Task[None]] = {}
         self.first_fetches: Counter[str | None] = Counter()  # running or queued, by visitor network
@@ -96,7 +96,7 @@ class Directories:
         found = known.keys.get(keyid)
         return found.key if found is not None and found.begins <= time() < found.ends else None
 
-    def get(self, origin: str) -> Known | None:
+    def get(self, origin: str) -> CachedDirectory | None:
         return self.listed.get(origin) or self.known.get(origin)
 
     def refresh(self, origin: str, address: str | None = None) -> None:
@@ -136,7 +136,7 @@ class Directories:
             keys = keys_of(await self.fetch(f"{origin}{PATH}"))
             if known is None and not keys:
                 raise ValueError("It has no keys.")
-        except (Refused, Unreachable, ValueError) as error:
+        except (DestinationRefused, Unreachable, ValueError) as error:
             if known is None:
                 self.failed[origin] = monotonic() + FAILED_SECONDS
             else:
@@ -145,7 +145,7 @@ class Directories:
             return
         now = monotonic()
         kept = self.listed if is_listed(origin) else self.known
-        kept[origin] = Known(keys, read_at=now, ask_again_at=now + FRESH_SECONDS)
+        kept[origin] = CachedDirectory(keys, read_at=now, ask_again_at=now + FRESH_SECONDS)
 
 
 def is_listed(origin: str) -> bool:
@@ -163,7 +163,7 @@ def origin_of(agent: str) -> str:
     """Return the origin that a Signature-Agent names. Raises Refused."""
     parts = check_url(agent)
     if parts.path not in ("", "/") or parts.query:
-        raise Refused("Must be an origin such as https://signer.example.")
+        raise DestinationRefused("Must be an origin such as https://signer.example.")
     return f"https://{parts.netloc.lower()}"
 
 
@@ -201,5 +201,5 @@ TIMES = (("nbf", 0.0), ("exp", float("inf")))
 
 def thumbprint(raw: bytes) -> str:
     """Return the RFC 7638 thumbprint of an Ed25519 key."""
-    members = {"crv": "Ed25519", "kty": "OKP", "x": encoded(raw)}
-    return encoded(sha256(orjson.dumps(members, option=orjson.OPT_SORT_KEYS)).digest())
+    members = {"crv": "Ed25519", "kty": "OKP", "x": encode_base64url(raw)}
+    return encode_base64url(sha256(orjson.dumps(members, option=orjson.OPT_SORT_KEYS)).digest())

@@ -14,7 +14,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from kit.outbound.client import Client, Reply, Unreachable
-from kit.outbound.destinations import Refused
+from kit.outbound.destinations import DestinationRefused
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.edge.verification.models import AddressList
 from licensing.edge.verification.published_addresses import LONGEST_FILE, parse_published
@@ -26,7 +26,7 @@ HEADERS = {"Accept": "application/json", "User-Agent": "content-access-licensing
 logger = logging.getLogger(__name__)
 
 
-class Fetched(Struct, frozen=True):
+class FetchResult(Struct, frozen=True):
     """The result of a fetch: the ranges, or why there are none."""
 
     url: str
@@ -72,7 +72,7 @@ def claim(urls: Iterable[str]) -> list[str]:
         return [url for url in wanted if AddressList.objects.filter(due, url=url).update(attempted_at=now)]
 
 
-def fetch_lists(urls: Iterable[str], make_client: Callable[[], Client] = Client) -> list[Fetched]:
+def fetch_lists(urls: Iterable[str], make_client: Callable[[], Client] = Client) -> list[FetchResult]:
     """Fetch the lists that are due, and store the good ones. Returns what was fetched."""
     claimed = claim(urls)
     fetched = asyncio.run(fetch_all(claimed, make_client())) if claimed else []
@@ -81,22 +81,22 @@ def fetch_lists(urls: Iterable[str], make_client: Callable[[], Client] = Client)
     return fetched
 
 
-async def fetch_all(urls: list[str], client: Client) -> list[Fetched]:
+async def fetch_all(urls: list[str], client: Client) -> list[FetchResult]:
     turns = asyncio.Semaphore(MOST_FETCHES)
 
-    async def fetch_in_turn(url: str) -> Fetched:
+    async def fetch_in_turn(url: str) -> FetchResult:
         async with turns:
             return await fetch(url, client)
 
     return list(await asyncio.gather(*map(fetch_in_turn, urls)))
 
 
-async def fetch(url: str, client: Client) -> Fetched:
+async def fetch(url: str, client: Client) -> FetchResult:
     try:
         reply = await client.send("GET", url, HEADERS, seconds=SECONDS, most_bytes=LONGEST_FILE + 1)
-        return Fetched(url, ranges_of(reply))
-    except (Refused, Unreachable, ValueError) as error:
-        return Fetched(url, failure=str(error)[:300] or type(error).__name__)
+        return FetchResult(url, ranges_of(reply))
+    except (DestinationRefused, Unreachable, ValueError) as error:
+        return FetchResult(url, failure=str(error)[:300] or type(error).__name__)
 
 
 def ranges_of(reply: Reply) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ def ranges_of(reply: Reply) -> tuple[str, ...]:
     return tuple(sorted(set(ranges)))
 
 
-def keep(one: Fetched) -> None:
+def keep(one: FetchResult) -> None:
     """Store the list, or why it could not be fetched; a failure leaves the last good copy as it is."""
     found = AddressList.objects.filter(url=one.url)
     with turn_to_write():

@@ -72,7 +72,7 @@ async def has_address(resolver: dns.asyncresolver.Resolver, name: dns.name.Name,
     return any(one.address == str(address) for one in found)
 
 
-class Known(Struct, frozen=True):
+class CachedName(Struct, frozen=True):
     name: str
     until: float  # Unix time
 
@@ -87,7 +87,7 @@ class AddressNames:
 
     def __init__(self, resolve: Resolve = confirmed_name) -> None:
         self.resolve = resolve
-        self.named: LRUCache[Address, Known] = LRUCache(MOST_ADDRESSES)
+        self.named: LRUCache[Address, CachedName] = LRUCache(MOST_ADDRESSES)
         self.unnamed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, UNNAMED_SECONDS)
         self.failed: TTLCache[Address, bool] = TTLCache(MOST_ADDRESSES, FAILED_SECONDS)
         self.waiting: dict[Address, Lookup] = {}
@@ -143,12 +143,12 @@ class AddressNames:
         """Take the address's name from the database, or from DNS into the database."""
         stored = await self.stored.submit(str(address))
         if stored is not None:
-            self.named[address] = Known(stored.name, (stored.looked_up_at + VALID).timestamp())
+            self.named[address] = CachedName(stored.name, (stored.looked_up_at + VALID).timestamp())
             return
         name = await self.resolve(address)
         if name is None or not current_table.get().has_host(name):
             self.unnamed[address] = True
             return
         verified = VerifiedName(str(address), name, timezone.now())
-        self.named[address] = Known(name, (verified.looked_up_at + VALID).timestamp())
+        self.named[address] = CachedName(name, (verified.looked_up_at + VALID).timestamp())
         await self.keeping.submit(verified)

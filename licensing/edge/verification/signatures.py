@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from accounts.limits.windows import DAY, Consume, Window
 from kit.http.headers import LIMITS
-from kit.outbound.destinations import Refused
+from kit.outbound.destinations import DestinationRefused
 from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
 from licensing.edge.original import Original
@@ -37,7 +37,7 @@ class InvalidSignature(Exception):
     code = "InvalidSignature"  # the value of crawler-error
 
 
-class Signed(Struct, frozen=True):
+class VerifiedSignature(Struct, frozen=True):
     """A verified signature: the host of the key directory and the names of the signed components."""
 
     host: str
@@ -71,7 +71,7 @@ class Signatures:
         self.directories = directories or Directories()
         self.nonces: TTLCache[tuple[str, str], bool] = TTLCache(MAX_NONCES, MAX_LIFE.total_seconds())
 
-    async def signer(self, head: Head, original: Original) -> Signed | None:
+    async def signer(self, head: Head, original: Original) -> VerifiedSignature | None:
         """Return who signed the request; None if it is unsigned or the keys are not known (yet).
 
         Raises InvalidSignature.
@@ -89,11 +89,11 @@ class Signatures:
         key = self.directories.find(origin, keyid, original.address) if isinstance(keyid, str) else None
         if key is None:
             return None
-        result = verified(Message(original.method, original.url, headers_of(head)), label, component, key)
+        result = verify_signature(Message(original.method, original.url, headers_of(head)), label, component, key)
         if result.nonce is not None:
             await self.use(str(keyid), result.nonce)
         names = (name.partition(";")[0].strip('"') for name in result.covered_components)
-        return Signed(origin.removeprefix("https://"), frozenset(names))
+        return VerifiedSignature(origin.removeprefix("https://"), frozenset(names))
 
     async def use(self, keyid: str, nonce: str) -> None:
         """Use up a nonce; across processes only if they share Redis. Raises InvalidSignature if it was used before."""
@@ -145,7 +145,7 @@ def agent_of(text: str, label: str) -> tuple[str, str]:
         if is_string:
             return origin_of(parsed[0]), '"signature-agent"'
         return origin_of(parsed[label][0]), f'"signature-agent";key="{label}"'
-    except (ValueError, KeyError, TypeError, AttributeError, Refused):
+    except (ValueError, KeyError, TypeError, AttributeError, DestinationRefused):
         raise InvalidSignature("Signature-Agent must name an https origin.") from None
 
 
@@ -160,7 +160,7 @@ def check_life(parameters: dict[str, Any]) -> None:
         raise InvalidSignature("A signature lives for a day at most.")
 
 
-def verified(
+def verify_signature(
     message: Message, label: str, component: str, key: Ed25519PublicKey, max_age: timedelta | None = MAX_LIFE
 ) -> VerifyResult:
     """Verify a signature and return the result. Raises InvalidSignature."""

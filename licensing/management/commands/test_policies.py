@@ -34,7 +34,7 @@ class Command(ServiceCommand):
         failures: list[dict[str, object]] = []
         tested = number = 0
         for one in policies.exclude(tests=[]).iterator(chunk_size=100):
-            results = services.tried(one)
+            results = services.run_policy_tests(one)
             failed = [result for result in results if not result.passed]
             lines += [summary(one, results, failed), *(f"  {result.sentence}" for result in failed)]
             failures += [

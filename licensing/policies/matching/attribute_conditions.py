@@ -8,7 +8,15 @@ from operator import ge, gt, le, lt
 from kit.rest.components import COMPONENT
 from kit.values.faults import Faults
 from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE
-from licensing.policies.condition_values import MAX_VALUES, Fields, Schema, either, expect, one_or_more, parse_flag
+from licensing.policies.condition_values import (
+    MAX_VALUES,
+    Fields,
+    Schema,
+    expect,
+    join_alternatives,
+    one_or_more,
+    parse_flag,
+)
 from licensing.policies.matching.attributes import (
     KEYS,
     SCALAR,
@@ -190,7 +198,7 @@ def clause_of_attributes(wanted: object) -> str:
 
 def clauses_of(name: str, wanted: object) -> Iterable[str]:
     if not isinstance(wanted, dict):
-        yield f"{name} is {either([text_of_scalar(one) for one in listed(wanted)])}"
+        yield f"{name} is {join_alternatives([text_of_scalar(one) for one in listed(wanted)])}"
         return
     for operator in OPERATORS:
         if operator not in wanted:

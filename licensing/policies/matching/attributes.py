@@ -15,7 +15,7 @@ from msgspec import Meta
 from kit.values.faults import Fault, Faults
 from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEXT
 from kit.values.numbers import INT64
-from licensing.policies.condition_values import Schema, expect, mapping
+from licensing.policies.condition_values import Schema, expect, require_object
 
 Value = str | bool | Decimal
 Attributes = dict[str, Value]
@@ -50,7 +50,7 @@ def exact(value: float | Decimal) -> Decimal:
 
 
 def parse_size(value: object, path: str, message: str = "Must be an object.") -> Mapping[str, object]:
-    given = mapping(value, path, message)
+    given = require_object(value, path, message)
     expect(len(given) <= MAX_KEYS, path, f"At most {MAX_KEYS} keys.")
     return given
 

@@ -43,7 +43,7 @@ def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:
     return licenses.annotate(ended=ended).order_by("ended", *by_end, "-pk")
 
 
-def covering(item: Content) -> QuerySet[License]:
+def covering_licenses(item: Content) -> QuerySet[License]:
     """Return the active licences that cover an item, by expiry, among the newest MOST_LOOKED_AT."""
     newest = License.objects.filter(account_id=item.account_id).order_by("-created", "-pk")[:MOST_LOOKED_AT]
     named = Q(content_ids=[], tags=[], policy_ids=[]) | Q(content_ids__has=item.pk)

@@ -35,7 +35,7 @@ def days_of(field: str, window: Window) -> dict[str, str]:
     return {f"{field}_from_0": f"{first:%Y-%m-%d}", f"{field}_to_0": f"{last:%Y-%m-%d}"}
 
 
-def told_change(total: Decimal, before: Decimal) -> str:
+def render_change(total: Decimal, before: Decimal) -> str:
     """Return the change in per cent with its sign; empty if there was nothing before."""
     change = change_percent(total, before)
     return "" if change is None else f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"

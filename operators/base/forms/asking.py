@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from operators.base.forms.stale_forms import form_of
 from operators.base.frame import page
-from operators.base.mixins import EDIT, ModelT, derived
+from operators.base.mixins import EDIT, ModelT, derive_form
 from operators.base.model_admin import FieldsT, ServiceAdmin
 from operators.base.refusals import REFUSALS, add_refusal, refusal
-from operators.base.requests import kept
+from operators.base.requests import admin_request
 
 CONFIRMED = "confirmed"
 SAVING = ("_save", "_continue", "_addanother")
@@ -61,7 +61,7 @@ class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
         self, request: HttpRequest, obj: ModelT | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
-        return derived(form, AskingForm, admin=self, request=request, obj=obj)
+        return derive_form(form, AskingForm, admin=self, request=request, obj=obj)
 
     def foretold(self, request: HttpRequest, form: forms.BaseForm, obj: ModelT | None) -> Question | None:
         """Return the question, or None if there is none or the service rejects the form, which then shows the
@@ -79,8 +79,8 @@ class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
 
     def tried(self, request: HttpRequest, form: forms.BaseForm, obj: ModelT | None) -> ModelT | None:
         """Save the object through the service; None if nothing changed."""
-        kept(request).cleaned = form.cleaned_data
-        if obj is None and kept(request).new_id is None:
+        admin_request(request).cleaned = form.cleaned_data
+        if obj is None and admin_request(request).new_id is None:
             return None
         return self.written(request, form, obj)
 
@@ -103,19 +103,19 @@ class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
             title=asked.title,
             original=obj,
             question=asked,
-            carried=carried(request),
-            save=pressed(request),
+            carried=carried_fields(request),
+            save=pressed_button(request),
             edit=EDIT,
             confirmed=CONFIRMED,
         )
 
 
-def carried(request: HttpRequest) -> list[tuple[str, str]]:
+def carried_fields(request: HttpRequest) -> list[tuple[str, str]]:
     """Return the form's fields, for another page to submit again."""
     own = {EDIT, CONFIRMED, "csrfmiddlewaretoken", *SAVING}
     return [(name, value) for name, values in request.POST.lists() if name not in own for value in values]
 
 
-def pressed(request: HttpRequest) -> str:
+def pressed_button(request: HttpRequest) -> str:
     """Return the name of the save button that was pressed."""
     return next((name for name in reversed(SAVING) if name in request.POST), "_save")

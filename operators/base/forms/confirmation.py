@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 
 from operators.base.frame import page
 from operators.base.links import change_url
-from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derived
+from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derive_form
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 
 FieldsT = TypeVar("FieldsT")  # the form's cleaned data, as a TypedDict
@@ -37,7 +37,7 @@ def confirm(
     service are shown on the page.
     """
     back = change_url(obj)
-    reopened = derived(form or forms.Form, ReopenedForm)
+    reopened = derive_form(form or forms.Form, ReopenedForm)
     bound = reopened(request.POST if request.method == "POST" else None, initial=dict(initial or {}))
     if request.method == "POST" and bound.is_valid():
         try:

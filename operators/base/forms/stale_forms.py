@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString
 
 from operators.base.fields import is_untouched
 from operators.base.links import change_url
-from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derived
+from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derive_form
 
 OPENED = "as_opened"  # hidden field
 
@@ -48,8 +48,8 @@ class StaleFormGuard(AdminMixin[ModelT]):
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change=change, **kwargs)
         if obj is not None:
-            form = derived(form, GuardedForm, admin=self, obj=obj)
-        return derived(form, ReopenedForm)
+            form = derive_form(form, GuardedForm, admin=self, obj=obj)
+        return derive_form(form, ReopenedForm)
 
     def render_change_form(
         self,
@@ -83,7 +83,7 @@ class GuardedForm(BaseForm):
         now = self.admin.locked(self.obj)
         if now is not None and state_digest(self.admin.editable_state(now, self.fields)) == self.data.get(OPENED):
             return True
-        self.add_error(None, told(self.obj))
+        self.add_error(None, stale_message(self.obj))
         return False
 
 
@@ -96,7 +96,7 @@ def state_digest(state: Mapping[str, object]) -> str:
     return sha256(json.dumps(state, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def told(obj: Model) -> SafeString:
+def stale_message(obj: Model) -> SafeString:
     return format_html(
         "Somebody changed this {} while you had it open. Nothing was saved. "
         '<a class="underline" href="{}" target="_blank">Open the current version</a> and make your change there.',
