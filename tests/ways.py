@@ -96,9 +96,9 @@ def make_application() -> CheckApplication:
     made = CheckApplication()
     # What has a connection of its own on the loop has none to the test's transaction. tests/faults runs that for real.
     made.gateway.write = InThread("recorder", record_now)
-    made.gateway.quick_lookups = None
-    made.gateway.numbers = Numbers(InThread("numbers", reserve_now))
-    made.gateway.changes = MicroBatch(InThread("changes", changes_now))
+    made.gateway.facts.quick_lookups = None
+    made.gateway.facts.numbers = Numbers(InThread("numbers", reserve_now))
+    made.gateway.facts.changes = MicroBatch(InThread("changes", changes_now))
     made.gateway.callers.limits = None
     made.gateway.callers.keys = MicroBatch(InThread("keys", find_grants_now))
     made.gateway.retries = None

@@ -198,7 +198,7 @@ class ForwardApplication(CheckApplication):
 
     async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:
         """Decide on facts that need not be the newest, without limits, wallets or a record. None without an item."""
-        found = await self.gateway.look_up(account_id, [replace(check, dry_run=True)])
+        found = await self.gateway.facts.look_up(account_id, [replace(check, dry_run=True)])
         item = found.items.get(check.selector)
         if item is None:
             return None

@@ -154,7 +154,7 @@ def test_an_item_that_the_loop_leaves_to_a_thread_is_found_by_it(api, account, p
         asked.extend(wanted.selectors for wanted in many)
         return [None] * len(many)
 
-    application.gateway.quick_lookups = MicroBatch(leave)
+    application.gateway.facts.quick_lookups = MicroBatch(leave)
     items = [factories.content(account, policy_id=policy.pk).pk for _ in range(2)]
     for item in items:
         assert api.post("/v1/access/check", {"contentId": item, "requester": "org_acme"})["contentId"] == item

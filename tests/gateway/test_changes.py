@@ -64,14 +64,14 @@ def looked_up(made, ask: Ask, application, monkeypatch) -> Callable[[], set[str]
     """Checks everything, which is cached, and returns what of it had to be looked up again."""
     asked: list[str] = []
     names = {getattr(made, name).pk: name for name in "abc"}
-    read = application.gateway.read
+    read = application.gateway.facts.read
 
     async def noted(wanted):
         asked.extend(names.get(value, value) for _, value in wanted.selectors)
         asked.extend(wanted.requesters)
         return await read(wanted)
 
-    monkeypatch.setattr(application.gateway, "read", noted)
+    monkeypatch.setattr(application.gateway.facts, "read", noted)
 
     def look() -> set[str]:
         asked.clear()

@@ -52,7 +52,7 @@ def gateway(application, commits, lookups_may_end, commits_may_end):
         return await record(entries)
 
     gateway = application.gateway
-    gateway.quick_lookups = MicroBatch(look_up)
+    gateway.facts.quick_lookups = MicroBatch(look_up)
     record, gateway.write = gateway.write, write
     return gateway
 

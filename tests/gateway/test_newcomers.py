@@ -37,7 +37,7 @@ def without_thread(application, monkeypatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("a thread is asked to write a requester")
 
-    monkeypatch.setattr(application.gateway.requesters, "submit", fail)
+    monkeypatch.setattr(application.gateway.facts.requesters, "submit", fail)
 
 
 @pytest.mark.usefixtures("without_thread")

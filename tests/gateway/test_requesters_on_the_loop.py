@@ -149,11 +149,11 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
 
         async def find(check):
             gateway = Gateway()
-            gateway.lookups, gateway.requesters = threads.lookups, threads.requesters
+            gateway.facts.lookups, gateway.facts.requesters = threads.lookups, threads.requesters
             try:
-                return await gateway.look_up(account.pk, [check])
+                return await gateway.facts.look_up(account.pk, [check])
             finally:
-                close(gateway.quick_lookups.call.__self__, gateway.numbers.reserve.__self__)
+                close(gateway.facts.quick_lookups.call.__self__, gateway.facts.numbers.reserve.__self__)
 
         return lambda item, **fields: asyncio.run(find(Check(("contentId", item.pk), "org_acme", **fields)))
 

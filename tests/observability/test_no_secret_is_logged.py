@@ -42,7 +42,7 @@ def test_no_place_of_a_request_brings_a_key_into_the_log(log: Log, account, appl
             raise RuntimeError(f"with {other}, Bearer {text} and {args} {kwargs}")
 
         monkeypatch.setattr("licensing.content.services.save_content", fail)
-        monkeypatch.setattr(application.gateway, "look_up", fail)
+        monkeypatch.setattr(application.gateway.facts, "look_up", fail)
         monkeypatch.setattr("licensing.access.views.check_access", fail)
     client = GatewayClient(text, application)
     places = {"X-Request-Id": other, "User-Agent": other, "Cookie": f"sessionid={other}", "X-Api-Key": other}

@@ -6,8 +6,7 @@ was decided on facts that still hold; a decision on others is made again.
 """
 
 from asyncio import wait
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -16,7 +15,6 @@ from time import perf_counter
 from django.db import connection
 
 from accounts.keys.authentication import Caller, Grant
-from accounts.plans.epochs import Changes
 from analytics.recording.batch import Outcome, conflicts
 from analytics.recording.entries import Entry, Reply
 from analytics.recording.recorder import AsyncRecorder
@@ -29,30 +27,23 @@ from licensing.access.charging.paying import spend_in_record
 from licensing.access.decisions import DecisionBatch, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
-    Named,
     Refused,
-    Since,
     SlowPath,
-    changes_now,
     check_now,
     keep_refusals_now,
-    keep_requesters_now,
-    look_up_now,
     parse_now,
     record_now,
-    reserve_now,
 )
+from licensing.access.event_loop.cached_facts import CachedFacts
 from licensing.access.event_loop.callers import Callers, Sender
-from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncNumbers, needs_no_thread
-from licensing.access.event_loop.metrics import HIT, MISS, count_commit, count_failed_commit, looked_up
+from licensing.access.event_loop.metrics import count_commit, count_failed_commit
 from licensing.access.event_loop.retries import KeyTaken, LeftToDjango, Retries
 from licensing.access.event_loop.snapshot import Snapshot
-from licensing.access.event_loop.stock import LicenseKeys, Numbers, Signers
-from licensing.access.lookup import GONE, LookupRequest, LookupResult
-from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
-from licensing.access.subjects import RequesterSnapshot
+from licensing.access.event_loop.stock import LicenseKeys, Signers
+from licensing.access.lookup import LookupResult
 
 Keep = Callable[[DecisionBatch], Reply]
+Render = Callable[[DecisionBatch], None]
 
 MAX_ATTEMPTS = 5  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
@@ -73,17 +64,7 @@ class Gateway:
             self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1, gather=self.gather
         )
         self.being_written = 0  # decisions
-        self.lookups: MicroBatch[LookupRequest, LookupResult] = MicroBatch(InThread("lookups", look_up_now))
-        self.quick_lookups: MicroBatch[LookupRequest, LookupResult | None] | None = None  # without a thread
-        if on_postgresql:
-            self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
-        self.changes: MicroBatch[Since, Changes | None] = MicroBatch(
-            AsyncChanges().since if on_postgresql else InThread("changes", changes_now)
-        )
-        self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = MicroBatch(
-            InThread("requesters", keep_requesters_now)
-        )
-        self.numbers = Numbers(AsyncNumbers().reserve if on_postgresql else InThread("numbers", reserve_now))
+        self.facts = CachedFacts(self.snapshot)
         self.slow_path: MicroBatch[SlowPath, list[Answer | ApiError] | ApiError] = MicroBatch(
             InThread("slow path", check_now), max_items=20, max_waiting=1_000
         )
@@ -111,7 +92,7 @@ class Gateway:
         checks: Sequence[Check],
         now: datetime,
         keep: Keep | None = None,
-        render: Callable[[DecisionBatch], None] | None = None,
+        render: Render | None = None,
     ) -> list[Answer | ApiError]:
         """Decide and record the checks of an admitted request.
 
@@ -123,31 +104,45 @@ class Gateway:
         permission, gets no decision, however long the body took to arrive.
         """
         sender.grant.check(now)  # it may have expired since its head came
-        account_id = sender.grant.account_id
-        attempts = 0 if [check for check in checks if check.dry_run] else MAX_ATTEMPTS
-        in_record = True  # new requesters are written by the record, unless it could not
-        for _ in range(attempts):
-            found = await self.look_up(account_id, checks, in_record)
+        if not [check for check in checks if check.dry_run]:
+            answers = await self.check_on_cached_facts(sender, checks, now, keep, render)
+            if answers is not None:
+                return answers
+        if keep is not None:
+            raise LeftToDjango
+        return await self.check_in_thread(sender, checks, now)
+
+    async def check_on_cached_facts(
+        self, sender: Sender, checks: Sequence[Check], now: datetime, keep: Keep | None, render: Render | None
+    ) -> list[Answer | ApiError] | None:
+        """Decide and record on cached facts, again while they turn out stale; None leaves the checks to a thread."""
+        account_id, in_record = sender.grant.account_id, True  # the record writes new requesters, if it can
+        for _ in range(MAX_ATTEMPTS):
+            found = await self.facts.look_up(account_id, checks, in_record)
             if not self.snapshot.vouches(sender.grant, found.epoch) and not await self.readmit(sender, found.epoch):
                 continue
             batch = self.decide(sender.grant, checks, found, now)
             if needs_thread(batch, keep):
-                break
-            spend_in_record(batch)
-            if keep is not None:
-                batch.keep(keep(batch))
-            self.callers.note_use(sender.grant, now)
-            outcomes = await self.records.result_of(batch.entries, render and partial(render, batch))
+                return None
+            outcomes = await self.record_batch(sender, batch, now, keep, render)
             stale = self.stale_outcomes(account_id, found.epoch, outcomes)
             if not stale:
-                self.remember(account_id, found.epoch, batch.unwritten)
+                self.facts.remember(account_id, found.epoch, batch.unwritten)
                 return batch.settle(outcomes)
             if stale[0].unpaid:
-                break
+                return None
             in_record = not (batch.unwritten and stale[0].retry)
+        return None
+
+    async def record_batch(
+        self, sender: Sender, batch: DecisionBatch, now: datetime, keep: Keep | None, render: Render | None
+    ) -> Sequence[Outcome]:
+        """Record the decisions with their spending, and with the reply that `keep` makes of them."""
+        spend_in_record(batch)
         if keep is not None:
-            raise LeftToDjango
-        return await self.check_in_thread(sender, checks, now)
+            batch.keep(keep(batch))
+        self.callers.note_use(sender.grant, now)
+        return await self.records.result_of(batch.entries, render and partial(render, batch))
 
     async def readmit(self, sender: Sender, epoch: int) -> bool:
         """Admit the request again by its key's current grant. Returns whether that holds at the epoch."""
@@ -196,7 +191,7 @@ class Gateway:
             await wait([written], timeout=MAX_SECONDS_ALONE)
         if sum(len(entry.ids) for entries, _, _ in self.records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
             return
-        calls = (self.callers.limits, self.quick_lookups)
+        calls = (self.callers.limits, self.facts.quick_lookups)
         expected = [answers for call in calls if call is not None and (answers := call.answers()) is not None]
         if expected:
             await wait(expected, timeout=MAX_SECONDS_TO_GATHER)
@@ -221,75 +216,6 @@ class Gateway:
         ]
         count_commit(perf_counter() - begun, chain.from_iterable(outcomes), sizes)
         return outcomes
-
-    async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> LookupResult:
-        """Read from the snapshot; look up what is missing, possibly at a newer epoch.
-
-        What is newer than it is said to be does no harm: if it has changed since, the decision is not recorded.
-        """
-        snapshot = self.snapshot
-        if snapshot.is_behind(account_id):
-            snapshot.advance(account_id, await self.changes.submit((account_id, snapshot.epoch(account_id))))
-        cached = LookupResult(snapshot.epoch(account_id), {}, {})
-        missing = LookupRequest(account_id, set(), set())
-        for check in checks:
-            item = snapshot.get(account_id, check.selector)
-            if item is None:
-                missing.selectors.add(check.selector)
-            else:
-                cached.items[check.selector] = item
-            if check.requester_name is check.edge is None and check.requester_id in cached.requesters:
-                continue  # of a batch by one requester
-            one = ((check.requester_id, check.requester_name),)  # without a call: most checks have no other
-            for requester_id, name in one if check.edge is None else check.requesters:
-                requester = cached.requesters.get(requester_id) or snapshot.get(account_id, requester_id)
-                if requester is None or requester.is_renamed_by(name):
-                    missing.requesters.add(requester_id)
-                else:
-                    cached.requesters[requester_id] = requester
-        looked_up[HIT] += len(cached.items) + len(cached.requesters)
-        if not missing.selectors and not missing.requesters:
-            return cached
-        looked_up[MISS] += len(missing.selectors) + len(missing.requesters)
-        found = await self.read(missing)
-        if cached.items or cached.requesters:
-            epoch = min(cached.epoch, found.epoch)
-            found = LookupResult(epoch, cached.items | found.items, cached.requesters | found.requesters)
-        return await self.name(account_id, checks, found, in_record)
-
-    async def name(
-        self, account_id: str, checks: Sequence[Check], found: LookupResult, in_record: bool
-    ) -> LookupResult:
-        """Who is new or has a new name, as the record is to write them, or if it could not, as a thread has."""
-        named = requesters_to_write(checks, found)
-        if not named or found.epoch == GONE:
-            return found
-        if in_record:
-            return assign_numbers(found, named, await self.numbers.take(count_unnumbered(named)))
-        names = {requester_id: requester.name for requester_id, requester in named.items()}
-        kept = await self.requesters.submit((account_id, names))
-        self.remember(account_id, found.epoch, kept)
-        return LookupResult(found.epoch, found.items, found.requesters | kept)
-
-    def remember(self, account_id: str, epoch: int, written: Mapping[str, RequesterSnapshot]) -> None:
-        for requester_id, requester in written.items():
-            self.snapshot.put(account_id, epoch, requester_id, replace(requester, is_written=True))
-
-    async def read(self, wanted: LookupRequest) -> LookupResult:
-        """Reads from the database, and keeps it."""
-        found = None
-        if self.quick_lookups is not None and needs_no_thread(wanted):
-            found = await self.quick_lookups.result_of(wanted)
-        if found is None:
-            found = await self.lookups.result_of(wanted)
-        for selector in wanted.selectors & found.items.keys():
-            item = found.items[selector]
-            if not item.others:  # of an ambiguous URL no visitor asks twice
-                self.snapshot.put(wanted.account_id, found.epoch, selector, item)
-        for requester_id in wanted.requesters:
-            if (requester := found.requesters[requester_id]).pk is not None:
-                self.snapshot.put(wanted.account_id, found.epoch, requester_id, requester)
-        return found
 
     def note_state(self) -> None:
         """Set the gauges of waiting and cached entries."""

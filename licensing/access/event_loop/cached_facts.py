@@ -1,0 +1,120 @@
+"""The facts of checks as this process has cached them, and the look-ups of those that are missing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from django.db import connection
+
+from accounts.plans.epochs import Changes
+from kit.storage.microbatch import InThread, MicroBatch
+from licensing.access.bodies import Check
+from licensing.access.event_loop.blocking_calls import (
+    Named,
+    Since,
+    changes_now,
+    keep_requesters_now,
+    look_up_now,
+    reserve_now,
+)
+from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncNumbers, needs_no_thread
+from licensing.access.event_loop.metrics import HIT, MISS, looked_up
+from licensing.access.event_loop.snapshot import Snapshot
+from licensing.access.event_loop.stock import Numbers
+from licensing.access.lookup import GONE, LookupRequest, LookupResult
+from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
+from licensing.access.subjects import RequesterSnapshot
+
+
+class CachedFacts:
+    """Facts from the snapshot, else from the database in shared calls. Every method is called on the event loop."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        on_postgresql = connection.vendor == "postgresql"
+        self.lookups: MicroBatch[LookupRequest, LookupResult] = MicroBatch(InThread("lookups", look_up_now))
+        self.quick_lookups: MicroBatch[LookupRequest, LookupResult | None] | None = None  # without a thread
+        if on_postgresql:
+            self.quick_lookups = MicroBatch(AsyncLookup().find_facts)
+        self.changes: MicroBatch[Since, Changes | None] = MicroBatch(
+            AsyncChanges().since if on_postgresql else InThread("changes", changes_now)
+        )
+        self.requesters: MicroBatch[Named, dict[str, RequesterSnapshot]] = MicroBatch(
+            InThread("requesters", keep_requesters_now)
+        )
+        self.numbers = Numbers(AsyncNumbers().reserve if on_postgresql else InThread("numbers", reserve_now))
+
+    async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> LookupResult:
+        """Read from the snapshot; look up what is missing, possibly at a newer epoch.
+
+        Newer facts than the epoch says do no harm: if they have changed since, the decision is not recorded.
+        `in_record` says whether the record will write new and renamed requesters; otherwise a thread writes them.
+        """
+        if self.snapshot.is_behind(account_id):
+            epoch = self.snapshot.epoch(account_id)
+            self.snapshot.advance(account_id, await self.changes.submit((account_id, epoch)))
+        cached, missing = self.find_cached(account_id, checks)
+        looked_up[HIT] += len(cached.items) + len(cached.requesters)
+        if not missing.selectors and not missing.requesters:
+            return cached
+        looked_up[MISS] += len(missing.selectors) + len(missing.requesters)
+        found = await self.read(missing)
+        if cached.items or cached.requesters:
+            epoch = min(cached.epoch, found.epoch)
+            found = LookupResult(epoch, cached.items | found.items, cached.requesters | found.requesters)
+        return await self.with_newcomers(account_id, checks, found, in_record)
+
+    def find_cached(self, account_id: str, checks: Sequence[Check]) -> tuple[LookupResult, LookupRequest]:
+        """Return what the snapshot has for the checks, and what it lacks."""
+        snapshot = self.snapshot
+        cached = LookupResult(snapshot.epoch(account_id), {}, {})
+        missing = LookupRequest(account_id, set(), set())
+        for check in checks:
+            item = snapshot.get(account_id, check.selector)
+            if item is None:
+                missing.selectors.add(check.selector)
+            else:
+                cached.items[check.selector] = item
+            if check.requester_name is check.edge is None and check.requester_id in cached.requesters:
+                continue  # of a batch by one requester
+            one = ((check.requester_id, check.requester_name),)  # without a call: most checks have no other
+            for requester_id, name in one if check.edge is None else check.requesters:
+                requester = cached.requesters.get(requester_id) or snapshot.get(account_id, requester_id)
+                if requester is None or requester.is_renamed_by(name):
+                    missing.requesters.add(requester_id)
+                else:
+                    cached.requesters[requester_id] = requester
+        return cached, missing
+
+    async def with_newcomers(
+        self, account_id: str, checks: Sequence[Check], found: LookupResult, in_record: bool
+    ) -> LookupResult:
+        """Add new and renamed requesters: as the record will write them, or as a thread has."""
+        named = requesters_to_write(checks, found)
+        if not named or found.epoch == GONE:
+            return found
+        if in_record:
+            return assign_numbers(found, named, await self.numbers.take(count_unnumbered(named)))
+        names = {requester_id: requester.name for requester_id, requester in named.items()}
+        kept = await self.requesters.submit((account_id, names))
+        self.remember(account_id, found.epoch, kept)
+        return LookupResult(found.epoch, found.items, found.requesters | kept)
+
+    def remember(self, account_id: str, epoch: int, written: Mapping[str, RequesterSnapshot]) -> None:
+        for requester_id, requester in written.items():
+            self.snapshot.put(account_id, epoch, requester_id, replace(requester, is_written=True))
+
+    async def read(self, wanted: LookupRequest) -> LookupResult:
+        """Read from the database into the snapshot."""
+        found = None
+        if self.quick_lookups is not None and needs_no_thread(wanted):
+            found = await self.quick_lookups.result_of(wanted)
+        if found is None:
+            found = await self.lookups.result_of(wanted)
+        for selector in wanted.selectors & found.items.keys():
+            item = found.items[selector]
+            if not item.others:  # of an ambiguous URL no visitor asks twice
+                self.snapshot.put(wanted.account_id, found.epoch, selector, item)
+        for requester_id in wanted.requesters:
+            if (requester := found.requesters[requester_id]).pk is not None:
+                self.snapshot.put(wanted.account_id, found.epoch, requester_id, requester)
+        return found
