@@ -10,7 +10,8 @@ from django.core.management import execute_from_command_line
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from licensing.access.event_loop.gateway import Gateway  # noqa: E402 - needs the models
+from licensing.access.event_loop.cached_facts import CachedFacts  # noqa: E402 - needs the models
+from licensing.access.event_loop.gateway import Gateway  # noqa: E402
 from licensing.access.lookup import LookupResult  # noqa: E402
 
 
@@ -24,11 +25,11 @@ class AnyEpoch(int):
     __hash__ = int.__hash__
 
 
-look_up, decide = Gateway.look_up, Gateway.decide
+look_up, decide = CachedFacts.look_up, Gateway.decide
 
 
-async def look_up_at_any_epoch(gateway: Gateway, *arguments: Any) -> LookupResult:
-    found = await look_up(gateway, *arguments)
+async def look_up_at_any_epoch(facts: CachedFacts, *arguments: Any) -> LookupResult:
+    found = await look_up(facts, *arguments)
     return LookupResult(AnyEpoch(found.epoch), found.items, found.requesters)
 
 
@@ -37,7 +38,7 @@ def decide_at_the_epoch(gateway: Gateway, grant: Any, checks: Any, found: Lookup
 
 
 # Worker processes import this module, too, and only the first of all runs what follows.
-Gateway.look_up = look_up_at_any_epoch  # type: ignore[method-assign]
+CachedFacts.look_up = look_up_at_any_epoch  # type: ignore[method-assign]
 Gateway.decide = decide_at_the_epoch  # type: ignore[method-assign]
 
 if __name__ == "__main__":
