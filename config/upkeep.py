@@ -23,6 +23,7 @@ from licensing.customers import erasure
 from licensing.edge.crawlers import fetch_published_lists
 from licensing.edge.verification.published_lists import stored_lists
 from licensing.edge.verification.stored_names import forget_outdated_names
+from licensing.policies import rate_limits
 from licensing.visits import counting
 from licensing.visits.retention import purge_pages
 
@@ -57,6 +58,10 @@ class Job:
     is_due: Callable[[], bool] = lambda: True
 
 
+def forget_counts() -> None:
+    rate_limits.forget_counts(timezone.now())
+
+
 def make_partitions() -> None:
     ensure_partitions(timezone.now())
 
@@ -88,6 +93,12 @@ JOBS = [
         purge_pages,
         DAY,
         "Old counts of pages could not be deleted; trying again in a day",
+        expected=(OperationalError,),
+    ),
+    Job(
+        forget_counts,
+        DAY,
+        "Counts of rate limits whose windows have ended could not be deleted; trying again in a day",
         expected=(OperationalError,),
     ),
     Job(settle_due, SETTLING_SECONDS, "Ends and refills of wallets could not be stored; trying again"),

@@ -42,7 +42,7 @@ LIMITS = {
     b"traceparent": Limit(256, "traces, from trusted proxies"),
     b"tracestate": Limit(1_024, "traces, from trusted proxies"),
     # Pages
-    b"cookie": Limit(8_192, "admin session"),
+    b"cookie": Limit(8_192, "admin session; visitors of the edge, from proxies that cannot pick one cookie"),
     b"referer": Limit(4_096, "CSRF protection of the admin"),
     b"x-csrftoken": Limit(256, "CSRF protection of the admin"),
     # Proxies
@@ -60,6 +60,7 @@ LIMITS = {
     b"x-licensing-method": Limit(256, "page asked for, from a site's own code"),
     b"x-licensing-address": Limit(256, "visitor's address, from a site's own code"),
     b"x-licensing-requester": Limit(4_096, "requester's id, from a site's own code"),
+    b"x-licensing-visitor": Limit(256, "visitor's cookie, from proxies and a site's own code"),
     # Visitors, as the edge forwards them
     b"signature": Limit(1_024, "Web Bot Auth"),
     b"signature-agent": Limit(512, "Web Bot Auth"),

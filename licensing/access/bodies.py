@@ -96,12 +96,13 @@ class PresentedToken(Struct, frozen=True, gc=False):
 
 class EdgeTerms(Struct, frozen=True, gc=False):
     """Extra terms of an edge request: a second permission, perhaps for another requester, that must also be allowed,
-    and the visitor's payment.
+    the visitor's payment, and what its cookie says.
     """
 
     and_permission: str | None = None
     and_requester_id: str | None = None  # None means the same requester
     payment: Payment | None = None
+    spent: bytes | None = None  # the mark in the visitor's cookie (licensing.policies.rate_limits)
 
 
 class Check(Struct, frozen=True, gc=False):

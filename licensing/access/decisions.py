@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from secrets import token_urlsafe
 
 from msgspec.structs import replace
 
@@ -28,6 +29,7 @@ from licensing.policies.decision import Decision, decide
 from licensing.policies.facts import Facts
 from licensing.policies.offers import accept_offer, offers
 
+VISITOR_BYTES = 16  # of random ids
 Likeness = tuple[object, ...]  # an item's policy and facts; items with equal ones get the same decision
 
 
@@ -192,10 +194,12 @@ class DecisionBatch:
         if not requester.is_written:
             self.unwritten[check.requester_id] = requester
         answer = decide_check(check, item, requester, self.now, other)
+        if answer.rate_reset is not None and rate_limits.needs_cookie(answer.decision.rule, answer.facts):
+            answer = replace(answer, facts=replace(answer.facts, new_visitor_id=token_urlsafe(VISITOR_BYTES)))
         counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
         if counted.wallets and (spends := spends_of(answer.decision, counted.wallets)):
             self.spends[len(self.entries)] = spends
-        claim = None if answer.rate_reset is None else self.claim_of(answer, item, counted)
+        claim = None if answer.rate_reset is None else self.claim_of(check, answer, item, counted)
         case = self.case_of(check, item, requester, answer)
         self.entries.append(entry := Entry(case, [], [], claim, charge_of(answer.decision)))
         self.shared.append(shared := SharedDecision(answer, entry, counts=claim is not None))
@@ -231,14 +235,18 @@ class DecisionBatch:
             self.unwritten[edge.and_requester_id] = other
         return other
 
-    def claim_of(self, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
+    def claim_of(self, check: Check, answer: Answer, item: Item, counted: RequesterSnapshot) -> Claim | None:
         """Return the counted requester's claim on the rule's rate limit, or None if the rule has no limit."""
         rule = answer.decision.rule
         if answer.rate_reset is None or rule is None or rule.rate_limit is None:
             return None
         begin, _ = rate_limits.window(rule.rate_limit.period, self.now)
-        policy, fingerprint = item.policy_key or "", rule.fingerprint.hex()
-        return Claim(self.account, counted.pk or 0, policy, fingerprint, begin, rule.rate_limit.requests)
+        allowance = rule.rate_limit.requests
+        spent = None if check.edge is None else check.edge.spent
+        if spent is not None and item.policy is not None:
+            allowance -= spent == rate_limits.spent_mark(item.policy.id or "", rule, begin)
+        counter = rate_limits.counter_of(rule, answer.facts).hex()
+        return Claim(self.account, counted.pk or 0, item.policy_key or "", counter, begin, allowance)
 
     def add_naming(self) -> None:
         """Add the new and renamed requesters to the entries, so that the record stores them."""
@@ -295,5 +303,6 @@ def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], n
     rule = answer.decision.rule
     if answer.rate_reset is None or rule is None or rule.rate_limit is None:
         return answer
-    left = rate_limits.room(own.id if own else None, rule.fingerprint, rule.rate_limit, requester.pk, now)
+    counter = rate_limits.counter_of(rule, answer.facts)
+    left = rate_limits.room(own.id if own else None, counter, rule.rate_limit, requester.pk, now)
     return settle(answer, Outcome(room=left).counted(0))

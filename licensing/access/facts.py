@@ -60,6 +60,8 @@ def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str |
         recorded["requesterName"] = requester_name
     if key_id is not None:
         recorded["keyId"] = key_id
+    if facts.new_visitor_id is not None:
+        recorded["newVisitorId"] = facts.new_visitor_id
     if facts.requester_id != check.requester_id:
         recorded["decidedAs"] = facts.requester_id
     return recorded

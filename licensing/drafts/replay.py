@@ -1,6 +1,6 @@
 """Computes how a policy would have decided past checks, one recorded decision at a time. Needs no database.
 
-Counts rate limits like the service: per rule and requester, in order of time, only for allowed checks. A window that
+Counts rate limits like the service: per rule and requester or visitor, in order of time, only for allowed checks. A window that
 began before the first decision starts at zero. Wallets deny what they denied then, unless the policy makes the access
 affordable; nothing is spent.
 """
@@ -13,7 +13,7 @@ from typing import TypeVar
 from kit.values.ids import RawId
 from licensing.policies.decision import CompiledPolicy, Reason, falls_short, judge, unpaid
 from licensing.policies.facts import Facts
-from licensing.policies.rate_limits import window
+from licensing.policies.rate_limits import counter_of, counter_of_visitor, counts_visitor, window
 from licensing.policies.rules import Rule
 
 EXAMPLES = 5  # of each kind
@@ -95,7 +95,7 @@ class Replay:
 
     def takes(self, rule: Rule, past: Past) -> bool:
         """Whether the rule's rate limit has room for the requester. Counts the request if so."""
-        limit, key = rule.rate_limit, (rule.fingerprint, past.facts.requester_id)
+        limit, key = rule.rate_limit, (counter_of(rule, past.facts), past.facts.requester_id)
         assert limit is not None  # noqa: S101 - says so to the type checker
         begin, _ = window(limit.period, past.facts.now)
         since, used = self.used.get(key, (begin, 0))
@@ -104,6 +104,9 @@ class Replay:
         if used >= limit.requests:
             return False
         self.used[key] = since, used + 1
+        if past.facts.new_visitor_id is not None and counts_visitor(rule, past.facts):
+            # the access that brought a cookie counts for it, too
+            self.used[counter_of_visitor(rule, past.facts.new_visitor_id), past.facts.requester_id] = begin, 1
         return True
 
     def count(self, now: Change) -> Change | None:

@@ -49,6 +49,7 @@ from licensing.edge.answers import (
     refused_token,
     would_refuse,
 )
+from licensing.edge.cookies import cookie_of, new_cookie
 from licensing.edge.crawlers import current_table
 from licensing.edge.original import ENVOY, FORWARD, INGRESS_NGINX, MIDDLEWARE, Original, original_of, peer_of
 from licensing.edge.prices import PaymentRefused, payment_of
@@ -139,6 +140,7 @@ class ForwardApplication(CheckApplication):
         """Answer an admitted proxy. The page's host need not be in ALLOWED_HOSTS."""
         now = timezone.now()
         original = original_of(head, self.proxies)
+        original = replace(original, cookie=cookie_of(head, edge.grant.account_id))
         try:
             edge.grant.check_host(original.host)
         except HostNotAllowed as refusal:
@@ -168,16 +170,20 @@ class ForwardApplication(CheckApplication):
             return await self.answer_without(refusal, edge, visitor.check(original, user_agent), original, now)
         if payment is not None and not visitor.is_known and isinstance(answer, Answer) and is_for_sale(answer):
             return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
-        return self.reply_to(answer, original, payment)
+        return self.reply_to(edge, answer, original, payment)
 
-    def reply_to(self, answer: Answer | ApiError, original: Original, payment: Payment | None = None) -> EdgeAnswer:
+    def reply_to(
+        self, edge: Edge, answer: Answer | ApiError, original: Original, payment: Payment | None = None
+    ) -> EdgeAnswer:
         """Build the reply to a visitor from the decision. Raises ApiError."""
         if isinstance(answer, NotFound):  # a host without a site that is not refused
             return open_page(original)
         count_checks(outcomes_of([answer]))
         if not isinstance(answer, Answer):
             raise answer
-        return answer_of(answer, original, payment)
+        reply = answer_of(answer, original, payment)
+        cookie = new_cookie(answer, edge.grant.account_id, is_secure=original.is_secure)
+        return replace(reply, headers=reply.headers | cookie) if cookie else reply
 
     async def answer_without(
         self, refusal: Refusal, edge: Edge, check: Check, original: Original, now: datetime
@@ -190,7 +196,7 @@ class ForwardApplication(CheckApplication):
         if preview is None or preview.decision.allowed:
             answer = await self.decide_page(edge, check, now)
             if not isinstance(answer, Answer) or answer.decision.allowed:
-                reply = self.reply_to(answer, original)
+                reply = self.reply_to(edge, answer, original)
                 return would_refuse(reply, refusal) if WOULD in reply.headers else reply
         if isinstance(refusal, PaymentRefused | InvalidSignature):
             return refused_request(refusal, original)

@@ -15,6 +15,7 @@ from kit.http.middleware import Address, TrustedProxies, parse_address
 from kit.values.hosts import host_of_header
 from kit.values.paths import read_once
 from licensing.access.event_loop.application import Head
+from licensing.edge.cookies import VisitorCookie
 
 FORWARD, ENVOY, INGRESS_NGINX = "/v1/access/forward", "/v1/access/envoy", "/v1/access/ingress-nginx"
 MIDDLEWARE = "/v1/access/middleware"
@@ -37,13 +38,14 @@ class Original(Struct, frozen=True):
     """The visitor's request.
 
     `address` is the visitor's IP address, or None if no trusted proxy sent it. `requester` is the requester id that
-    the site's own code asserts.
+    the site's own code asserts. `cookie` is that of limits per visitor, once the account is known.
     """
 
     url: str
     method: str
     address: str | None
     requester: str | None = None
+    cookie: VisitorCookie | None = None
 
     @property
     def host(self) -> str:
@@ -63,6 +65,10 @@ class Original(Struct, frozen=True):
         """
         path = read_once(urlsplit(self.url).path)
         return path is not None and (path in FREE_PATHS or path.startswith(FREE_FOLDER))
+
+    @property
+    def is_secure(self) -> bool:
+        return self.url.startswith("https:")
 
     @property
     def license_url(self) -> str:

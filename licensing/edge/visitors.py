@@ -44,8 +44,10 @@ class Visitor(Struct, frozen=True):
 
     def check(self, original: Original, user_agent: str, payment: Payment | None = None) -> Check:
         """Build the check of the page. A payment counts only for proven visitors; a free request is not charged."""
+        cookie = original.cookie
         known = {
             "ip": original.address,
+            "visitorId": None if cookie is None or self.is_known else cookie.id,
             "userAgent": user_agent[:MAX_USER_AGENT],
             "identifiedBy": self.identified_by,
             "waived": original.is_free,
@@ -58,7 +60,9 @@ class Visitor(Struct, frozen=True):
             permission=self.permission,
             given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
             token=self.token,
-            edge=EdgeTerms(self.and_permission, self.and_requester_id, pays),
+            edge=EdgeTerms(
+                self.and_permission, self.and_requester_id, pays, None if cookie is None else cookie.spent
+            ),
         )
 
 

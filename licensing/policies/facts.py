@@ -269,6 +269,22 @@ class Facts(Struct, frozen=True, gc=False):
     ] = None
     # How the edge identified the visitor; None for checks of the API.
     identified_by: Annotated[str | None, Fact(name="identifiedBy", label="Visitor identified by")] = None
+    # Who is counted by limits per visitor. A random id of the edge's cookie, or what the caller of the API knows.
+    visitor_id: Annotated[
+        str | None,
+        Fact(
+            name="visitorId",
+            place="context.visitorId",
+            type=Annotated[str, Meta(max_length=255, pattern=NOT_BLANK)],
+            description="The reader, for rate limits per visitor: a random id, without personal data. Without it "
+            "such limits count the address.",
+            label="Visitor",
+            field="Visitor",
+            words="by the visitor {}",
+        ),
+    ] = None
+    # Given to a visitor without a cookie; this access counts for it too.
+    new_visitor_id: Annotated[str | None, Fact(name="newVisitorId", label="New visitor")] = None
     attributes: Annotated[
         Attributes | None,
         Fact(

@@ -7,9 +7,10 @@ from kit.values.currencies import in_full
 from licensing.policies.conditions import IN_WORDS
 
 
-class RateLimit(TypedDict):
-    requests: int
-    period: str
+class RateLimit(TypedDict, total=False):
+    requests: Required[int]
+    period: Required[str]
+    per: str
 
 
 class Price(TypedDict):
@@ -40,7 +41,8 @@ def describe(rule: Rule) -> str:
     if "rateLimit" in rule:
         limit = rule["rateLimit"]
         times = "Once" if limit["requests"] == 1 else f"{limit['requests']:,} times"
-        parts.append(f"{times} {'an' if limit['period'] == 'hour' else 'a'} {limit['period']} for each requester")
+        counted = limit.get("per", "requester")
+        parts.append(f"{times} {'an' if limit['period'] == 'hour' else 'a'} {limit['period']} for each {counted}")
     if "pricePerAccess" in rule:
         price = rule["pricePerAccess"]
         amount = in_full(Decimal(str(price["amount"])), price["currency"])

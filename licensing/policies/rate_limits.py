@@ -1,17 +1,28 @@
-"""Rate limits of rules, counted per rule and requester. The recorder counts them together with the decisions.
+"""Rate limits of rules, counted per rule and requester or visitor. The recorder counts them with the decisions.
 
 Rate limits are licence terms, so the count is in the database: exact over all processes, durable, and unaffected by
 decisions that were not recorded.
+
+At the edge, a cookie tells visitors without an identity apart (licensing.edge.cookies). The access that brings the
+cookie counts for the address, because the same reader may come without it again. It counts for the cookie as well,
+which carries that itself: `spent_mark`.
 """
 
 from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
 
 from accounts.limits.reached import is_new, note_rule
 from analytics.models import RuleUsage
+from kit.http.middleware import network_of
 from kit.values import ids
 from licensing.policies.decision import CompiledPolicy
-from licensing.policies.rules import RateLimit, Rule
+from licensing.policies.facts import Facts
+from licensing.policies.rules import VISITOR, RateLimit, Rule
 
+UNPROVEN = ("nothing", "user_agent")  # how the edge identified visitors that it does not know
+BY_ID, BY_ADDRESS = b"\0visitor:", b"\0address:"
+MARK_BYTES = 8
+LONGEST = timedelta(days=31)  # a window
 LENGTHS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}  # seconds
 FIRST_MONDAY = 4 * 86_400  # 1970-01-05, in Unix seconds
 
@@ -30,7 +41,50 @@ def window(period: str, now: datetime) -> tuple[int, int]:
     return moment - moment % length + offset, moment - moment % length + offset + length
 
 
-def room(policy_id: str | None, fingerprint: bytes, limit: RateLimit, requester: int | None, now: datetime) -> int:
+def counts_visitor(rule: Rule, facts: Facts) -> bool:
+    """Return whether the rule's limit counts the visitor. Requesters that the edge has identified count themselves."""
+    if rule.rate_limit is None or rule.rate_limit.per != VISITOR:
+        return False
+    return facts.identified_by is None or facts.identified_by in UNPROVEN
+
+
+def counter_of(rule: Rule, facts: Facts) -> bytes:
+    """Return the key of the rule's counter of a requester: of all its accesses, or of a visitor's."""
+    if not counts_visitor(rule, facts):
+        return rule.fingerprint
+    if facts.visitor_id is not None:
+        return counter_of_visitor(rule, facts.visitor_id)
+    if facts.ip is not None:
+        return digest(rule.fingerprint + BY_ADDRESS, network_of(facts.ip))
+    return rule.fingerprint
+
+
+def counter_of_visitor(rule: Rule, visitor_id: str) -> bytes:
+    return digest(rule.fingerprint + BY_ID, visitor_id)
+
+
+def digest(kind: bytes, name: str) -> bytes:
+    return blake2b(kind + name.encode(), digest_size=16).digest()
+
+
+def needs_cookie(rule: Rule | None, facts: Facts) -> bool:
+    """Return whether the edge gives the visitor a cookie, by which its next accesses are counted."""
+    if rule is None or facts.identified_by is None or facts.visitor_id is not None:
+        return False
+    return counts_visitor(rule, facts)
+
+
+def spent_mark(policy_id: str, rule: Rule, begin: int) -> bytes:
+    """Return what a new cookie says of the access that brought it: the rule that counted it, and the window."""
+    return blake2b(f"{policy_id}:{begin}:".encode() + rule.fingerprint, digest_size=MARK_BYTES).digest()
+
+
+def forget_counts(now: datetime) -> None:
+    """Delete the counts of windows that have ended."""
+    RuleUsage.objects.filter(window_start__lt=int((now - LONGEST).timestamp())).delete()
+
+
+def room(policy_id: str | None, counter: bytes, limit: RateLimit, requester: int | None, now: datetime) -> int:
     """Return how many more requests the limit allows in the current window.
 
     New requesters and proposed policies have the full limit.
@@ -38,7 +92,7 @@ def room(policy_id: str | None, fingerprint: bytes, limit: RateLimit, requester:
     begin, _ = window(limit.period, now)
     if requester is None or policy_id is None:
         return limit.requests
-    counted = RuleUsage.objects.filter(requester_id=requester, policy_id=policy_id, rule=fingerprint).first()
+    counted = RuleUsage.objects.filter(requester_id=requester, policy_id=policy_id, rule=counter).first()
     used = counted.used if counted is not None and counted.window_start >= begin else 0
     return max(limit.requests - used, 0)
 
@@ -48,9 +102,12 @@ def note_used_up(
 ) -> None:
     """Emit the event of a rule's limit that is used up until `reset` (Unix seconds).
 
-    `account` is a UUID in hex. `counted` is the requester's (id, name or None).
+    `account` is a UUID in hex. `counted` is the requester's (id, name or None). Limits per visitor have no event: it
+    would be sent for every reader.
     """
     if rule is None or rule.rate_limit is None or policy is None or policy.id is None or reset is None:
+        return
+    if rule.rate_limit.per == VISITOR:
         return
     requester_id, name = counted
     if is_new(policy.id, rule.fingerprint, requester_id, reset):

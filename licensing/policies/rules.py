@@ -27,6 +27,8 @@ class Action(StrEnum):
 
 
 ACTIONS = tuple(map(str, Action))
+REQUESTER, VISITOR = "requester", "visitor"  # whose accesses a rate limit counts
+COUNTED = (REQUESTER, VISITOR)
 PERIODS = ("second", "minute", "hour", "day", "week", "month")
 FULL_ACCESS = "full_access"
 READ = "read"
@@ -46,6 +48,7 @@ RULE_FIELDS = ("action", "priority", "conditions", "message", *OF_ALLOW_RULES)
 class RateLimit:
     requests: int
     period: str
+    per: str = REQUESTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Rule:
     rate_limit: RateLimit | None
     price: Price | None  # offer to requesters without a licence
     message: str | None
-    # Key of its rate-limit counter. Depends only on action, conditions and period, so other edits keep the count.
+    # Key of its rate-limit counter. Depends only on action, conditions, period and `per`, so other edits keep the count.
     fingerprint: bytes
 
     # Derived, for speed: the conditions' tests, and the licence types of its `licenseType` condition, if any.
@@ -129,13 +132,18 @@ def parse_period(value: object, path: str) -> str:
     return one_of(PERIODS, value, path, f"Must be one of: {', '.join(PERIODS)}.")
 
 
+def parse_counted(value: object, path: str) -> str:
+    return one_of(COUNTED, value, path, f"Must be one of: {', '.join(COUNTED)}.")
+
+
 def parse_rate_limit(value: object, path: str) -> RateLimit:
     names = ("requests", "period")
-    fields = Fields(value, path, names, names, "Must be an object with requests and period.")
+    fields = Fields(value, path, (*names, "per"), names, "Must be an object with requests and period.")
     requests = fields.read("requests", integer_of(1, MAX_REQUESTS), 0)
     period = fields.read("period", parse_period, "")
+    per = fields.read("per", parse_counted, REQUESTER)
     fields.faults.raise_first()
-    return RateLimit(requests, period)
+    return RateLimit(requests, period, per)
 
 
 def parse_price_amount(value: object, path: str) -> int:
@@ -203,6 +211,8 @@ def parse_rule(value: object, index: int) -> Rule:
     fields.faults.raise_first()
     asked = asked_types(conditions)
     identity = [action, fields.given["conditions"], rate_limit and rate_limit.period]
+    if rate_limit is not None and rate_limit.per == VISITOR:
+        identity.append(VISITOR)
     return Rule(
         index=index,
         action=action,

@@ -45,12 +45,19 @@ ALLOW_FIELDS: dict[str, object] = {
     "rateLimit": {
         COMPONENT: "RateLimit",
         "type": "object",
-        "description": "How often the rule allows, for each requester.",
+        "description": "How often the rule allows, for each requester or visitor.",
         "required": ["requests", "period"],
         "additionalProperties": False,
         "properties": {
             "requests": {"type": "integer", "minimum": 1, "maximum": rules.MAX_REQUESTS},
             "period": {"type": "string", "enum": list(rules.PERIODS)},
+            "per": {
+                "type": "string",
+                "enum": list(rules.COUNTED),
+                "default": rules.REQUESTER,
+                "description": "`visitor` counts readers who are not signed in apart: by a cookie at the edge, by "
+                "`context.visitorId` in checks, otherwise by their address.",
+            },
         },
     },
     "pricePerAccess": {

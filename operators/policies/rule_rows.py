@@ -21,7 +21,7 @@ FLAGS = names_of(Kind.FLAG)
 MOMENTS = names_of(Kind.MOMENT)
 OBJECTS = names_of(Kind.OBJECT)
 CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS, *OBJECTS)
-FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period",
+FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "per",
           "amount", "currency", "message", "original")  # fmt: skip
 IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
 MAX_ROWS = 200  # more than a policy allows, so that validation reports the excess
@@ -47,6 +47,7 @@ def row_of(rule: Rule) -> RuleRow:
         "permissions": "\n".join(rule.get("permissions", [])),
         "requests": str(limit["requests"]) if limit else "",
         "period": limit["period"] if limit else "",
+        "per": limit.get("per", "") if limit else "",
         "amount": str(price["amount"]) if price else "",
         "currency": price["currency"] if price else "",
         "message": rule.get("message", ""),
@@ -89,7 +90,7 @@ def rule_of(row: RuleRow) -> dict[str, object]:
     if row["permissions"].strip():
         rule["permissions"] = lines(row["permissions"])
     if row["requests"].strip() or row["period"]:
-        limit = {"requests": number(row["requests"]), "period": row["period"]}
+        limit = {"requests": number(row["requests"]), "period": row["period"], "per": row["per"]}
         rule["rateLimit"] = {name: value for name, value in limit.items() if value != ""}
     if row["amount"].strip() or row["currency"].strip():
         price = {"amount": row["amount"].strip(), "currency": row["currency"].strip()}

@@ -15,7 +15,7 @@ from kit.values.faults import Fault
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS, names_of
 from licensing.policies.in_words import Rule
-from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, parse_rules
+from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, VISITOR, parse_rules
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
 from operators.policies.rule_order import in_evaluation_order, in_order
@@ -127,7 +127,8 @@ class RulesWidget(CompositeWidget):
             "objects": [condition(name) for name in OBJECTS],
             "permissions": field("permissions", "Grants these permissions", hint="full_access"),
             "requests": field("requests", "Requests"),
-            "period": field("period", "for each requester, a", choices=PERIODS),
+            "period": field("period", "a", choices=PERIODS),
+            "per": field("per", "for each", choices=(("", "requester"), (VISITOR, VISITOR))),
             "amount": field("amount", "Price per access without a licence"),
             "currency": field("currency", "in"),
             "message": field("message", "Message"),

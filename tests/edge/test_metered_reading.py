@@ -1,0 +1,193 @@
+"""Rate limits per visitor: a cookie tells readers apart, and the address those who bring none."""
+
+import re
+
+import pytest
+
+from accounts.events.models import Event
+from accounts.limits import events as limits
+from licensing.edge.cookies import MAX_LENGTH, NAME, parse_cookie
+from tests import factories
+from tests.clock import clock  # noqa: F401 - a fixture
+from tests.edge.asking import LICENSED, READERS, event, told
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FIVE_A_MONTH = {**READERS, "rateLimit": {"requests": 5, "period": "month", "per": "visitor"}}
+HOME, OFFICE = "203.0.113.9", "198.51.100.7"
+
+
+class Browser:
+    """Keeps the cookie as a browser does, unless it takes none."""
+
+    def __init__(self, ask, *, takes_cookies=True, address=HOME, **headers):
+        self.ask, self.takes_cookies, self.address, self.headers = ask, takes_cookies, address, headers
+        self.cookie = None
+
+    def read(self, uri="/premium/a", **headers):
+        sent = {"x_licensing_visitor": self.cookie, "x_forwarded_for": self.address, **self.headers, **headers}
+        reply = self.ask(uri, **sent)
+        if self.takes_cookies and (found := re.match(rf"{NAME}=([^;]*)", reply.headers.get("Set-Cookie", ""))):
+            self.cookie = found[1]
+        return reply
+
+    def statuses(self, count, **headers):
+        return [self.read(**headers).status for _ in range(count)]
+
+
+def test_a_reader_reads_five_articles_a_month(ask, site, clock):  # noqa: F811
+    site(FIVE_A_MONTH)
+    reader = Browser(ask)
+    assert reader.statuses(7) == [200] * 5 + [429, 429]
+    reply = reader.read()
+    assert told(reply) == (429, "deny", "rate_limit_exceeded")
+    assert int(reply.headers["Retry-After"]) > 0
+    clock.advance(days=31)
+    assert reader.statuses(6) == [200] * 5 + [429]
+
+
+def test_readers_at_one_address_have_five_each(ask, site):
+    site(FIVE_A_MONTH)
+    readers = [Browser(ask) for _ in range(3)]
+    for reader in readers:
+        assert reader.read().status == 200
+    assert [reader.statuses(5) for reader in readers] == [[200] * 4 + [429]] * 3
+
+
+def test_who_takes_no_cookie_has_five_at_the_address(ask, site):
+    site(FIVE_A_MONTH)
+    assert Browser(ask, takes_cookies=False).statuses(6) == [200] * 5 + [429]
+    assert Browser(ask, takes_cookies=False, address=OFFICE).read().status == 200
+
+
+def test_clearing_the_cookie_uses_up_the_address(ask, site):
+    """Each start without a cookie takes one of five at the address: 25 articles at most, for five browsers' work."""
+    site(FIVE_A_MONTH)
+    read = 0
+    for _ in range(12):
+        reader = Browser(ask)
+        read += reader.statuses(6).count(200)
+    assert read == 25
+
+
+def test_an_ipv6_network_is_one_address(ask, site):
+    site(FIVE_A_MONTH)
+    addresses = [f"2001:db8:1:2::{number:x}" for number in range(1, 8)]
+    visitors = [Browser(ask, takes_cookies=False, address=address) for address in addresses]
+    assert [one.read().status for one in visitors] == [200] * 5 + [429] * 2
+
+
+def test_the_cookie_is_random_signed_short_and_for_servers_only(ask, site, account):
+    site(FIVE_A_MONTH)
+    cookies = [ask("/premium/a", x_forwarded_for=f"192.0.2.{number}").headers["Set-Cookie"] for number in (1, 2)]
+    value, *attributes = cookies[0].split("; ")
+    assert attributes == ["Path=/", "Max-Age=15552000", "HttpOnly", "SameSite=Lax", "Secure"]
+    text = value.removeprefix(f"{NAME}=")
+    found = parse_cookie(text, account.pk)
+    assert len(text) <= MAX_LENGTH
+    assert len(found.id) == 22  # 128 bits in Base64
+    assert found.id not in cookies[1]
+    assert "192.0.2.1" not in text
+
+
+def test_over_http_the_cookie_is_not_secure(ask, site):
+    site(FIVE_A_MONTH)
+    assert "Secure" not in ask("/premium/a", x_forwarded_proto="http").headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize("change", [
+    lambda value: value[:-1] + ("A" if value[-1] != "A" else "B"),
+    lambda value: "x" + value[1:],
+    lambda value: value.replace(".", ""),
+    lambda value: value * 3,
+    lambda value: "a.b.c",
+    lambda value: "é",
+    lambda value: ".",
+])  # fmt: skip
+def test_an_invented_cookie_counts_for_the_address(ask, site, change):
+    site(FIVE_A_MONTH)
+    cookie = Browser(ask, address=OFFICE)
+    cookie.read()
+    forger = Browser(ask, takes_cookies=False, x_licensing_visitor=change(cookie.cookie))
+    assert forger.statuses(6) == [200] * 5 + [429]
+
+
+def test_a_cookie_of_another_account_or_secret_is_none(ask, site, account, settings):
+    site(FIVE_A_MONTH)
+    reader = Browser(ask)
+    reader.read()
+    assert parse_cookie(reader.cookie, account.pk) is not None
+    assert parse_cookie(reader.cookie, factories.account().pk) is None
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another" * 10
+    assert parse_cookie(reader.cookie, account.pk) is not None
+    settings.SECRET_KEY_FALLBACKS = []
+    assert parse_cookie(reader.cookie, account.pk) is None
+
+
+def test_proxies_may_send_all_cookies(ask, site):
+    site(FIVE_A_MONTH)
+    reader = Browser(ask)
+    reader.read()
+    jar = f"a=b; {NAME}={reader.cookie}; session=xyz"
+    assert [ask("/premium/a", cookie=jar).status for _ in range(5)] == [200] * 4 + [429]
+
+
+def test_no_cookie_is_set_where_nothing_counts_visitors(ask, site):
+    site({**READERS, "rateLimit": {"requests": 5, "period": "month"}})
+    for uri in ("/premium/a", "/about", "/robots.txt"):
+        assert "Set-Cookie" not in ask(uri).headers
+
+
+def test_a_refused_reader_gets_no_cookie(ask, site):
+    site(FIVE_A_MONTH)
+    replies = [ask("/premium/a") for _ in range(6)]
+    assert ["Set-Cookie" in reply.headers for reply in replies] == [True] * 5 + [False]
+
+
+def test_another_rule_counts_the_same_cookie_from_the_start(ask, account):
+    folders = {folder: factories.policy(account, FIVE_A_MONTH) for folder in ("/premium/*", "/other/*")}
+    factories.site(account, folders, host="pub.example")
+    reader = Browser(ask)
+    assert reader.statuses(6) == [200] * 5 + [429]
+    assert [reader.read("/other/a").status for _ in range(6)] == [200] * 5 + [429]
+
+
+def test_who_is_known_counts_as_itself_wherever_it_is(ask, site, account, forwards):
+    site(FIVE_A_MONTH)
+    key = f"Bearer {factories.key_text(account)}"
+    addresses = [f"192.0.2.{number}" for number in range(1, 8)]
+    replies = [ask("/premium/a", authorization=key, x_forwarded_for=address) for address in addresses]
+    assert [reply.status for reply in replies] == [200] * 5 + [429] * 2
+    assert "Set-Cookie" not in replies[0].headers
+
+
+def test_licensees_read_on(ask, site, account):
+    site({**FIVE_A_MONTH, "priority": 2}, LICENSED)
+    reader = Browser(ask)
+    assert reader.statuses(6)[-1] == 429
+    assert ask("/premium/a", authorization=f"Bearer {factories.key_text(account)}").status == 200
+
+
+def test_an_observing_site_counts_and_refuses_nobody(ask, site):
+    site(FIVE_A_MONTH, mode="observe")
+    reader = Browser(ask)
+    replies = [reader.read() for _ in range(7)]
+    assert [reply.status for reply in replies] == [200] * 7
+    would = ["rate_limit_exceeded" in reply.headers.get("X-Access-Would", "") for reply in replies]
+    assert would == [False] * 5 + [True] * 2
+
+
+def test_decisions_record_the_random_id_alone(ask, site):
+    site(FIVE_A_MONTH)
+    reader = Browser(ask)
+    first, second = event(reader.read()), event(reader.read())
+    assert first.facts["newVisitorId"] == second.facts["visitorId"]
+    assert "newVisitorId" not in second.facts
+    assert reader.cookie not in str(second.facts)
+
+
+def test_no_event_is_sent_for_each_reader(ask, site):
+    site(FIVE_A_MONTH)
+    Browser(ask).statuses(7)
+    limits.tell()
+    assert not Event.objects.filter(type="limit.reached").exists()
