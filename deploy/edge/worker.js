@@ -23,6 +23,9 @@ const picked = (headers, names) =>
 // The path and query as the origin gets them: a URL object would resolve what origins may read in another way.
 const uriOf = (request) => request.url.replace(/^[^:]*:\/\/[^/?#]*/, "").replace(/^(?!\/)/, "/");
 
+// The cookie of limits per visitor, and no other.
+const visitorOf = (request) => /(?:^|;)\s*licensing_visitor=([^;]*)/.exec(request.headers.get("cookie") ?? "")?.[1] ?? "";
+
 const forwarded = (request, env, url) => ({
   "x-licensing-key": env.LICENSING_KEY,
   "x-forwarded-method": request.method,
@@ -30,6 +33,7 @@ const forwarded = (request, env, url) => ({
   "x-forwarded-host": url.host,
   "x-forwarded-uri": uriOf(request),
   "x-forwarded-for": request.headers.get("cf-connecting-ip") ?? "",
+  "x-licensing-visitor": visitorOf(request),
 });
 
 async function ask(request, env) {
@@ -74,6 +78,7 @@ export default {
     const response = await fetch(new Request(request, { headers }));
     const shown = new Response(response.body, response);
     for (const [name, value] of Object.entries(answer ? picked(answer.headers, SHOWN) : {})) shown.headers.set(name, value);
+    if (answer?.headers.has("set-cookie")) shown.headers.append("set-cookie", answer.headers.get("set-cookie"));
     return shown;
   },
 };

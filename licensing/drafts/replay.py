@@ -1,8 +1,8 @@
 """Computes how a policy would have decided past checks, one recorded decision at a time. Needs no database.
 
-Counts rate limits like the service: per rule and requester or visitor, in order of time, only for allowed checks. A window that
-began before the first decision starts at zero. Wallets deny what they denied then, unless the policy makes the access
-affordable; nothing is spent.
+Counts rate limits like the service: per rule and requester or visitor, in order of time, only for allowed checks. A
+window that began before the first decision starts at zero. Wallets deny what they denied then, unless the policy makes
+the access affordable; nothing is spent.
 """
 
 from collections import Counter, deque

@@ -60,9 +60,7 @@ class Visitor(Struct, frozen=True):
             permission=self.permission,
             given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
             token=self.token,
-            edge=EdgeTerms(
-                self.and_permission, self.and_requester_id, pays, None if cookie is None else cookie.spent
-            ),
+            edge=EdgeTerms(self.and_permission, self.and_requester_id, pays, None if cookie is None else cookie.spent),
         )
 
 

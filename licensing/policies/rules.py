@@ -69,7 +69,7 @@ class Rule:
     rate_limit: RateLimit | None
     price: Price | None  # offer to requesters without a licence
     message: str | None
-    # Key of its rate-limit counter. Depends only on action, conditions, period and `per`, so other edits keep the count.
+    # Key of its rate-limit counter. Other edits than of action, conditions, period and `per` keep the count.
     fingerprint: bytes
 
     # Derived, for speed: the conditions' tests, and the licence types of its `licenseType` condition, if any.

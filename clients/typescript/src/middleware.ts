@@ -3,6 +3,7 @@ const TIMEOUT = 2_000; // milliseconds that a visitor waits at most for the serv
 const SENT = ["authorization", "user-agent", "signature", "signature-input", "signature-agent", "crawler-exact-price",
   "crawler-max-price"];
 const SHOWN = ["link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged"];
+const VISITOR = /(?:^|;)\s*licensing_visitor=([^;]*)/; // the cookie of rate limits per visitor; no other is sent
 const FACTS = ["x-access-decision", "x-access-requester"];
 const FORGEABLE = /^x[-_](access|licensing)[-_]/; // what visitors send by these names is removed
 const UNREACHABLE = [502, 503, 504]; // what a gateway answers while the service is down
@@ -32,7 +33,7 @@ export interface Verdict {
   refusal?: Response;
   /** The headers of the request for the site: without forgeries, with the decision. */
   requestHeaders: Headers;
-  /** Headers to add to the reply. */
+  /** Headers to add to the reply; `set-cookie` beside the site's own. */
   replyHeaders: Headers;
 }
 
@@ -48,7 +49,10 @@ export function gate(options: GateOptions): (request: Request) => Promise<Verdic
     const requestHeaders = new Headers(request.headers);
     for (const name of [...requestHeaders.keys()]) if (FORGEABLE.test(name)) requestHeaders.delete(name);
     for (const [name, value] of answer ? picked(answer.headers, FACTS) : []) requestHeaders.set(name, value);
-    return { requestHeaders, replyHeaders: picked(answer?.headers, SHOWN) };
+    const replyHeaders = picked(answer?.headers, SHOWN);
+    const cookie = answer?.headers.get("set-cookie");
+    if (cookie?.startsWith("licensing_visitor=")) replyHeaders.append("set-cookie", cookie);
+    return { requestHeaders, replyHeaders };
   };
   const refused = (request: Request, status: number, body: BodyInit, headers: Headers): Verdict => ({
     ...admitted(request),
@@ -106,6 +110,7 @@ function question(request: Request, page: Page, key: string, address?: string | 
   asked.set("x-licensing-method", request.method);
   asked.set("x-licensing-url", page.url.replace(UNSENDABLE, encodeURIComponent));
   asked.set("x-licensing-requester", encodeURIComponent(requester ?? ""));
+  asked.set("x-licensing-visitor", (VISITOR.exec(request.headers.get("cookie") ?? "")?.[1] ?? "").replace(UNSENDABLE, ""));
   asked.set("x-licensing-address", (address ?? "").replace(UNSENDABLE, ""));
   return asked;
 }

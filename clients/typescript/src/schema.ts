@@ -1,4 +1,4 @@
-// Shapes: 8fea90df14b4a6d5
+// Shapes: 51330e9f8f93bd97
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -748,6 +748,8 @@ export interface components {
              * @description The requester's address.
              */
             ip?: string | null;
+            /** @description The reader, for rate limits per visitor: a random id, without personal data. Without it such limits count the address. */
+            visitorId?: string | null;
             /** @description The requester's program, as it names itself. */
             userAgent?: string | null;
         };
@@ -758,6 +760,8 @@ export interface components {
              * @description The requester's address.
              */
             ip?: string | null;
+            /** @description The reader, for rate limits per visitor: a random id, without personal data. Without it such limits count the address. */
+            visitorId?: string | null;
         };
         /** @description The context of a test's request. */
         ContextOfTestRequest: {
@@ -766,6 +770,8 @@ export interface components {
              * @description The requester's address.
              */
             ip?: string | null;
+            /** @description The reader, for rate limits per visitor: a random id, without personal data. Without it such limits count the address. */
+            visitorId?: string | null;
         };
         ContextShown: {
             /**
@@ -773,6 +779,8 @@ export interface components {
              * @description The requester's address.
              */
             ip?: string;
+            /** @description The reader, for rate limits per visitor: a random id, without personal data. Without it such limits count the address. */
+            visitorId?: string;
             /** @description The requester's program, as it names itself. */
             userAgent?: string;
         };
@@ -2806,11 +2814,16 @@ export interface components {
             /** @description The circumstances. */
             context?: components["schemas"]["ContextOfTestRequest"] | null;
         };
-        /** @description How often the rule allows, for each requester. */
+        /** @description How often the rule allows, for each requester or visitor. */
         RateLimit: {
             /** @description How many requests. */
             requests: number;
             period: components["schemas"]["RateLimitPeriod"];
+            /**
+             * @description `visitor` counts readers who are not signed in apart: by a cookie at the edge, by `context.visitorId` in checks, otherwise by their address.
+             * @enum {string}
+             */
+            per?: "requester" | "visitor";
         };
         /** @enum {string} */
         RateLimitPeriod: "second" | "minute" | "hour" | "day" | "week" | "month";

@@ -22,6 +22,7 @@ from tests.services import free_port
 READERS = {"action": "allow", "conditions": {"default": True}, "permissions": ["read"]}
 LICENSEES = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 NOBODY = {"action": "deny", "conditions": {"default": True}, "message": "Not for you."}
+FIVE_A_MONTH = {**READERS, "rateLimit": {"requests": 5, "period": "month", "per": "visitor"}}
 PRICED = {**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
 FOLDERS: dict[str, list[dict[str, Any]]] = {
     "/open/": [READERS],
@@ -29,6 +30,7 @@ FOLDERS: dict[str, list[dict[str, Any]]] = {
     "/licensed/": [{**LICENSEES, "priority": 1}, NOBODY],
     "/searched/": [{**READERS, "permissions": ["search"]}],
     "/priced/": [PRICED],
+    **{f"/metered/{proxy.name}/": [FIVE_A_MONTH] for proxy in PROXIES},
     **{f"/once/{proxy.name}/": [{**READERS, "rateLimit": {"requests": 1, "period": "day"}}] for proxy in PROXIES},
 }
 
@@ -41,6 +43,7 @@ class Origin(BaseHTTPRequestHandler):
         body = json.dumps({"page": "of the origin", **sent}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("Set-Cookie", "own=1; Path=/")
         self.end_headers()
         self.wfile.write(body)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from content_access_licensing.paywall import FORGEABLE, PATH, SENT, TIMEOUT, FailOpen, Paywall, Verdict, Visit
+from content_access_licensing.paywall import FORGEABLE, PATH, READ, TIMEOUT, FailOpen, Paywall, Verdict, Visit
 
 Scope = MutableMapping[str, Any]
 Environ = dict[str, Any]
@@ -112,12 +112,12 @@ def seen_by_site(scope: Scope, verdict: Verdict) -> Scope:
 
 
 def replying(send: Any, verdict: Verdict) -> Any:
-    """Add the verdict's headers to a reply, except those it already has."""
+    """Add the verdict's headers to a reply, except those it already has. Cookies are added beside its own."""
 
     async def reply(message: Any) -> None:
         if message["type"] == "http.response.start":
             own = list(message.get("headers", []))
-            names = {name.lower() for name, _ in own}
+            names = {name.lower() for name, _ in own} - {b"set-cookie"}
             message = {**message, "headers": [*own, *(line for line in latin(verdict) if line[0] not in names)]}
         await send(message)
 
@@ -152,7 +152,7 @@ class WsgiMiddleware:
         if verdict.status is None:
 
             def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-                names = {name.lower() for name, _ in headers}
+                names = {name.lower() for name, _ in headers} - {"set-cookie"}
                 added = [(name, value) for name, value in verdict.headers if name not in names]
                 return start_response(status, [*headers, *added], *exc_info)
 
@@ -176,7 +176,7 @@ class WsgiMiddleware:
 
 
 def headers_of(environ: Environ) -> dict[str, str]:
-    names = {name: f"HTTP_{name.upper().replace('-', '_')}" for name in SENT}
+    names = {name: f"HTTP_{name.upper().replace('-', '_')}" for name in READ}
     return {name: environ[key] for name, key in names.items() if key in environ}
 
 

@@ -15,6 +15,9 @@ SENT = (
     *("authorization", "user-agent", "signature", "signature-input", "signature-agent"),
     *("crawler-exact-price", "crawler-max-price"),
 )
+VISITOR_COOKIE = "licensing_visitor"  # of rate limits per visitor
+IN_COOKIES = re.compile(rf"(?:^|[;,])\s*{VISITOR_COOKIE}=([^;,\s]*)")
+READ = (*SENT, "cookie")  # of cookies, only VISITOR_COOKIE is sent
 SHOWN = ("link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged")
 FACTS = ("x-access-decision", "x-access-requester")
 FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # these are removed from visitors' requests
@@ -81,6 +84,7 @@ class Paywall:
             "x-licensing-url": visit.url,
             "x-licensing-requester": quote(visit.requester or "", safe=""),
             "x-licensing-address": known_address(visit.address),
+            "x-licensing-visitor": visitor_of(visit.headers.get("cookie", "")),
         }
         asked = {name: UNSENDABLE.sub(" ", value).strip() for name, value in asked.items()}
         lengths = [len(value) for value in asked.values()]
@@ -98,6 +102,7 @@ class Paywall:
             return undecided()
         shown = chosen(answer.headers, SHOWN)
         if answer.is_success:
+            shown += new_cookies(answer.headers)
             return Verdict(None, shown, facts=chosen(answer.headers, FACTS))
         kind = answer.headers.get("content-type", "text/plain; charset=utf-8")
         return Verdict(answer.status_code, [("content-type", kind), *shown], answer.content)
@@ -141,6 +146,15 @@ def is_decision(answer: httpx.Response) -> bool:
 
 def chosen(headers: httpx.Headers, names: Iterable[str]) -> Headers:
     return [(name, headers[name]) for name in names if name in headers]
+
+
+def visitor_of(cookies: str) -> str:
+    found = IN_COOKIES.search(cookies)
+    return found[1] if found is not None else ""
+
+
+def new_cookies(headers: httpx.Headers) -> Headers:
+    return [("set-cookie", one) for one in headers.get_list("set-cookie") if one.startswith(f"{VISITOR_COOKIE}=")]
 
 
 def undecided() -> Verdict:

@@ -1,4 +1,4 @@
-# Shapes: 8fea90df14b4a6d5
+# Shapes: 51330e9f8f93bd97
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -157,6 +157,7 @@ ContentTypes: TypeAlias = list[ContentType]
 
 class Context(TypedDict):
     ip: NotRequired[str | None]
+    visitorId: NotRequired[str | None]
     userAgent: NotRequired[str | None]
 
 
@@ -166,6 +167,7 @@ class ContextOfTest(TypedDict):
     """
 
     ip: NotRequired[str | None]
+    visitorId: NotRequired[str | None]
 
 
 class ContextOfTestRequest(TypedDict):
@@ -174,10 +176,12 @@ class ContextOfTestRequest(TypedDict):
     """
 
     ip: NotRequired[str | None]
+    visitorId: NotRequired[str | None]
 
 
 class ContextShown(TypedDict):
     ip: NotRequired[str]
+    visitorId: NotRequired[str]
     userAgent: NotRequired[str]
 
 
@@ -2220,11 +2224,12 @@ class PolicyTestRequest(TypedDict):
 
 class RateLimit(TypedDict):
     """
-    How often the rule allows, for each requester.
+    How often the rule allows, for each requester or visitor.
     """
 
     requests: int
     period: RateLimitPeriod
+    per: NotRequired[Literal["requester", "visitor"]]
 
 
 class Recovered(TypedDict):
