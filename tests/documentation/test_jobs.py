@@ -32,6 +32,12 @@ def priced(replies: Replies) -> None:
     assert (allowed["allowed"], allowed["offers"]) == (True, [])
 
 
+def metered(replies: Replies) -> None:
+    item, read = replies
+    assert item["source"] == "https://metered.example/articles/1"
+    assert (read["allowed"], read["rateLimit"]["remaining"]) == (True, 4)
+
+
 def explained(replies: Replies) -> None:
     decision, again = replies
     assert (decision["reason"], again["reason"]) == ("no_license", "no_license")
@@ -70,6 +76,7 @@ def watched(replies: Replies) -> None:
 GUIDES: dict[str, Callable[[Replies], None]] = {
     "docs/guides/sell-a-licence.md": sold,
     "docs/guides/price-a-crawler.md": priced,
+    "docs/guides/free-articles.md": metered,
     "docs/guides/why-refused.md": explained,
     "docs/guides/rotate-a-leaked-key.md": rotated,
     "docs/guides/change-a-policy.md": changed,

@@ -14,6 +14,7 @@ PROOFS = {
         [
             *(("docs/guides/sell-a-licence.md", one) for one in ("api", "LICENSE=")),
             *(("docs/guides/price-a-crawler.md", one) for one in ("api", "POLICY=", "SITE=")),
+            *(("docs/guides/free-articles.md", one) for one in ("api", "POLICY=", "SITE=")),
             *(("docs/guides/why-refused.md", one) for one in ("api", "DENIED=")),
             *(("docs/guides/rotate-a-leaked-key.md", one) for one in ("api", "LEAKED=")),
             *(("docs/guides/change-a-policy.md", one) for one in ("api", "RULES=", "TESTS=")),

@@ -1,12 +1,15 @@
 """Rate limits per visitor: a cookie tells readers apart, and the address those who bring none."""
 
 import re
+from datetime import timedelta
 
 import pytest
 
 from accounts.events.models import Event
 from accounts.limits import events as limits
+from analytics.models import RuleUsage
 from licensing.edge.cookies import MAX_LENGTH, NAME, parse_cookie
+from licensing.policies import rate_limits
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.edge.asking import LICENSED, READERS, event, told
@@ -191,3 +194,25 @@ def test_no_event_is_sent_for_each_reader(ask, site):
     Browser(ask).statuses(7)
     limits.tell()
     assert not Event.objects.filter(type="limit.reached").exists()
+
+
+def test_a_simulation_of_the_unchanged_policy_reports_no_change(ask, account, api):
+    policy = factories.policy(account, FIVE_A_MONTH)
+    factories.site(account, {"/premium/*": policy}, host="pub.example")
+    for reader in (Browser(ask), Browser(ask), Browser(ask, takes_cookies=False)):
+        reader.statuses(7)
+    same = api.post(f"/v1/policies/{policy.pk}/simulate", {})
+    assert (same["total"], same["unchanged"]) == (21, 21)
+    [rule] = policy.rules
+    fewer = {**rule, "rateLimit": {**rule["rateLimit"], "requests": 4}}
+    assert api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [fewer]})["allowedToDenied"] == 3
+
+
+def test_counts_of_ended_windows_are_deleted(ask, site, clock):  # noqa: F811
+    site(FIVE_A_MONTH)
+    Browser(ask).statuses(3)
+    assert RuleUsage.objects.count() == 2  # the address, and the cookie
+    rate_limits.forget_counts(clock.now)
+    assert RuleUsage.objects.count() == 2
+    rate_limits.forget_counts(clock.now + timedelta(days=63))
+    assert RuleUsage.objects.count() == 0

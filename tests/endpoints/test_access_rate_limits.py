@@ -173,3 +173,50 @@ def test_a_denial_by_limit_is_recorded_and_counted(under):
 
 def test_a_rule_without_a_limit_shows_none(under):
     assert under(ALLOW_ALL).check()["rateLimit"] is None
+
+
+# --- Per visitor -----------------------------------------------------------------------------------------------------
+
+
+def per_visitor(requests: int) -> dict[str, Any]:
+    return {**ALLOW_ALL, "rateLimit": {"requests": requests, "period": "month", "per": "visitor"}}
+
+
+def test_visitors_named_by_the_caller_are_counted_apart(under):
+    item = under(per_visitor(2))
+    assert [item.is_allowed(context={"visitorId": "a"}) for _ in range(3)] == [True, True, False]
+    assert item.is_allowed(context={"visitorId": "b"})
+    assert not item.is_allowed(context={"visitorId": "a", "ip": "203.0.113.9"})
+
+
+def test_without_a_visitor_the_address_counts_and_without_an_address_the_requester(under):
+    item = under(per_visitor(1))
+    assert [item.is_allowed(context={"ip": "203.0.113.9"}) for _ in range(2)] == [True, False]
+    assert item.is_allowed(context={"ip": "203.0.113.10"})
+    assert [item.is_allowed() for _ in range(2)] == [True, False]
+
+
+def test_each_requester_has_its_own_visitors(under):
+    item = under(per_visitor(1))
+    assert [item.is_allowed(who, context={"visitorId": "a"}) for who in ("org", "other", "org")] == [True, True, False]
+
+
+def test_a_rehearsal_tells_what_the_visitor_has_left(under):
+    item = under(per_visitor(2))
+    item.check(context={"visitorId": "a"})
+    tried = [item.check(context={"visitorId": who}, dryRun=True)["rateLimit"]["remaining"] for who in "ab"]
+    assert tried == [0, 1]
+
+
+def test_counting_visitors_instead_of_requesters_starts_anew(under):
+    item = under(limited(1, "month"))
+    assert [item.is_allowed() for _ in range(2)] == [True, False]
+    item.edit(rules=[{**per_visitor(1), "priority": 1}])
+    assert item.is_allowed()
+
+
+@pytest.mark.parametrize("per", ["everybody", None, 1, ""])
+def test_other_things_to_count_are_refused(api, per):
+    rule = {**ALLOW_ALL, "rateLimit": {"requests": 1, "period": "month", "per": per}}
+    reply = api.post("/v1/policies", {"name": "x", "rules": [rule]})
+    assert (reply.status, reply.error["param"]) == (422, "rules[0].rateLimit.per")
