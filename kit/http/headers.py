@@ -80,11 +80,8 @@ def read_headers(lines: Collection[tuple[bytes, bytes]]) -> tuple[dict[bytes, by
     Repeated headers are joined with commas.
     """
     headers = dict(lines)
-    if len(headers) < len(lines):
+    if len(headers) < len(lines) or max(map(len, headers.values()), default=0) > LEAST:  # rare
         return join_headers(lines)
-    for value in headers.values():
-        if len(value) > LEAST:  # rare
-            return join_headers(lines)
     return headers, []
 
 

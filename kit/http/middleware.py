@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
@@ -86,32 +86,32 @@ def network_of(address: Address) -> str:
     return f"{int(address) >> IPV6_HOST_BITS:x}" if address.version == 6 else str(address)
 
 
-def client_address(peer: str, forwarded_for: str | None, trusted: list[Network]) -> Address | None:
-    """Return the right-most address that is not a trusted proxy; anything to its left can be forged.
-
-    Returns None if a relevant hop is not an address, so that it never counts as the proxy. `forwarded_for` is None if
-    there is no such header; a trusted peer is then the client itself.
-    """
-    client = parse_address(peer)
-    hops = [] if forwarded_for is None else forwarded_for.split(",")
-    while client is not None and hops and any(client in network for network in trusted):
-        client = parse_address(hops.pop())
-    return client
-
-
 class TrustedProxies:
-    """The networks in TRUSTED_PROXIES."""
+    """The networks in TRUSTED_PROXIES, unless others are given."""
 
-    def __init__(self) -> None:
-        self.networks = [ip_network(text) for text in settings.TRUSTED_PROXIES]
+    def __init__(self, networks: Sequence[Network] | None = None) -> None:
+        self.networks = list(map(ip_network, settings.TRUSTED_PROXIES)) if networks is None else networks
+        # Each request from a proxy asks this several times about the same few addresses.
+        self.trusts = lru_cache(maxsize=1_000)(self.contain)
+
+    def contain(self, address: Address) -> bool:
+        return any(address in network for network in self.networks)
 
     def include(self, peer: str) -> bool:
         address = parse_address(peer)
-        return address is not None and any(address in network for network in self.networks)
+        return address is not None and self.trusts(address)
 
     def client_of(self, peer: str, forwarded_for: str | None) -> Address | None:
-        """Return the client's address. Trusts forwarding headers only from trusted peers."""
-        return client_address(peer, forwarded_for, self.networks)
+        """Return the right-most address that is not a trusted proxy; anything to its left can be forged.
+
+        Returns None if a relevant hop is not an address, so that it never counts as the proxy. `forwarded_for` is None
+        if there is no such header; a trusted peer is then the client itself.
+        """
+        client = parse_address(peer)
+        hops = [] if forwarded_for is None else forwarded_for.split(",")
+        while client is not None and hops and self.trusts(client):
+            client = parse_address(hops.pop())
+        return client
 
 
 class AddressedRequest(HttpRequest):

@@ -110,7 +110,10 @@ def by_current_ids(
     checks: Sequence[Check], requesters: dict[str, RequesterSnapshot]
 ) -> tuple[Sequence[Check], dict[str, RequesterSnapshot]]:
     """Replace the ids of merged requesters by their current ones, in the checks and in the mapping."""
-    if not any([one.current_id for one in requesters.values()]):  # noqa: C419 - each check does this, and it is faster
+    for one in requesters.values():
+        if one.current_id is not None:
+            break
+    else:
         return checks, requesters
     current = {asked: one.current_id for asked, one in requesters.items() if one.current_id is not None}
     merged = {

@@ -11,18 +11,23 @@ from licensing.access.faults import Tell
 from licensing.policies.facts import NOTHING, OF_CHECK, SENT, Fact, GivenFacts, Recorded, as_sent
 
 B = TypeVar("B", bound=Struct)
-# A fact in a part of a body: its getter, its index in Given.facts, and whether it is parsed.
-Reader = tuple[Fact, Callable[[Struct], object], int | None, bool]
+# A fact in a part of a body: its index in GivenFacts.facts, and whether it is parsed.
+Reader = tuple[Fact, int | None, bool]
 
 
 def readers(part: str) -> Iterator[Reader]:
     places = {fact.attribute: place for place, fact in enumerate(OF_CHECK)}
     for fact in SENT[part]:
-        yield fact, attrgetter(fact.key), places.get(fact.attribute), fact.parse is not as_sent
+        yield fact, places.get(fact.attribute), fact.parse is not as_sent
+
+
+def values_getter(part: str) -> Callable[[Struct], tuple[object, ...]]:
+    """Return a function that reads the values of all facts in that part of a body at once."""
+    return attrgetter(*(fact.key for fact in SENT[part]))
 
 
 SILENT_IF_EMPTY = (str, dict)
-READERS = {part: tuple(readers(part)) for part in SENT}
+READERS = {part: (values_getter(part), tuple(readers(part))) for part in SENT}
 
 
 def with_facts(base: type[B], part: str) -> type[B]:
@@ -41,20 +46,20 @@ def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell
     for part, body in parts:
         if body is None:
             continue
-        for fact, value_of, place, is_parsed in READERS[part]:
-            value = value_of(body)
-            if not value and (value is None or value is False or isinstance(value, SILENT_IF_EMPTY)):
+        values_of, facts_of_part = READERS[part]
+        for value, (fact, place, is_parsed) in zip(values_of(body), facts_of_part, strict=True):
+            if value is None or value is False or (not value and isinstance(value, SILENT_IF_EMPTY)):
                 continue
-            recorded[fact.name] = value
+            known = recorded[fact.name] = value
             if is_parsed:
                 try:
-                    value = fact.parse(value, fact.place)
+                    known = fact.parse(value, fact.place)
                 except Fault as first:
                     for fault in first.all():
                         tell(path, fault.path, fault.message, body)
                     continue
-                recorded[fact.name] = fact.dump(value)
+                recorded[fact.name] = fact.dump(known)
             if place is not None:
                 facts = facts or list(NOTHING.facts)
-                facts[place] = value
+                facts[place] = known
     return GivenFacts(NOTHING.facts if facts is None else tuple(facts), recorded) if recorded else NOTHING

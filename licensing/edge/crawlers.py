@@ -6,7 +6,7 @@ their files are loaded separately (licensing.edge.verification.published_address
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
 from ipaddress import ip_network
@@ -27,6 +27,7 @@ from licensing.edge.verification.published_lists import fetch_lists, stored_list
 SHIPPED = Path(__file__).with_name("crawlers.json")
 LOOK_AGAIN_AFTER = 5.0  # seconds
 MAX_USER_AGENT = 1000  # characters that are examined and recorded
+MAX_CACHED_AGENTS = 2_000  # up to two megabytes
 
 Token = Annotated[str, Meta(min_length=3, max_length=100, pattern=r"^[\x21-\x7e]+( [\x21-\x7e]+)*$")]
 Host = Annotated[str, Meta(max_length=253, pattern=r"^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$")]
@@ -99,9 +100,17 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def claimed_by(self, user_agent: str) -> Crawler | None:
         """Return the crawler that a User-Agent claims to be; the first one if it names several."""
+        return self.claims(user_agent[:MAX_USER_AGENT])
+
+    @cached_property
+    def claims(self) -> Callable[[str], Crawler | None]:
+        """`find_claim` with a cache, because User-Agents repeat and the search takes as long as a decision."""
+        return lru_cache(maxsize=MAX_CACHED_AGENTS)(self.find_claim)
+
+    def find_claim(self, user_agent: str) -> Crawler | None:
         if not self.crawlers:
             return None
-        found = self.tokens.search(user_agent[:MAX_USER_AGENT].lower())
+        found = self.tokens.search(user_agent.lower())
         return self.by_token[found[0]] if found else None
 
     @cached_property

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.test.client import ClientHandler
 
-from kit.http.middleware import client_address, parse_address, parsed_address
+from kit.http.middleware import TrustedProxies, parse_address, parsed_address
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_endpoint_with_key
@@ -95,12 +95,12 @@ def test_behind_a_trusted_proxy_the_forwarded_address_counts(only_from, settings
 )
 def test_the_client_is_the_right_most_untrusted_address(peer, forwarded_for, client):
     trusted = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
-    assert client_address(peer, forwarded_for, trusted) == ip_address(client)
+    assert TrustedProxies(trusted).client_of(peer, forwarded_for) == ip_address(client)
 
 
 @pytest.mark.parametrize("hops", ["unknown", "203.0.113.9, unknown", "203.0.113.9, ", "", " ", "_id, 10.2.2.2"])
 def test_behind_a_proxy_that_names_no_address_the_client_is_unknown_and_never_the_proxy(hops):
-    assert client_address("10.0.0.1", hops, [ip_network("10.0.0.0/8")]) is None
+    assert TrustedProxies([ip_network("10.0.0.0/8")]).client_of("10.0.0.1", hops) is None
 
 
 @pytest.mark.parametrize("hops", ["unknown", ""])
@@ -126,7 +126,7 @@ def test_unknown_clients_share_one_limit_which_is_not_the_proxys(settings, db):
 
 
 def test_a_peer_without_an_address_is_nobody():
-    assert client_address("", "203.0.113.9", [ip_network("10.0.0.0/8")]) is None
+    assert TrustedProxies([ip_network("10.0.0.0/8")]).client_of("", "203.0.113.9") is None
 
 
 def test_a_text_that_is_too_long_for_an_address_is_none_and_is_not_kept():
