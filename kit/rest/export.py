@@ -15,7 +15,7 @@ from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BaseSerializer, Field, ListSerializer, Serializer
+from rest_framework.serializers import BaseSerializer, Field, Serializer
 
 from kit import statements
 from kit.http.errors import InvalidRequest
@@ -134,10 +134,14 @@ def fields_of(serializer: type[BaseSerializer]) -> Iterable[tuple[str, Field]]:
 
 
 def columns_of(serializer: type[BaseSerializer], *, without: frozenset[str] = frozenset({"object"})) -> list[str]:
-    """Return the serializer's fields as columns, nested objects as `object.field`, without lists of objects."""
+    """Return the serializer's fields as columns, nested objects as `object.field`.
+
+    Its `unlisted` names fields that only a single resource shows; they have no column.
+    """
     columns = []
+    unlisted: frozenset[str] = getattr(serializer, "unlisted", frozenset())
     for name, field in fields_of(serializer):
-        if name in without or isinstance(field, ListSerializer):
+        if name in without | unlisted:
             continue
         nested = getattr(field, "fields", None)
         columns += [f"{name}.{inner}" for inner in nested] if nested else [name]

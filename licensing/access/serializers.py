@@ -147,6 +147,8 @@ class DecisionSerializer(serializers.Serializer):
         required=False, help_text="True where the trace had too little room for all rules that were tried."
     )
 
+    unlisted = frozenset({"trace"})
+
 
 class BatchedDecisionSerializer(DecisionSerializer):
     """A decision of a batch. One that failed has `error`, and otherwise only `object` and `allowed`."""

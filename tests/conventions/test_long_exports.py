@@ -45,6 +45,25 @@ def test_lines_of_every_chunk_are_the_objects_of_the_list(api, ids, endpoint, ch
     assert rows_of(api.get(path, format="jsonl"), "jsonl") == api.get(path, limit=100)["data"]
 
 
+@each_exportable_list()
+def test_a_table_has_a_column_for_each_field_of_the_list(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    fields = {name for row in api.get(path, limit=100)["data"] for name in row} - {"object"}
+    columns = {name.partition(".")[0] for row in rows_of(api.get(path, format="csv"), "csv")[:1] for name in row}
+    assert fields - columns == set()
+
+
+def test_a_list_of_objects_is_a_cell_of_json(api, account):
+    policy = factories.policy(account)
+    rules = [{"pattern": "/premium/*", "policyId": policy.pk}, {"pattern": "/free", "policyId": None}]
+    assert api.post("/v1/sites", {"host": "pub.example", "rules": rules}).status == 201
+    [row] = rows_of(api.get("/v1/sites", format="csv"), "csv")
+    assert json.loads(row["rules"]) == rules
+    assert rows_of(api.get("/v1/sites", format="csv", fields="rules"), "csv") == [
+        {"id": row["id"], "rules": row["rules"]}
+    ]
+
+
 @each_form
 def test_options_of_the_request_hold_for_every_chunk(api, account, form, chunks_of_three):
     policy = factories.policy(account)
