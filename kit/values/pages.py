@@ -92,10 +92,11 @@ class RequestedPages(Struct, frozen=True):
         parameters = [NO_PARAMETER, *map(parameter_digest, self.parameters)]
         return [page + parameter for page, parameter in product(self.pages, parameters)]
 
-    def is_sure_of(self, parameters: Parameters) -> bool:
-        """Whether every application reads these values, because no name occurs twice with different values."""
+    @property
+    def sure_parameters(self) -> Parameters:
+        """The parameters that every application reads like this, because their names have no other values."""
         given = Counter(name for name, _ in self.parameters)
-        return all(given[name] == 1 for name, _ in parameters)
+        return frozenset(pair for pair in self.parameters if given[pair[0]] == 1)
 
 
 def page_digest(host: str, path: str) -> bytes:

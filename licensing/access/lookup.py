@@ -33,6 +33,7 @@ from licensing.sites.patterns import most_specific
 
 OF_REVISION = ("policy_id", "version", "default_action", "rules", "mode")  # columns needed to compile a revision
 VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))  # policies of a site's rules
+MAX_PAGES = 30  # registered URLs that one requested URL may name; `?id=1&id=2&id=3` names three
 MAX_COMPILED = 32 * 1024 * 1024  # bytes of compiled policies in memory
 
 Revision = tuple[str, int]  # (policy id, version)
@@ -165,7 +166,8 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
     """
     pages = {url: requested_page(url) for url in urls}
     owned = owned_content(account_id).only(*COLUMNS, "source", "page_key", "created")
-    keys = {url: page.keys for url, page in pages.items() if page.is_complete}
+    complete = {url: page.keys for url, page in pages.items() if page.is_complete}
+    keys = {url: of_url for url, of_url in complete.items() if not name_too_many(owned, of_url)}
     at: defaultdict[bytes, list[Content]] = defaultdict(list)
     for row in owned.filter(page_key__in=set(chain.from_iterable(keys.values()))):
         at[bytes(row.page_key or b"")].append(row)
@@ -192,7 +194,7 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
         site = sites.get(page.host)
         if is_refused and other_pages is None and url in unknown:
             continue  # absent until the item exists that refusals are recorded under
-        if page.is_complete:
+        if url in keys:
             named = pages_named_by(candidates[url], items, site, other_pages, page.address)
         else:
             named = pages_of_no_policy(owned, page, site, other_pages)
@@ -201,6 +203,14 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
             first, *others = (replace(one, urls=names) for one in named)
             found[url] = replace(first, others=tuple(others))
     return found
+
+
+def name_too_many(owned: QuerySet[Content], keys: list[bytes]) -> bool:
+    """Whether items are registered under more than MAX_PAGES of a URL's keys."""
+    if len(keys) <= MAX_PAGES:
+        return False
+    taken = owned.filter(page_key__in=set(keys)).order_by().values_list("page_key").distinct()
+    return len(taken[: MAX_PAGES + 1]) > MAX_PAGES
 
 
 def pages_named_by(

@@ -149,6 +149,22 @@ def test_a_url_with_too_many_readings_is_denied(ask, site, uri):
     assert event(reply).content_id == site.pages_id
 
 
+@pytest.mark.parametrize(("values", "status"), [(30, 200), (31, 403)])
+def test_a_url_that_names_more_items_than_are_followed_is_denied(ask, account, site, values, status):
+    open_ = factories.policy(account, READERS)
+    for number in range(31):
+        factories.content(account, source=f"https://pub.example/o?id={number}", policy_id=open_.pk)
+    uri = f"/o?{'&'.join(f'id={number}' for number in range(values))}"
+    assert (ask(uri).status, ask("/o?id=30").status) == (status, 200)
+
+
+def test_any_number_of_values_of_one_parameter_may_be_sent_where_few_are_items(ask, account, site):
+    shut = factories.policy(account, factories.DENY_ALL)
+    factories.content(account, source="https://pub.example/o?id=5", policy_id=shut.pk)
+    others = "&".join(f"id={number}" for number in range(100, 900))
+    assert [ask(f"/o?{others}").status, ask(f"/o?{others}&id=5").status] == [200, 403]
+
+
 def test_a_url_with_too_many_readings_is_denied_without_a_site_too_where_an_item_may_be_meant(ask, account):
     item = factories.content(account, source="https://pub.example/a?id=5", policy_id=None)
     reply = ask(f"/a?{'x&' * 1_000}id=5")
