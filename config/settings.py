@@ -5,13 +5,12 @@ import secrets
 from hashlib import sha256
 from pathlib import Path
 
-import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from config import admin_settings, log_settings, openapi_settings, server_settings
+from config import admin_settings, database_settings, log_settings, openapi_settings, server_settings
 from kit.environ import env, env_bool, env_int, env_list, env_parsed, env_seconds, env_url
 from kit.http import deprecations
-from kit.private_files import close_to_others, private_database, private_directory
+from kit.private_files import close_to_others, private_directory
 from kit.values.same_page import SamePage
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -181,40 +180,8 @@ DOCS_SITE = Path(env("DOCS_SITE") or BASE_DIR / "site").resolve()  # where `mana
 # --- Where it keeps things -------------------------------------------------------------------------------------------
 
 
-def database() -> dj_database_url.DBConfig:
-    url = env_url("DATABASE_URL", "sqlite", "postgres", "postgresql")
-    if not url or url.startswith("sqlite"):
-        private_directory(DATA_DIR)
-        name = dj_database_url.parse(url)["NAME"] if url else DATA_DIR / "db.sqlite3"
-        if name != ":memory:":
-            private_database(Path(name))
-        return {
-            "ENGINE": "django.db.backends.sqlite3",
-            "NAME": str(name),
-            "OPTIONS": {
-                # Take the write lock at the start of a transaction: upgrading later could only fail.
-                "transaction_mode": "IMMEDIATE",
-                "timeout": 20,
-                # FULL: a commit is on disk before its reply is sent.
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384;",
-            },
-            # Threads keep their connections: opening one costs as much as a small request, and closing the last one
-            # writes back the whole log. Limited, because each has its own cache of 16 MiB.
-            "CONN_MAX_AGE": 60,
-            # A file even under test: threads and processes cannot share SQLite's in-memory database.
-            "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
-        }
-    parsed = dj_database_url.parse(url)
-    options: dict[str, object] = {"connect_timeout": 5, **parsed.get("OPTIONS", {})}
-    # One per thread of config.asgi, and nine for background jobs, probe, lookups and webhooks. The timeouts make a
-    # lost server show within seconds.
-    most = THREADS + HEAVY_THREADS + 9
-    options["pool"] = {"min_size": 1, "max_size": most, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
-    # Each connection is checked before a request uses it, and replaced if a restarted server has closed it.
-    return {**parsed, "ENGINE": "kit.storage.postgresql", "OPTIONS": options, "CONN_HEALTH_CHECKS": True}
-
-
-DATABASES = {"default": database()}
+DATABASE_POOLING = database_settings.POOLING
+DATABASES = {"default": database_settings.database(DATA_DIR, THREADS + HEAVY_THREADS)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env_url("REDIS_URL", "redis", "rediss", "unix")

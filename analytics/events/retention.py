@@ -6,12 +6,14 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
+import psycopg
 from django.core.exceptions import ValidationError
 from django.db import connection
 
 from analytics.events.partitions import drop_before, month_of
 from analytics.models import AccessEvent, EventHorizon
 from kit.private_files import lock_of, private_database
+from kit.storage.poolers import connection_string
 
 BATCH = 10_000
 LOCK = 7_202_611_041  # an arbitrary advisory lock number
@@ -52,14 +54,11 @@ def exclusive_maintenance() -> Iterator[None]:
     """Run one purge or rebuild at a time. Raises ValidationError if another is running."""
     refusal = ValidationError("A rebuild or a purge is running already.")
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
-            if cursor.fetchone() != (True,):
+        # Held by a transaction of its own: behind a pooler, a lock of the session would stay with somebody else's.
+        with psycopg.connect(connection_string()) as lock:
+            if lock.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK]).fetchone() != (True,):
                 raise refusal
-            try:
-                yield
-            finally:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+            yield
         return
     # A lock file of its own, which the system releases whenever the process ends.
     path = lock_of(Path(connection.settings_dict["NAME"]))

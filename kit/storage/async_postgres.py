@@ -12,7 +12,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
 
-from kit.storage.poolers import connection_string
+from kit.storage.poolers import connection_string, keeps_no_session_state
 
 SECONDS_TO_WAIT = 20
 # PostgreSQL disconnected or could not do its work, for example because a disk is full or failing.
@@ -65,7 +65,7 @@ class Sessions:
     async def connect(self) -> "Session":
         made = Session(await psycopg.AsyncConnection.connect(connection_string(), autocommit=True))
         try:
-            if self.set_up:
+            if self.set_up and not keeps_no_session_state():
                 await made.run(self.set_up)
         except BaseException:
             made.close()
@@ -96,19 +96,25 @@ class Session:
         self.loop.add_reader(self.socket, self.read)
 
     async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
-        """Return the rows of a statement, which is prepared on first use."""
+        """Return the rows of a statement, which is prepared on first use if the session is kept."""
+        values = [encode_parameter(one) for one in parameters]
+        formats = [isinstance(one, list) for one in parameters]
+        if keeps_no_session_state():
+            self.libpq.send_query_params(number_parameters(statement), values, None, formats)
+        else:
+            self.libpq.send_query_prepared(await self.prepared_name(statement), values, formats)
+        result = await self.result()
+        value, columns = result.get_value, range(result.nfields)
+        return [[value(row, column) for column in columns] for row in range(result.ntuples)]
+
+    async def prepared_name(self, statement: str) -> bytes:
         name = self.prepared.get(statement)
         if name is None:
             name = b"statement_%d" % len(self.prepared)
             self.libpq.send_prepare(name, number_parameters(statement))
             await self.result()
             self.prepared[statement] = name
-        self.libpq.send_query_prepared(
-            name, [encode_parameter(one) for one in parameters], [isinstance(one, list) for one in parameters]
-        )
-        result = await self.result()
-        value, columns = result.get_value, range(result.nfields)
-        return [[value(row, column) for column in columns] for row in range(result.ntuples)]
+        return name
 
     async def result(self) -> PGresult:
         """Wait for the result of what was sent. Raises psycopg's errors, or TimeoutError after SECONDS_TO_WAIT."""

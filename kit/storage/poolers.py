@@ -1,10 +1,12 @@
-"""Whether a connection pooler such as PgBouncer shares PostgreSQL's sessions out by transaction.
+"""Connection poolers such as PgBouncer that share out PostgreSQL's sessions by transaction.
 
-The service keeps prepared statements and settings in its sessions, so behind such a pooler its statements would fail,
-or run with another client's settings. A pooler that gives each client a session of its own does no harm.
+By default the service keeps prepared statements and settings in its sessions. Behind such a pooler its statements
+would fail, or run with another client's settings. With DATABASE_POOLING=transaction it keeps neither. A pooler that
+gives each client a session of its own does no harm.
 """
 
 import psycopg
+from django.conf import settings
 from django.db import OperationalError, connection
 from psycopg.conninfo import make_conninfo
 
@@ -17,7 +19,12 @@ def connection_string() -> str:
     return make_conninfo(**{name: value for name, value in given.items() if name not in OF_DJANGO})
 
 
-def shares_sessions() -> bool:
+def keeps_no_session_state() -> bool:
+    """Whether to keep nothing in a session (DATABASE_POOLING=transaction)."""
+    return bool(settings.DATABASE_POOLING == "transaction")
+
+
+def are_sessions_shared() -> bool:
     """Whether two open connections can be served by one session of PostgreSQL. False on SQLite.
 
     The second connection gets the session that the first has just given back, unless a busy pooler handed it to

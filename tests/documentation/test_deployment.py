@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from ast import literal_eval
 from configparser import ConfigParser
 from contextlib import suppress
 from datetime import timedelta
@@ -264,3 +265,27 @@ def test_the_packages_for_traces_are_those_of_the_group():
         line for line in block("docs/reference/observability.md", ".venv").splitlines() if " install " in line
     ]
     assert install.split(" install ")[1].split() == PROJECT["dependency-groups"]["tracing"]
+
+
+def database_settings(tmp_path: Path, url: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from config import settings; print(settings.DATABASES['default'])"]
+    variables = environment(DATABASE_URL=url, DATA_DIR=str(tmp_path))
+    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+
+
+@on_sqlite
+def test_the_printed_url_names_both_servers(tmp_path: Path):
+    url = block(DEPLOYMENT, "DATABASE_URL=postgresql://licensing:PASSWORD@db1").strip().removeprefix("DATABASE_URL=")
+    read = literal_eval(database_settings(tmp_path, url).stdout)
+    assert (read["HOST"], read["PORT"], read["NAME"]) == ("db1.internal,db2.internal", "5432,5432", "licensing")
+    assert (read["USER"], read["PASSWORD"]) == ("licensing", "PASSWORD")
+    assert read["OPTIONS"]["target_session_attrs"] == "read-write"
+
+
+@on_sqlite
+@pytest.mark.parametrize("url", ["postgresql://me:s3cret%zz@db/x", "postgresql://me:s3cret@db/x?sslmod=require"])
+def test_a_database_url_that_cannot_be_read_stops_the_start_without_showing_the_password(tmp_path: Path, url: str):
+    done = database_settings(tmp_path, url)
+    assert done.returncode == 1
+    assert done.stderr.startswith("The environment variable DATABASE_URL is not a valid PostgreSQL URL.")
+    assert "s3cret" not in done.stderr

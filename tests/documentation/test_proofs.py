@@ -54,6 +54,9 @@ PROOFS = {
         f"{HERE}/test_deployment.py::test_the_deployment_check_passes_with_the_printed_environment"
     ),
     ("docs/guides/deployment.md", "python3 run.py setup"): COMMANDS,
+    ("docs/guides/deployment.md", "DATABASE_URL=postgresql://licensing:PASSWORD@db1"): (
+        f"{HERE}/test_deployment.py::test_the_printed_url_names_both_servers"
+    ),
     ("docs/guides/deployment.md", "# /etc/systemd"): (
         f"{HERE}/test_deployment.py::test_the_unit_starts_the_service_with_the_printed_environment"
     ),

@@ -10,7 +10,7 @@
 
 from tests.services.pgbouncer_server import PROGRAM as PGBOUNCER
 from tests.services.pgbouncer_server import pgbouncer
-from tests.services.postgres_server import Postgres, postgres
+from tests.services.postgres_server import Postgres, postgres, synchronous_standby
 from tests.services.server import UnavailableError, dies_with, free_port
 from tests.services.valkey_server import Valkey, valkey
 
@@ -23,5 +23,6 @@ __all__ = [
     "free_port",
     "pgbouncer",
     "postgres",
+    "synchronous_standby",
     "valkey",
 ]

@@ -26,12 +26,13 @@ class PgBouncer(Server):
             raise UnavailableError("pgbouncer is not installed.")
         return Path(PROGRAM).parent
 
-    def configure(self, server: Postgres, pool_mode: str) -> None:
+    def configure(self, server: Postgres, pool_mode: str, sessions: int) -> None:
         (self.directory / "users").write_text('"postgres" ""\n')
         (self.directory / "pgbouncer.ini").write_text(
-            f"[databases]\npostgres = host=127.0.0.1 port={server.port} dbname=postgres user=postgres\n"
+            f"[databases]\n* = host=127.0.0.1 port={server.port} user=postgres\n"
             f"[pgbouncer]\npool_mode = {pool_mode}\nauth_type = trust\nauth_file = {self.directory}/users\n"
-            "listen_addr = 127.0.0.1\nunix_socket_dir =\nmax_client_conn = 500\ndefault_pool_size = 100\n"
+            "listen_addr = 127.0.0.1\nunix_socket_dir =\nmax_client_conn = 500\n"
+            f"default_pool_size = {sessions}\n"
         )
 
     def command(self) -> list[str]:
@@ -50,11 +51,11 @@ class PgBouncer(Server):
 
 
 @contextmanager
-def pgbouncer(server: Postgres, pool_mode: str) -> Iterator[PgBouncer]:
+def pgbouncer(server: Postgres, pool_mode: str, sessions: int = 100) -> Iterator[PgBouncer]:
     """PgBouncer before a PostgreSQL server, sharing its sessions out by `session` or `transaction`."""
     with directory() as path:
         pooler = PgBouncer(path, [])
-        pooler.configure(server, pool_mode)
+        pooler.configure(server, pool_mode, sessions)
         try:
             pooler.start_anywhere()
             yield pooler

@@ -3,11 +3,14 @@
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.services.server import Server, UnavailableError, directory, make_readable, package
+import psycopg
+
+from tests.services.server import START_SECONDS, Server, UnavailableError, directory, make_readable, package
 
 
 class Postgres(Server):
@@ -59,6 +62,27 @@ class Postgres(Server):
         if done.returncode:
             raise UnavailableError(f"initdb failed:\n{done.stdout}{done.stderr}")
 
+    def create_standby(self, primary: "Postgres") -> None:
+        """A copy of the primary's cluster, which follows it until it is promoted."""
+        command = [
+            self.binaries / "pg_basebackup",
+            "-D",
+            self.directory / "data",
+            "-d",
+            primary.url,
+            "-R",
+            "-X",
+            "stream",
+        ]
+        subprocess.run(
+            [*command, "--checkpoint=fast"],
+            cwd=self.directory,
+            env=self.environment(),
+            capture_output=True,
+            check=True,
+            **self.as_user,
+        )
+
     def command(self) -> list[str]:
         command = [str(self.binaries / "postgres"), "-D", str(self.directory / "data"), "-p", str(self.port)]
         command += ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.directory}"]
@@ -92,6 +116,28 @@ def postgres(
         server.create(wal_segment_megabytes)
         try:
             server.start_anywhere()
+            yield server
+        finally:
+            server.kill()
+
+
+@contextmanager
+def synchronous_standby(primary: Postgres) -> Iterator[Postgres]:
+    """A second server that has whatever the primary has acknowledged."""
+    with directory() as path:
+        server = Postgres(path, primary.arguments)
+        server.create_standby(primary)
+        try:
+            server.start_anywhere()
+            with psycopg.connect(primary.url, autocommit=True) as connection:
+                connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+                connection.execute("SELECT pg_reload_conf()")
+                state = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
+                deadline = time.monotonic() + START_SECONDS
+                while connection.execute(state).fetchone() != (1,):
+                    if time.monotonic() > deadline:
+                        raise UnavailableError(f"The standby does not follow:\n{server.log_tail()}")
+                    time.sleep(0.05)
             yield server
         finally:
             server.kill()

@@ -17,7 +17,7 @@ from accounts.keys import pepper
 from config import schema
 from config.server.open_files import allow_connections
 from kit.storage.outages import is_read_only
-from kit.storage.poolers import shares_sessions
+from kit.storage.poolers import are_sessions_shared, keeps_no_session_state
 from kit.telemetry.workers import shared_metrics
 from licensing.content.rekeying import has_stale_keys
 
@@ -81,11 +81,11 @@ def check_database() -> None:
 
 
 def fault_of_database() -> str | None:
-    if shares_sessions():
+    if not keeps_no_session_state() and are_sessions_shared():
         return (
-            "DATABASE_URL leads to a connection pooler that shares sessions out by transaction, such as PgBouncer "
-            "with pool_mode=transaction. The service needs sessions of its own: set pool_mode=session for this "
-            "database, or connect to PostgreSQL directly (docs/guides/deployment.md, Connection poolers)."
+            "DATABASE_URL leads to a connection pooler that shares out sessions by transaction, such as PgBouncer "
+            "with pool_mode=transaction. Set DATABASE_POOLING=transaction, or pool_mode=session for this database, or "
+            "connect to PostgreSQL directly (docs/guides/deployment.md, Connection poolers)."
         )
     lacking = schema.pending_migrations()
     if lacking:

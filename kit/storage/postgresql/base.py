@@ -1,12 +1,20 @@
 """Django's PostgreSQL backend with a time limit on statements and a pool that recovers fast from a restart."""
 
+from collections.abc import Callable, Mapping
 from select import POLLIN, poll
+from typing import TypeVar, cast
 
+from django.db import DEFAULT_DB_ALIAS
 from django.db.backends.postgresql import base
+from django.db.backends.utils import CursorWrapper
 from psycopg import Connection
+from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool
 
 from kit import statements
+from kit.storage.poolers import keeps_no_session_state
+
+R = TypeVar("R")
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -17,8 +25,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             pool._check = lambda connection: check(pool, connection)  # Django offers no option for it
         return pool
 
+    def __init__(self, settings_dict: dict[str, object], alias: str = DEFAULT_DB_ALIAS) -> None:
+        super().__init__(settings_dict, alias)
+        if keeps_no_session_state():
+            self.execute_wrappers.append(limit_statement)
+
     def get_new_connection(self, conn_params: dict[str, object]) -> Connection:
         connection: Connection = super().get_new_connection(conn_params)
+        if keeps_no_session_state():
+            return connection
         wanted = statements.milliseconds()
         # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
         if getattr(connection, "statement_milliseconds", 0) != wanted:
@@ -30,6 +45,27 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise
             vars(connection)["statement_milliseconds"] = wanted
         return connection
+
+
+def limit_statement(
+    execute: Callable[..., R], sql: str, params: object, many: bool, context: Mapping[str, object]
+) -> R:
+    """Run a statement with its time limit, set for its transaction only.
+
+    Outside a transaction, limit and statement are one message, which PostgreSQL runs as one transaction.
+    """
+    wanted = statements.milliseconds()
+    wrapper, cursor = cast(DatabaseWrapper, context["connection"]), cast(CursorWrapper, context["cursor"])
+    if not wanted or many:
+        return execute(sql, params, many, context)
+    if not wrapper.get_autocommit():
+        if wrapper.connection.info.transaction_status == TransactionStatus.IDLE:  # this begins the transaction
+            with wrapper.wrap_database_errors:
+                cursor.cursor.execute(f"SET LOCAL statement_timeout = {wanted}")
+        return execute(sql, params, many, context)
+    result = execute(f"SET LOCAL statement_timeout = {wanted}; {sql}", params, many, context)
+    cursor.cursor.nextset()
+    return result
 
 
 def check(pool: ConnectionPool, connection: Connection) -> None:

@@ -1,0 +1,68 @@
+"""Settings of the database (docs/reference/settings.md, Data and secrets)."""
+
+import sys
+from pathlib import Path
+
+import dj_database_url
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
+from kit.environ import env_choice, env_url
+from kit.private_files import private_database, private_directory
+
+# Whether a pooler such as PgBouncer shares out PostgreSQL's sessions by transaction (docs/guides/deployment.md).
+POOLING = env_choice("DATABASE_POOLING", "session", "transaction")
+
+
+def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
+    """Return Django's settings of the database that DATABASE_URL names, for so many threads that serve requests."""
+    url = env_url("DATABASE_URL", "sqlite", "postgres", "postgresql")
+    if not url or url.startswith("sqlite"):
+        private_directory(data_dir)
+        name = dj_database_url.parse(url)["NAME"] if url else data_dir / "db.sqlite3"
+        if name != ":memory:":
+            private_database(Path(name))
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": str(name),
+            "OPTIONS": {
+                # Take the write lock at the start of a transaction: upgrading later could only fail.
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                # FULL: a commit is on disk before its reply is sent.
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384;",
+            },
+            # Threads keep their connections: opening one costs as much as a small request, and closing the last one
+            # writes back the whole log. Limited, because each has its own cache of 16 MiB.
+            "CONN_MAX_AGE": 60,
+            # A file even under test: threads and processes cannot share SQLite's in-memory database.
+            "TEST": {"NAME": data_dir / "test.sqlite3"},
+        }
+    options: dict[str, object] = {"connect_timeout": 5, **postgresql_options(url)}
+    # One per thread of config.asgi, and nine for background jobs, probe, lookups and webhooks. The timeouts make a
+    # lost server show within seconds.
+    options["pool"] = {"min_size": 1, "max_size": threads + 9, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
+    return {
+        "ENGINE": "kit.storage.postgresql",
+        "NAME": str(options.pop("dbname", "")),
+        "USER": str(options.pop("user", "")),
+        "PASSWORD": str(options.pop("password", "")),
+        "HOST": str(options.pop("host", "")),
+        "PORT": str(options.pop("port", "")),
+        "OPTIONS": options,
+        # Each connection is checked before a request uses it, and replaced if a restarted server has closed it.
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": POOLING == "transaction",  # their rows need a session
+    }
+
+
+def postgresql_options(url: str) -> dict[str, object]:
+    """Return libpq's parameters in the URL, which may name several hosts and any option of libpq."""
+    try:
+        return dict(conninfo_to_dict(url))
+    except ProgrammingError:  # its text may have the password
+        sys.exit(
+            "The environment variable DATABASE_URL is not a valid PostgreSQL URL. It has the form "
+            "postgresql://user:password@host:5432/name?option=value, where several hosts are separated by commas. "
+            "In user and password, percent-encode characters such as @ : / % ?."
+        )
