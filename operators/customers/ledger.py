@@ -14,7 +14,7 @@ from analytics.ledger.adjustments import adjust
 from analytics.ledger.refunds import books_charge, charge_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.ledger.views import render_entries
-from analytics.models import LedgerEntry
+from analytics.models import LedgerEntry, WalletEntry
 from kit.rest.export import Row, columns_of
 from kit.values import ids
 from kit.values.amounts import plain
@@ -185,6 +185,7 @@ class LedgerAdmin(
             effects=[
                 f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {in_full(abs(saved.amount), saved.currency)} "
                 f"on {saved.occurred_at:%Y-%m-%d}.",
+                *(["It returns to the wallet that paid, as credit."] if was_prepaid(saved) else []),
                 "Entries cannot be changed. Correct a mistake with another entry.",
             ],
             button="Book it",
@@ -248,3 +249,10 @@ def links(objects: Iterable[Model | None]) -> str:
         (str(one._meta.verbose_name).capitalize(), change_url(one), str(one)) for one in objects if one is not None
     )
     return format_html_join("", '<div>{} <a class="text-link" href="{}">{}</a></div>', rows) or "–"
+
+
+def was_prepaid(saved: LedgerEntry) -> bool:
+    """Whether the entry refunds a decision that a wallet in its currency paid."""
+    if saved.amount > 0 or saved.decision_id is None:
+        return False
+    return WalletEntry.objects.filter(decision=saved.decision_id, type="spend", wallet__unit=saved.currency).exists()

@@ -138,6 +138,7 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
             title=f"Record {self.sum(saved)} from {saved.requester}?",
             facts=[("Account", str(saved.account)), ("Received (UTC)", self.received(saved))],
             effects=[
+                *([f"The wallet is topped up by {self.sum(saved)}."] if request.POST.get("tops_up") else []),
                 "This month's statement shows it. Revenue does not change, because it counts charges.",
                 "A recorded payment cannot be changed.",
             ],

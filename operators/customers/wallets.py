@@ -138,7 +138,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
 
     def figures(self, wallet: Wallet) -> dict[str, object]:
         shown = burn_down(wallet, timezone.now())
-        return {"left": amount_of(wallet.available, wallet), "told": in_words(shown, wallet), "chart": chart_of(shown)}
+        return {"left": what_is_left(wallet), "told": in_words(shown, wallet), "chart": chart_of(shown)}
 
     # --- Actions -----------------------------------------------------------------------------------------------------
 
@@ -162,7 +162,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
             self,
             obj=wallet,
             title=f"Top up {wallet.requester}",
-            facts=[("Left", amount_of(wallet.available, wallet))],
+            facts=[("Now", what_is_left(wallet))],
             effects=["The credit applies at once and cannot be changed.", "A payment is recorded separately."],
             button="Top up",
             form=TopUpForm,
@@ -183,8 +183,12 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
             self,
             obj=wallet,
             title=f"Refills and limits of {wallet.requester}",
-            facts=[("Left", amount_of(wallet.available, wallet))],
-            effects=["The balance does not change. The first refill comes at once."],
+            facts=[("Now", what_is_left(wallet))],
+            effects=[
+                "What you set applies from the next refill on. The balance does not change now."
+                if wallet.refills
+                else "The first refill comes at once. Otherwise the balance does not change."
+            ],
             button="Save",
             form=Terms,
             initial=terms_of(wallet),
@@ -211,8 +215,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
 
     @display(description="Can be spent")
     def spendable(self, wallet: Wallet) -> str:
-        overdraft = f", {amount_of(-wallet.floor, wallet)} of it below 0" if wallet.floor else ""
-        return f"{amount_of(wallet.available, wallet)}{overdraft}"
+        return f"{amount_of(wallet.available, wallet)}{below_0(wallet)}"
 
     @display(description="Refill", ordering="next_refill_at", empty_value="none")
     def refilled(self, wallet: Wallet) -> str | None:
@@ -244,6 +247,16 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         latest = WalletEntry.objects.filter(wallet=wallet).order_by("-created", "-pk")[:MOST_ENTRIES]
         rows = ((f"{one.created:%Y-%m-%d %H:%M}", one.type, amount_of(one.amount, wallet)) for one in latest)
         return format_html_join("", "<div>{}: {} {}</div>", rows) or "–"
+
+
+def what_is_left(wallet: Wallet) -> str:
+    return f"{amount_of(wallet.available, wallet)} left{below_0(wallet)}"
+
+
+def below_0(wallet: Wallet) -> str:
+    """Say how much of what can be spent is an overdraft."""
+    overdraft = min(wallet.available, -wallet.floor)
+    return f", {amount_of(overdraft, wallet)} of it below 0" if overdraft else ""
 
 
 def in_words(shown: BurnDown, wallet: Wallet) -> str:

@@ -121,6 +121,18 @@ def test_the_form_says_what_is_left_and_the_question_what_will_be(admin, charged
     assert "0.00 USD of 0.05 USD is left to refund" in asked
 
 
+@pytest.mark.parametrize("prepaid", [True, False])
+def test_the_question_says_whether_the_refund_returns_to_a_wallet(admin, api, account, prepaid):
+    held = factories.license(account, per_access="0.05")
+    if prepaid:
+        factories.wallet(account, requester_id=held.requester.requester_id)
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": held.requester.requester_id})
+    address = refund(admin, AccessEvent.objects.get())
+    asked = admin.post(address, {**form_values(admin.get(address).content.decode()), "_save": "Save"}).content.decode()
+    assert ("returns to the wallet that paid" in asked) is prepaid
+
+
 @pytest.mark.parametrize("what", ["license", "decision", "entry"])
 def test_what_was_refunded_offers_no_refund(admin, charged, what):
     book(admin, charged[what])

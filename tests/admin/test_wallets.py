@@ -48,6 +48,15 @@ def test_an_operator_opens_a_quota_that_comes_each_month(admin, account, custome
     submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms)
     made = Wallet.objects.get()
     assert (made.balance, made.floor, made.refill_every) == (200, -50, "month")
+    assert "250.00 USD left, 50.00 USD of it below 0" in admin.get(change_url(made)).content.decode()
+    terms = admin.get(reverse("admin:analytics_wallet_change_terms", args=[made.pk])).content.decode()
+    assert "applies from the next refill on" in terms
+    assert "comes at once" not in terms
+
+
+def test_what_can_be_spent_of_an_overdrawn_wallet_is_all_below_0(admin, wallet):
+    Wallet.objects.filter(pk=wallet.pk).update(balance=Decimal(-3), floor=Decimal(-5))
+    assert "2.00 USD left, 2.00 USD of it below 0" in admin.get(change_url(wallet)).content.decode()
 
 
 def test_a_wrong_wallet_is_named_at_its_field(admin, account, customer):
@@ -82,6 +91,7 @@ def test_an_operator_records_a_payment_that_tops_up(admin, account, wallet):
     fields = {"account": account.pk, "requester_own_id": "org_acme", "amount": "12.50", "currency": "USD"}
     asked = submit(admin, PAY, **fields, tops_up="on", external_id="inv-1")
     assert "Record 12.50 USD" in asked.content.decode()
+    assert "The wallet is topped up by 12.50 USD." in asked.content.decode()
     assert not Payment.objects.exists()
     submit(admin, PAY, **fields, tops_up="on", external_id="inv-1", confirmed="1")
     payment = Payment.objects.get()
