@@ -9,7 +9,7 @@ from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import Requester
 from licensing.sites.models import OtherHosts, Site, SiteRule
-from licensing.visits.models import Page, PageDay, VisitorDay, VisitsCounted
+from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
 
 __all__ = [
     "AddressName",
@@ -21,6 +21,7 @@ __all__ = [
     "PageDay",
     "Policy",
     "PolicyRevision",
+    "ReferralDay",
     "Requester",
     "SigningKey",
     "Site",

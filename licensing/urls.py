@@ -12,6 +12,7 @@ from licensing.edge.views import CrawlerViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
 from licensing.sites.views import SiteViewSet
+from licensing.visits.crawler_views import CrawlerReportViewSet
 from licensing.visits.page_views import PageViewSet
 from licensing.visits.views import VisitorViewSet
 
@@ -29,6 +30,7 @@ router.register("access", OfferViewSet, "offer")
 router.register("analytics", ObservedViewSet, "observed")
 router.register("analytics", VisitorViewSet, "visitor")
 router.register("analytics", PageViewSet, "page")
+router.register("analytics", CrawlerReportViewSet, "crawler-report")
 router.register("access/decisions", DecisionViewSet)
 
 # An id may have slashes, so the route of one requester would match this too.

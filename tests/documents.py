@@ -166,9 +166,25 @@ def crawlers() -> str:
     return table(["crawler", "operator", "class", "User-Agent", "verified by", "sources"], map(row, shipped))
 
 
+def referrers() -> str:
+    from licensing.edge.crawlers import SHIPPED, parse_table
+
+    rows = (
+        [
+            one.name,
+            one.kind,
+            one.operator,
+            "<br>".join(f"`{host}`" for host in one.hosts),
+            "<br>".join(f"[{', '.join(each.facts)}]({each.url}) {each.date}" for each in one.evidence),
+        ]
+        for one in parse_table(SHIPPED.read_bytes()).referrers
+    )
+    return table(["service", "kind", "operator", "hosts", "sources"], rows)
+
+
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/reference/api.md": {"filters": filters, "metadata": metadata},
-    "docs/reference/crawlers.md": {"crawlers": crawlers},
+    "docs/reference/crawlers.md": {"crawlers": crawlers, "referrers": referrers},
     "docs/reference/limits.md": {"headers": headers},
     "docs/reference/commands.md": {"commands": commands},
     "docs/reference/errors.md": {"catalogue": catalogue},

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from itertools import groupby
-from typing import cast
+from typing import Protocol, cast
 
 import orjson
 from django.db.backends.utils import CursorWrapper
@@ -112,7 +112,18 @@ class StoredDecision:
         )
 
 
-def add_to_usage(cursor: CursorWrapper, day: date, stored: list[StoredDecision]) -> None:
+class Countable(Protocol):
+    """What usage counts of a decision."""
+
+    account: bytes
+    content: bytes
+    requester: int
+    allowed: bool
+    reason: str | None
+    created: str
+
+
+def add_to_usage(cursor: CursorWrapper, day: date, stored: Sequence[Countable]) -> None:
     hours = Counter((one.account, f"{one.created[:13]}:00:00", one.reason or "") for one in stored)
     upsert(cursor, HOURLY, [(*key, requests) for key, requests in hours.items()])
     for name in ("content", "requester"):

@@ -5,8 +5,8 @@
 // The addresses that Workers ask from have to be in the service's TRUSTED_PROXIES.
 
 // The service gets these headers of the visitor's and no others.
-const SENT = ["authorization", "user-agent", "signature", "signature-input", "signature-agent", "crawler-exact-price",
-  "crawler-max-price"];
+const SENT = ["authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
+  "crawler-exact-price", "crawler-max-price"];
 const SHOWN = ["link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged"];
 
 // Assets, which the service is not asked about: a page has dozens, and nobody licenses a style sheet. They are named by

@@ -43,7 +43,7 @@ LIMITS = {
     b"tracestate": Limit(1_024, "traces, from trusted proxies"),
     # Pages
     b"cookie": Limit(8_192, "admin session; visitors of the edge, from proxies that cannot pick one cookie"),
-    b"referer": Limit(4_096, "CSRF protection of the admin"),
+    b"referer": Limit(4_096, "CSRF protection of the admin; at the edge its host"),
     b"x-csrftoken": Limit(256, "CSRF protection of the admin"),
     # Proxies
     b"forwarded": Limit(1_024, "closes `/metrics` if present"),

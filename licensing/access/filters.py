@@ -44,6 +44,7 @@ class DecisionFilters(OperatorFilterSet):
         "url": Operand(text, operators=(*ONE_OF, "prefix"), any_of=recorded_fact("url"), begins_with=begins_with),
         "siteId": Operand(identifier("site"), operators=ONE_OF, any_of=recorded_fact("siteId")),
         "identifiedBy": Operand(choice(Identification), operators=ONE_OF, any_of=recorded_fact("identifiedBy")),
+        "referrer": Operand(text, operators=ONE_OF, any_of=recorded_fact("referrer")),
     }
 
     class Meta:

@@ -73,6 +73,7 @@ def present_recorded(
         shown["context"] = context
     if "identifiedBy" in event.facts:
         shown |= {name: event.facts.get(name) for name in OF_VISIT}
+        shown["imported"] = "imported" in event.facts
     if names_key:
         shown["keyId"] = event.facts.get("keyId")
     return shown

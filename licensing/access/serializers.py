@@ -137,6 +137,12 @@ class DecisionSerializer(serializers.Serializer):
         required=False,
         help_text="Of a visit: how the visitor was identified.",
     )
+    referrer = serializers.CharField(
+        required=False, allow_null=True, help_text="Of a reader's visit: the host of the page that linked here."
+    )
+    imported = serializers.BooleanField(
+        required=False, help_text="Of a visit: whether it was imported from a log, and so never refused or charged."
+    )
     observed = ObservedDenial(required=False, help_text="What it would have been, if it would have been denied.")
     token = serializers.CharField(
         required=False,

@@ -1,4 +1,4 @@
-"""The table of known crawlers, with its date, and look-ups of visitors in it.
+"""The table of known crawlers and of services that refer readers, with its date, and look-ups in it.
 
 The shipped table has no addresses, because they change often: `address_lists` says where operators publish them, and
 their files are loaded separately (licensing.edge.verification.published_addresses).
@@ -31,8 +31,11 @@ MAX_CACHED_AGENTS = 2_000  # up to two megabytes
 
 Token = Annotated[str, Meta(min_length=3, max_length=100, pattern=r"^[\x21-\x7e]+( [\x21-\x7e]+)*$")]
 Host = Annotated[str, Meta(max_length=253, pattern=r"^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$")]
+HostPattern = Annotated[str, Meta(max_length=253, pattern=r"^(\*\.)?([a-z0-9-]+\.)+([a-z][a-z0-9-]*|\*)$")]
 Link = Annotated[str, Meta(max_length=2048, pattern=r"^https://[\x21-\x7e]+$")]
 CrawlerClass = Literal["ai_training", "ai_input", "search", "archive", "other"]
+ReferrerKind = Literal["ai", "search"]
+COUNTRY = r"(?:com|[a-z]{2}|com?\.[a-z]{2})"  # what the `*` of `google.*` stands for
 Fact = Literal["operator", "class", "userAgent", "addressLists", "hosts", "signatureAgent"]
 
 
@@ -80,9 +83,23 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
         return tuple(dict.fromkeys([*self.address_lists, *self.sources, *(one.url for one in self.evidence)]))
 
 
+class Referrer(Struct, frozen=True, forbid_unknown_fields=True):
+    """An AI or search service whose answers link to pages, and the hosts from which its users come.
+
+    A host also counts with `www.` before it. `google.*` stands for every country's domain, `*.bing.com` for one label.
+    """
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    kind: ReferrerKind
+    operator: Annotated[str, Meta(min_length=1, max_length=100)]
+    hosts: Annotated[tuple[HostPattern, ...], Meta(min_length=1)]
+    evidence: tuple[Evidence, ...] = ()
+
+
 class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     date: date
     crawlers: tuple[Crawler, ...]
+    referrers: tuple[Referrer, ...] = ()
 
     @cached_property
     def by_token(self) -> dict[str, Crawler]:
@@ -128,6 +145,23 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return parsed is not None and parsed in networks
 
     @cached_property
+    def by_requester(self) -> dict[str, Crawler]:
+        """The crawlers by the ids of the requesters that they are decided as, verified or not."""
+        return {f"{kind}:{one.key}": one for one in self.crawlers for kind in ("crawler", "unverified")}
+
+    @cached_property
+    def referrer_hosts(self) -> list[tuple[re.Pattern[str], str]]:
+        return [(pattern_of(host), host) for one in self.referrers for host in one.hosts]
+
+    @cached_property
+    def by_referrer_host(self) -> dict[str, Referrer]:
+        return {host: one for one in self.referrers for host in one.hosts}
+
+    def referring(self, host: str) -> str | None:
+        """Return the table's host (or pattern) that a host of a Referer matches."""
+        return next((known for pattern, known in self.referrer_hosts if pattern.fullmatch(host)), None)
+
+    @cached_property
     def hosts(self) -> frozenset[str]:
         return frozenset(host for one in self.crawlers for host in one.hosts)
 
@@ -140,7 +174,8 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         none = frozenset[str]()
         merged = (tuple(sorted(published.get(one.key, none) | set(one.addresses))) for one in self.crawlers)
         pairs = zip(self.crawlers, merged, strict=True)
-        return Table(self.date, tuple(replace(one, addresses=addresses) for one, addresses in pairs))
+        crawlers = tuple(replace(one, addresses=addresses) for one, addresses in pairs)
+        return Table(self.date, crawlers, self.referrers)
 
 
 def parse_table(data: bytes) -> Table:
@@ -149,6 +184,8 @@ def parse_table(data: bytes) -> Table:
     repeated = first_repeated([crawler.key for crawler in table.crawlers])
     if repeated is None:
         repeated = first_repeated([crawler.user_agent.lower() for crawler in table.crawlers])
+    if repeated is None:
+        repeated = first_repeated([host for one in table.referrers for host in one.hosts])
     if repeated is not None:
         raise ValueError(f"{repeated} is there twice.")
     _ = table.networks  # raises ValueError for an invalid range
@@ -158,6 +195,12 @@ def parse_table(data: bytes) -> Table:
 def lies_below(name: str, hosts: Iterable[str]) -> bool:
     """Return whether a DNS name is one of the domains or lies below one."""
     return any(name == host or name.endswith(f".{host}") for host in hosts)
+
+
+def pattern_of(host: str) -> re.Pattern[str]:
+    """Compile a host of the table of referrers."""
+    name = re.escape(host).replace(r"\*\.", r"[a-z0-9-]+\.")
+    return re.compile(r"(?:www\.)?" + name.replace(r"\.\*", rf"\.{COUNTRY}"))
 
 
 def first_repeated(values: Sequence[str]) -> str | None:
@@ -202,9 +245,16 @@ class CurrentTable:
 def read_table(path: Path, changed: int, addresses: int, lists: int) -> Table:
     """Read a table with loaded and fetched addresses. The numbers identify versions for the cache."""
     table = parse_table(path.read_bytes())
+    if not table.referrers:  # of an update that lists only crawlers
+        table = replace(table, referrers=shipped_referrers())
     if addresses:
         table = table.with_addresses(published_addresses.read())
     return table.with_addresses(addresses_of_lists(table)) if lists else table
+
+
+@lru_cache(maxsize=1)
+def shipped_referrers() -> tuple[Referrer, ...]:
+    return parse_table(SHIPPED.read_bytes()).referrers
 
 
 def addresses_of_lists(table: Table) -> dict[str, frozenset[str]]:

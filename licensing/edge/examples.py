@@ -87,6 +87,24 @@ PAGES: dict[str, object] = {
         }
     ],
 }
+CRAWLS = {**ASKED, "verified": 53, "violations": 2}
+TAKEN = {**CRAWLS, "revenue": [{"amount": 0.18, "currency": "USD"}], "revenueAtStake": AT_STAKE}
+SENT = {"referrals": 4, "crawlsPerReferral": 13.25}
+CRAWLERS: dict[str, object] = {
+    "object": "crawler_report",
+    "siteId": None,
+    "startDate": "2026-02-08T00:00:00.000000Z",
+    "endDate": "2026-02-14T23:59:59.999999Z",
+    "truncated": False,
+    "summary": {**TAKEN, **SENT},
+    "timeSeries": [{"date": "2026-02-14", "name": "ai_training", **CRAWLS}],
+    "byClass": [{"crawlerClass": "ai_training", **TAKEN}],
+    "byOperator": [{"operator": "Example AI", **TAKEN, **SENT}],
+    "byCrawler": [{"name": "ExampleBot", "operator": "Example AI", "crawlerClass": "ai_training", **TAKEN}],
+    "referrers": [
+        {"host": "chat.ai.example", "name": "Example Chat", "operator": "Example AI", "kind": "ai", "referrals": 4}
+    ],
+}
 
 OPERATIONS = {
     "GET /v1/crawlers": Operation(
@@ -95,4 +113,5 @@ OPERATIONS = {
     "GET /v1/analytics/observed": Operation("getObserved", OBSERVED),
     "GET /v1/analytics/visitors": Operation("getVisitors", VISITORS),
     "GET /v1/analytics/pages": Operation("getPages", PAGES),
+    "GET /v1/analytics/crawlers": Operation("getCrawlers", CRAWLERS),
 }

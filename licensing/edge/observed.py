@@ -1,7 +1,7 @@
 """Observed denials: what would have been refused, by reason, requester and item."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -61,18 +61,29 @@ def observed_report(events: QuerySet[AccessEvent], most_priced: int = MOST_PRICE
 
 def add_prices(report: ObservedFigures, events: QuerySet[AccessEvent], most: int) -> None:
     """Add the revenue at stake: for each denial the price of its first offer."""
-    at_stake: defaultdict[str, Decimal] = defaultdict(Decimal)
-    by_requester: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    report.by_requester, report.priced = prices_of(events, most)
+    report.at_stake = added_up(report.by_requester.values())
+
+
+def prices_of(events: QuerySet[AccessEvent], most: int) -> tuple[dict[str, Sums], int]:
+    """Return the prices of the first offers of the newest `most` denials by requester, and how many were priced."""
+    found: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    priced = 0
     newest = events.select_related("requester").order_by("-created", "-id")[:most]
     for answer in recorded_answers(newest.iterator(chunk_size=500)):
-        report.priced += 1
+        priced += 1
         offer = next(offers(answer.policy, answer.facts), None)
         if offer is not None:
-            amount, currency = from_millionths(offer.price.amount), offer.price.currency
-            at_stake[currency] += amount
-            by_requester[answer.requester_id][currency] += amount
-    report.at_stake = dict(at_stake)
-    report.by_requester = {requester: dict(sums) for requester, sums in by_requester.items()}
+            found[answer.requester_id][offer.price.currency] += from_millionths(offer.price.amount)
+    return {requester: dict(sums) for requester, sums in found.items()}, priced
+
+
+def added_up(several: Iterable[Sums]) -> Sums:
+    found: defaultdict[str, Decimal] = defaultdict(Decimal)
+    for sums in several:
+        for currency, amount in sums.items():
+            found[currency] += amount
+    return dict(found)
 
 
 def present_observed(report: ObservedFigures, start: datetime, last: datetime, site: Site | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import re
 from urllib.parse import quote, unquote, urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.http.errors import InvalidRequest
 from kit.http.headers import check_lengths
@@ -38,7 +39,8 @@ class Original(Struct, frozen=True):
     """The visitor's request.
 
     `address` is the visitor's IP address, or None if no trusted proxy sent it. `requester` is the requester id that
-    the site's own code asserts. `cookie` is that of limits per visitor, once the account is known.
+    the site's own code asserts. `cookie` is that of limits per visitor, once the account is known. `referrer` is the
+    host of the page that led the visitor here, unless it is the same.
     """
 
     url: str
@@ -46,6 +48,7 @@ class Original(Struct, frozen=True):
     address: str | None
     requester: str | None = None
     cookie: VisitorCookie | None = None
+    referrer: str | None = None
 
     @property
     def host(self) -> str:
@@ -84,9 +87,18 @@ def original_of(head: Head, proxies: TrustedProxies) -> Original:
         if sent.count(name) > 1:
             raise InvalidRequest(f"{name.decode()} is sent twice.", param=name.decode())
     found = described_by_middleware(head) if head.path == MIDDLEWARE else described_by_proxy(head, proxies)
+    if b"referer" in head.headers:
+        found = replace(found, referrer=referring_host(head.header(b"referer"), found.host))
     if len(found.url) > MAX_URI:
         raise InvalidRequest(f"The URL of the page is longer than {MAX_URI:,} characters.")
     return found
+
+
+def referring_host(referer: str, host: str) -> str | None:
+    """Return the host of a Referer, the only part that is recorded; None if it is `host` itself."""
+    found = WHOLE_URL.match(referer)
+    named = None if found is None else host_of_header(found[2])
+    return None if named == host else named
 
 
 def described_by_proxy(head: Head, proxies: TrustedProxies) -> Original:

@@ -25,6 +25,7 @@ from licensing.sites.identification import Identification
 
 READ = "read"
 ANONYMOUS = "anonymous"
+PEOPLE = frozenset({Identification.LICENSE_TOKEN, Identification.API_KEY, Identification.SITE, Identification.NOTHING})
 
 
 class Visitor(Struct, frozen=True):
@@ -42,6 +43,11 @@ class Visitor(Struct, frozen=True):
         """Whether the identity is proven, not merely claimed."""
         return self.identified_by.verifies
 
+    @property
+    def is_person(self) -> bool:
+        """Whether nothing suggests that the visitor is a crawler."""
+        return self.permission == READ and self.and_permission is None and self.identified_by in PEOPLE
+
     def check(self, original: Original, user_agent: str, payment: Payment | None = None) -> Check:
         """Build the check of the page. A payment counts only for proven visitors; a free request is not charged."""
         cookie = original.cookie
@@ -51,6 +57,7 @@ class Visitor(Struct, frozen=True):
             "userAgent": user_agent[:MAX_USER_AGENT],
             "identifiedBy": self.identified_by,
             "waived": original.is_free,
+            "referrer": original.referrer if original.referrer and self.is_person and not original.is_free else None,
         }
         pays = payment if self.is_known else None
         return Check(

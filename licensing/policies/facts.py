@@ -314,6 +314,8 @@ NOTES = (
     Fact(name="url", label="Page asked for"),
     Fact(name="siteId", label="Site"),
     Fact(name="pattern", label="Pattern of the site"),
+    Fact(name="referrer", label="Came from"),
+    Fact(name="imported", label="Imported from a log"),
     Fact(name="requesterName", label="Requester's name"),
     Fact(name="keyId", label="Asked with the API key"),
     Fact(
@@ -370,7 +372,7 @@ TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.place)  # can be g
 SENT = {part: tuple(fact for fact in (*OF_CHECK, *NOTES) if fact.part == part) for part in ("requester", "context")}
 ASKED = tuple(fact for fact in (*NOTES, *FACTS) if fact.field)  # fields of the trial form
 # Facts shown in a recorded decision. The caller's claims about licences are in the decision's `license`.
-OF_VISIT = ("url", "siteId", "identifiedBy")  # members of recorded decisions of the edge
+OF_VISIT = ("url", "siteId", "identifiedBy", "referrer")  # members of recorded decisions of the edge
 SHOWN = {"requester": tuple(fact for fact in SENT["requester"] if fact.attribute), "context": SENT["context"]}
 
 

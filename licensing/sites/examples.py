@@ -8,6 +8,7 @@ NEW_SITE: dict[str, object] = {
     "host": "publisher.example",
     "mode": "observe",
     "unknown": "allow",
+    "robotsTxt": "User-agent: GPTBot\nDisallow: /private/\n",
     "rules": [{"pattern": "/premium/*", "policyId": POLICY_ID}, {"pattern": "/premium/samples/*", "policyId": None}],
 }
 SITE: dict[str, object] = {

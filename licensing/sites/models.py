@@ -17,6 +17,8 @@ class Site(models.Model):
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="sites")
     host = models.CharField(max_length=253)  # see kit.values.hosts
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
+    # The publisher's own robots.txt, against which requests of crawlers are compared (licensing.visits.robots).
+    robots_txt = models.TextField("robots.txt", null=True, blank=True)
     unknown = models.CharField("unknown pages", max_length=5, choices=Unknown.choices, default=Unknown.ALLOW)
     # Decisions about pages without a registered item are recorded under this item. It is stored as deleted: lists and
     # look-ups do not find it, but reports show its title.
@@ -49,6 +51,7 @@ class Site(models.Model):
             "host": self.host,
             "mode": str(self.mode),
             "unknown": str(self.unknown),
+            "robotsTxt": self.robots_txt,
             "verifiedAt": render_timestamp(self.verified_at),
             "rules": self.shown_rules,
         }

@@ -14,6 +14,7 @@ from licensing.sites.services import RuleFields
 from licensing.sites.verification import file_url, record_of, txt_name
 
 MAX_RULES = 200
+MAX_ROBOTS_TXT = 65_536
 
 
 @extend_schema_field({"type": "string", "maxLength": MAX_PATTERN, "pattern": PATTERN, "example": "/premium/*"})
@@ -78,6 +79,13 @@ class SiteSerializer(StrictSerializer):
     host = Host(help_text="Lower case, without scheme and port; one site for each host.")
     mode = Choice(choices=MODES, required=False, help_text="How far its decisions are carried out.")
     unknown = Choice(choices=Unknown.choices, required=False, help_text="What a page gets that no policy is known of.")
+    robotsTxt = Text(
+        max_length=MAX_ROBOTS_TXT,
+        required=False,
+        allow_null=True,
+        source="robots_txt",
+        help_text="Your own robots.txt. Requests of crawlers that it disallows are counted as violations.",
+    )
     rules = SiteRules(
         child=SiteRuleSerializer(),
         required=False,
@@ -98,6 +106,7 @@ class SiteSerializer(StrictSerializer):
             "host": site.host,
             "mode": site.mode,
             "unknown": site.unknown,
+            "robotsTxt": site.robots_txt,
             "rules": site.shown_rules,
             "verifiedAt": render_timestamp(site.verified_at),
             "verification": {

@@ -20,7 +20,7 @@ from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from licensing.visits.figures import COUNTS, Visits
 from licensing.visits.models import VisitorDay, VisitsCounted
-from licensing.visits.pages import keep_pages, page_visits_in
+from licensing.visits.pages import keep_pages, page_visits_in, referrals_in
 
 EVERY = timedelta(minutes=1)
 GRACE = timedelta(minutes=1)  # for decisions that are still being recorded
@@ -73,17 +73,21 @@ def counted_until() -> datetime | None:
 def count_stretch(begin: datetime, end: datetime) -> bool:
     """Count the decisions from `begin` until before `end`. Returns False if another process did so first.
 
-    Reads before locking, because decisions of past minutes no longer change.
+    Reads before locking, because decisions of past minutes change only by imports, which `imports` shows.
     """
-    found, pages = visits_in(decisions(begin, end)), page_visits_in(decisions(begin, end))
+    counted = VisitsCounted.objects.filter(until=begin).first()
+    if counted is None:
+        return False
+    events = decisions(begin, end)
+    found, pages, referrals = visits_in(events), page_visits_in(events), referrals_in(events)
     with turn_to_write(), transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT set_config('synchronous_commit', 'off', true)")  # a lost count is repeated
-        if not VisitsCounted.objects.filter(until=begin).update(until=end):
+        if not VisitsCounted.objects.filter(until=begin, imports=counted.imports).update(until=end):
             return False
         keep(found)
-        keep_pages(pages)
+        keep_pages(pages, referrals)
     return True
 
 

@@ -66,6 +66,7 @@ class PageDay(DayOfVisits):
     """Decisions about one page."""
 
     page = models.ForeignKey(Page, on_delete=models.CASCADE, db_index=False, related_name="days")
+    violations = models.BigIntegerField(db_default=0)  # requests that the site's robots.txt disallows
 
     class Meta:
         constraints = [
@@ -80,10 +81,33 @@ class PageDay(DayOfVisits):
         return f"{self.page_id} on {self.day}: {self.visits.total}"
 
 
+class ReferralDay(models.Model):
+    """Readers whom an AI or search service sent to one page on one UTC day."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
+    day = models.DateField()
+    page = models.ForeignKey(Page, on_delete=models.CASCADE, db_index=False, related_name="referrals")
+    host = models.CharField(max_length=253)  # as in the table of crawlers (licensing.edge.crawlers.Referrer)
+    referrals = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account", "day", "page", "host"], name="one_row_per_page_and_referrer")
+        ]
+        indexes = [models.Index(fields=["page"], name="referrals_of_page")]
+
+    def __str__(self) -> str:
+        return f"{self.host} to {self.page_id} on {self.day}: {self.referrals}"
+
+
 class VisitsCounted(models.Model):
-    """A single row: decisions created before `until` are counted in VisitorDay and PageDay."""
+    """A single row: decisions created before `until` are counted in VisitorDay, PageDay and ReferralDay.
+
+    `imports` grows with each write of imported decisions, which may be older than `until`.
+    """
 
     until = models.DateTimeField()
+    imports = models.BigIntegerField(db_default=0)
 
     def __str__(self) -> str:
         return f"{self.until}"

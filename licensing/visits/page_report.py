@@ -6,16 +6,18 @@ from typing import TypeVar, cast
 
 from django.db.models import Case, F, Max, QuerySet, Sum, TextField, When
 from django.db.models.expressions import Combinable, Value
+from django.db.models.fields.json import KT
 from django.db.models.functions import Left, StrIndex, Substr
 from django.db.models.lookups import Exact
 from msgspec import Struct
 
+from analytics.models import AccessEvent
 from analytics.windows import Window
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 from licensing.visits.counting import decisions
 from licensing.visits.figures import Visits
-from licensing.visits.models import Page, PageDay, VisitsCounted
+from licensing.visits.models import Page, PageDay, ReferralDay, VisitsCounted
 from licensing.visits.pages import Found, VisitKey, batches, page_visits_in, stored_pages
 from licensing.visits.report import TOP, Who
 
@@ -24,6 +26,8 @@ SCHEME = len("https://")  # the origin is the first folder
 ATTEMPTS = 3  # to read between two counts, which are a minute apart
 
 Key = TypeVar("Key")
+OfPage = TypeVar("OfPage", PageDay, ReferralDay)
+Report = TypeVar("Report")
 Grouped = QuerySet[PageDay, tuple[object, ...]]
 SUMS = {
     "allowed_sum": Sum("allowed"),
@@ -53,12 +57,33 @@ class Choice(Struct, frozen=True):
     def rows(self) -> QuerySet[PageDay]:
         """Return the counted visits."""
         first, last = self.window.start.date(), self.window.end.date()
-        rows = PageDay.objects.filter(account_id__in=self.account_ids, day__gte=first, day__lt=last).order_by()
+        return self.narrowed(
+            PageDay.objects.filter(account_id__in=self.account_ids, day__gte=first, day__lt=last).order_by()
+        )
+
+    def referrals(self) -> QuerySet[ReferralDay]:
+        """Return the counted referrals."""
+        first, last = self.window.start.date(), self.window.end.date()
+        return self.narrowed(
+            ReferralDay.objects.filter(account_id__in=self.account_ids, day__gte=first, day__lt=last).order_by()
+        )
+
+    def narrowed(self, rows: QuerySet[OfPage]) -> QuerySet[OfPage]:
         if self.site is not None:
             rows = rows.filter(page__site=self.site)
         if self.prefix:
             rows = rows.filter(Exact(Left("page__url", len(self.prefix)), self.prefix))
         return rows
+
+    def events(self, begin: datetime | None = None) -> QuerySet[AccessEvent]:
+        """Return the decisions in the window, at the earliest from `begin` on."""
+        start = max(begin or self.window.start, self.window.start)
+        found = decisions(min(start, self.window.end), self.window.end).filter(account_id__in=self.account_ids)
+        if self.site is not None:
+            found = found.filter(Exact(KT("facts__siteId"), self.site.pk))
+        if self.prefix:
+            found = found.filter(Exact(Left(KT("facts__url"), len(self.prefix)), self.prefix))
+        return found
 
     def folder_of(self, url: str) -> str:
         """Return the folder below `prefix` that has the page, with its slash; the page itself if none has."""
@@ -90,10 +115,15 @@ NOTHING = PageReport(total=None, days={}, visitors=[], pages=[], folders=[])
 
 def page_report(choice: Choice) -> PageReport:
     """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
+    return between_counts(lambda until: report_until(choice, until))
+
+
+def between_counts(make: Callable[[datetime | None], Report]) -> Report:
+    """Return what `make` reads between two counts. It gets the time until which visits are counted."""
     for _ in range(ATTEMPTS):
-        until = VisitsCounted.objects.values_list("until", flat=True).first()
-        report = report_until(choice, until)
-        if report is NOTHING or VisitsCounted.objects.values_list("until", flat=True).first() == until:
+        counted = VisitsCounted.objects.values_list("until", "imports").first()
+        report = make(None if counted is None else counted[0])
+        if VisitsCounted.objects.values_list("until", "imports").first() == counted:
             break
     return report
 
@@ -124,13 +154,17 @@ def report_until(choice: Choice, until: datetime | None) -> PageReport:
 
 
 def pending_visits(choice: Choice, until: datetime | None) -> dict[VisitKey, Visits]:
+    return {visited: one.visits for visited, one in uncounted_visits(choice, until).items()}
+
+
+def uncounted_visits(choice: Choice, until: datetime | None) -> dict[VisitKey, Found]:
     """Return visits that are not counted yet, normally those of the last two minutes."""
     window = choice.window
     begin = max(until or window.start, window.start)
     if begin >= window.end:
         return {}
     found = page_visits_in(decisions(begin, window.end).filter(account_id__in=choice.account_ids))
-    return {visited: one.visits for visited, one in found.items() if choice.has(visited, one)}
+    return {visited: one for visited, one in found.items() if choice.has(visited, one)}
 
 
 def sum_of(visits: Iterable[Visits]) -> Visits | None:

@@ -14,13 +14,14 @@ from kit.rest.export import report_response
 from kit.rest.fields import Choice as OneOf
 from kit.rest.fields import Id, Timestamp
 from kit.values.timestamps import render_timestamp
+from licensing.edge.crawlers import current_table
 from licensing.edge.views import CLASSES
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.sites.named import SITE_ID, site_named
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import Choice, PageReport, page_report
-from licensing.visits.report import OTHER, TOP, known_crawlers, whole_days
+from licensing.visits.report import OTHER, TOP, whole_days
 
 
 class PageCounts(serializers.Serializer):
@@ -155,7 +156,7 @@ def render_requester(requester: Requester | None) -> dict[str, object]:
 
 
 def present_visitor(requester: Requester | None, identified_by: str, visits: Visits) -> dict[str, object]:
-    crawler = None if requester is None else known_crawlers().get(requester.requester_id)
+    crawler = None if requester is None else current_table.get().by_requester.get(requester.requester_id)
     by = Identification(identified_by)
     return {
         **render_requester(requester),

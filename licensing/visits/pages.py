@@ -1,21 +1,23 @@
 """Counts visits by page and visitor, from the same decisions and in the same transaction as visits by visitor."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from hashlib import sha256
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import TruncDate
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from analytics.models import AccessEvent
 from kit.values import ids
+from licensing.edge.crawlers import current_table
 from licensing.visits.figures import COUNTS, Visits
-from licensing.visits.models import Page, PageDay
+from licensing.visits.models import Page, PageDay, ReferralDay
+from licensing.visits.robots import RobotsRules
 
 MOST_PAGES = 20_000  # of an account that are counted one by one on a day; strangers can invent addresses
 FURTHER = ""  # the URL that all others count under
@@ -35,8 +37,23 @@ class VisitKey(Struct, frozen=True, order=True):
 
 
 class Found(Struct, frozen=True):
+    """Visits of a page by a visitor. `violations` of them are disallowed by the site's robots.txt."""
+
     visits: Visits
     site: str | None
+    violations: int = 0
+
+    def __add__(self, other: "Found") -> "Found":
+        return Found(self.visits + other.visits, None, self.violations + other.violations)
+
+
+class Referred(Struct, frozen=True, order=True):
+    """The page to which a service sent readers on a day. `host` is one of the table of referrers."""
+
+    account: str
+    day: date
+    url: str
+    host: str
 
 
 def page_visits_in(events: QuerySet[AccessEvent]) -> dict[VisitKey, Found]:
@@ -46,41 +63,99 @@ def page_visits_in(events: QuerySet[AccessEvent]) -> dict[VisitKey, Found]:
         .values_list("account_id", TruncDate("created"), KT("facts__url"), "requester_id", KT("facts__identifiedBy"))
         .annotate(**COUNTS, site=Max(KT("facts__siteId")))
     )
-    return {VisitKey(*row[:5]): Found(Visits(*row[5:9]), row[9]) for row in rows}
+    return with_violations({VisitKey(*row[:5]): Found(Visits(*row[5:9]), row[9]) for row in rows})
+
+
+def with_violations(found: dict[VisitKey, Found]) -> dict[VisitKey, Found]:
+    rules = RobotsRules({one.site for one in found.values() if is_site(one.site)}, (key.requester for key in found))
+    if not rules.texts:
+        return found
+    return {
+        key: replace(one, violations=one.visits.total) if rules.forbid(one.site, key.requester, key.url) else one
+        for key, one in found.items()
+    }
+
+
+def is_site(text: str | None) -> TypeGuard[str]:
+    return text is not None and ids.decode("site", text) is not None
+
+
+def referrals_in(events: QuerySet[AccessEvent]) -> dict[Referred, int]:
+    """Return how many readers each service of the table of referrers sent to each page."""
+    rows = (
+        events.filter(facts__has_key="referrer")
+        .order_by()
+        .values_list("account_id", TruncDate("created"), KT("facts__url"), KT("facts__referrer"))
+        .annotate(number=Count("pk"))
+    )
+    table, found = current_table.get(), Counter[Referred]()
+    for account, day, url, referrer, number in rows:
+        host = table.referring(referrer)
+        if host is not None:
+            found[Referred(account, day, url, host)] += number
+    return dict(found)
 
 
 def digest_of(url: str) -> bytes:
     return sha256(url.encode()).digest()[:16]
 
 
-def keep_pages(found: dict[VisitKey, Found]) -> None:
-    """Add the counts to the rows of PageDay. The caller holds the lock of what is counted."""
-    found = without_further(found)
+def keep_pages(found: dict[VisitKey, Found], referrals: dict[Referred, int]) -> None:
+    """Add the counts to the rows of PageDay and ReferralDay. The caller holds the lock of what is counted."""
     if not found:
         return
+    found, referrals = without_further(found, referrals)
     pages = keep_urls(found)
-    known: dict[VisitKey, Visits] = {}
+    known: dict[VisitKey, Found] = {}
     by_page = {pk: url for (_, url), pk in pages.items()}
     days = Q(account__in={one.account for one in found}, day__in={one.day for one in found})
     for some in batches(sorted(by_page)):
         rows = PageDay.objects.filter(days, page__in=some)
         for row in rows:
             key = VisitKey(row.account_id, row.day, by_page[row.page_id], row.requester_id, row.identified_by)
-            known[key] = row.visits
+            known[key] = Found(row.visits, None, row.violations)
     PageDay.objects.bulk_create(
         [
-            row_of(key, pages[key.account, key.url], one.visits + known[key] if key in known else one.visits)
+            row_of(key, pages[key.account, key.url], one + known[key] if key in known else one)
             for key, one in sorted(found.items(), key=lambda item: item[0])
         ],
         batch_size=BATCH,
         update_conflicts=True,
         unique_fields=["account", "day", "page", "requester", "identified_by"],
-        update_fields=Visits.__struct_fields__,
+        update_fields=[*Visits.__struct_fields__, "violations"],
+    )
+    keep_referrals(referrals, pages)
+
+
+def keep_referrals(referrals: dict[Referred, int], pages: dict[tuple[str, str], int]) -> None:
+    known: dict[Referred, int] = {}
+    by_page = {pages[one.account, one.url]: one.url for one in referrals}
+    days = Q(account__in={one.account for one in referrals}, day__in={one.day for one in referrals})
+    for some in batches(sorted(by_page)):
+        for row in ReferralDay.objects.filter(days, page__in=some):
+            known[Referred(row.account_id, row.day, by_page[row.page_id], row.host)] = row.referrals
+    ReferralDay.objects.bulk_create(
+        [
+            ReferralDay(
+                account_id=key.account,
+                day=key.day,
+                page_id=pages[key.account, key.url],
+                host=key.host,
+                referrals=number + known.get(key, 0),
+            )
+            for key, number in sorted(referrals.items())
+        ],
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["account", "day", "page", "host"],
+        update_fields=["referrals"],
     )
 
 
-def without_further(found: dict[VisitKey, Found]) -> dict[VisitKey, Found]:
-    """Merge the pages beyond MOST_PAGES of a day into one row."""
+def without_further(
+    found: dict[VisitKey, Found], referrals: dict[Referred, int]
+) -> tuple[dict[VisitKey, Found], dict[Referred, int]]:
+    """Merge the pages beyond MOST_PAGES of a day into one."""
     asked: dict[tuple[str, date], set[str]] = defaultdict(set)
     for one in found:
         asked[one.account, one.day].add(one.url)
@@ -98,21 +173,27 @@ def without_further(found: dict[VisitKey, Found]) -> dict[VisitKey, Found]:
         new = sorted(urls - there)[: max(MOST_PAGES - number, 0)]
         kept[account, day] = there | set(new)
     if not kept:
-        return found
+        return found, referrals
+
+    def is_kept(one: VisitKey | Referred) -> bool:
+        return (one.account, one.day) not in kept or one.url in kept[one.account, one.day]
+
     result: dict[VisitKey, Found] = {}
     for key, visited in found.items():
-        urls = kept.get((key.account, key.day), {key.url})
-        named = key if key.url in urls else VisitKey(key.account, key.day, FURTHER, key.requester, key.identified_by)
+        named = key if is_kept(key) else replace(key, url=FURTHER)
         before = result.get(named)
-        result[named] = visited if before is None else Found(before.visits + visited.visits, None)
-    return result
+        result[named] = visited if before is None else before + visited
+    merged = Counter[Referred]()
+    for referred, number in referrals.items():
+        merged[referred if is_kept(referred) else replace(referred, url=FURTHER)] += number
+    return result, dict(merged)
 
 
 def keep_urls(found: dict[VisitKey, Found]) -> dict[tuple[str, str], int]:
     """Create the pages that are new. Returns the primary key of each account and URL."""
     sites: dict[tuple[str, str], str | None] = {}
     for key, one in found.items():
-        site = one.site if one.site is not None and ids.decode("site", one.site) is not None else None
+        site = one.site if is_site(one.site) else None
         sites[key.account, key.url] = site or sites.get((key.account, key.url))
     there = {(page.account_id, page.url): page for page in stored_pages(sites)}
     changed = {
@@ -141,14 +222,15 @@ def stored_pages(pages: Collection[tuple[str, str]]) -> Iterator[Page]:
         yield from Page.objects.filter(account__in=accounts, digest__in=digests)
 
 
-def row_of(key: VisitKey, page: int, visits: Visits) -> PageDay:
+def row_of(key: VisitKey, page: int, found: Found) -> PageDay:
     return PageDay(
         account_id=key.account,
         day=key.day,
         page_id=page,
         requester_id=key.requester,
         identified_by=key.identified_by,
-        **asdict(visits),
+        **asdict(found.visits),
+        violations=found.violations,
     )
 
 

@@ -7,7 +7,7 @@ from django.db.models import Max, Q, Sum, Value
 from msgspec import Struct
 
 from analytics.windows import MICROSECOND, Window, end_of_day, midnight
-from licensing.edge.crawlers import Crawler, current_table
+from licensing.edge.crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.counting import decisions, visits_in
@@ -15,7 +15,6 @@ from licensing.visits.figures import Visits
 from licensing.visits.models import VisitorDay, VisitsCounted
 
 TOP = 100
-KINDS = ("crawler", "unverified")  # prefixes of crawlers' requester ids
 OTHER = "other"  # the class of visitors that are not known crawlers
 
 
@@ -96,14 +95,10 @@ def pending_visits(account_ids: Sequence[str], window: Window, until: datetime |
     return found
 
 
-def known_crawlers() -> dict[str, Crawler]:
-    """Return the crawlers of the table by the ids of the requesters that they are decided as, verified or not."""
-    return {f"{kind}:{one.key}": one for one in current_table.get().crawlers for kind in KINDS}
-
-
 def known_requesters(account_ids: Sequence[str], wanted: Sequence[int]) -> tuple[dict[int, Requester], dict[int, str]]:
     """Return the requesters with these keys, and the crawler classes of all known crawlers, verified or not."""
-    crawlers: dict[str, str] = {requester_id: one.crawler_class for requester_id, one in known_crawlers().items()}
+    table = current_table.get()
+    crawlers: dict[str, str] = {name: one.crawler_class for name, one in table.by_requester.items()}
     found = Requester.objects.select_related("account").filter(
         Q(pk__in=wanted) | Q(account_id__in=account_ids, requester_id__in=list(crawlers))
     )

@@ -132,6 +132,7 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/analytics/observed", "analytics:read"),
     Endpoint("GET", "/v1/analytics/visitors", "analytics:read"),
     Endpoint("GET", "/v1/analytics/pages", "analytics:read"),
+    Endpoint("GET", "/v1/analytics/crawlers", "analytics:read"),
     Endpoint("GET", "/v1/accounts/me", ""),
     Endpoint("PATCH", "/v1/accounts/me", "content:write", {"unknownHost": "deny"}),
     Endpoint("GET", "/v1/api-keys", "api_keys:manage"),

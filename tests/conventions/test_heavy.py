@@ -18,6 +18,7 @@ HEAVY = {
     "GET /v1/analytics/observed",
     "GET /v1/analytics/visitors",
     "GET /v1/analytics/pages",
+    "GET /v1/analytics/crawlers",
     "GET /v1/statements",
     "GET /v1/statements/{}",
     "GET /v1/statements/{}/lines",

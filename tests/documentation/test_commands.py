@@ -22,6 +22,8 @@ ELSEWHERE = {
     "reset_second_factor": "a name without its arguments",
     "delete_account acc_… --name NAME": "of one that others need: tests/admin/test_account_deletion.py",
     "remove_demo acc_…": "of a demo, which takes long to make: tests/commands/test_seed_demo.py",
+    "import_access_log access.log --site pub.example": "tests/documentation/test_logs.py",
+    "import_access_log access.log --site pub.example --dry-run": "tests/documentation/test_logs.py",
     "serve": "has no end: it is what every test of this folder calls",
     "deliver_webhooks": "has no end: tests/faults/test_webhooks.py",
 }

@@ -66,10 +66,10 @@ def closed(replies: Replies) -> None:
 
 
 def watched(replies: Replies) -> None:
-    key, visitors, pages, observed, enforced = replies
+    key, visitors, pages, crawlers, observed, enforced = replies
     assert (key["permissions"], key["allowedHosts"]) == (["access:check"], ["pub.example"])
-    objects = [report["object"] for report in (visitors, pages, observed)]
-    assert objects == ["visitor_report", "page_report", "observed_report"]
+    objects = [report["object"] for report in (visitors, pages, crawlers, observed)]
+    assert objects == ["visitor_report", "page_report", "crawler_report", "observed_report"]
     assert enforced["mode"] == "enforce"
 
 

@@ -27,6 +27,11 @@ PROOFS = {
         [("docs/guides/move-to-postgresql.md", one) for one in ("TARGET=", "DATABASE_URL=", ".venv")],
         "tests/commands/test_copy_to.py::test_the_guide_moves_everything",
     ),
+    (
+        "docs/guides/logs.md",
+        ".venv/bin/python manage.py",
+    ): f"{HERE}/test_logs.py::test_the_guide_imports_a_log_of_nginx",
+    ("docs/guides/logs.md", '{"object"'): f"{HERE}/test_logs.py::test_the_guide_imports_a_log_of_nginx",
     ("docs/guides/upgrade.md", "python3 run.py setup"): COMMANDS,
     ("docs/guides/restore.md", ".venv/bin/python manage.py migrate"): COMMANDS,
     (

@@ -163,7 +163,7 @@ def test_a_report_of_many_pages_takes_as_many_queries_as_one_of_few(ask, api, si
     few = queries()
     visit(30)
     VisitsCounted.objects.update(until=timezone.now() - timedelta(days=1))
-    assert queries() == few
+    assert queries() == few + 1  # the robots.txt of the sites of visits that are not counted yet
 
 
 def test_a_file_has_the_pages(ask, api, site):

@@ -2,6 +2,7 @@
 // Generated. See tests/clients.
 export const AMOUNTS: Record<string, string[]> = {
   AccessOffer: ["amount", "available", "refundable", "refunded", "required"],
+  CrawlerReportShown: ["amount", "refundable", "refunded"],
   CreditAccess: ["available", "balance"],
   Decision: ["amount", "available", "refundable", "refunded", "required"],
   DecisionBatch: ["amount", "available", "refundable", "refunded", "required"],

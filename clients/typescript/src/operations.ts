@@ -46,6 +46,11 @@ export abstract class Operations {
     return this.send({ method: "PATCH", path: `/v1/accounts/me`, body });
   }
 
+  /** Get crawler analytics. */
+  getCrawlers(query?: Query): Promise<Schemas["CrawlerReportShown"]> {
+    return this.send({ method: "GET", path: `/v1/analytics/crawlers`, query, answer: "CrawlerReportShown" });
+  }
+
   /** Get observed denials. */
   getObserved(query?: Query): Promise<Schemas["ObservedReport"]> {
     return this.send({ method: "GET", path: `/v1/analytics/observed`, query, answer: "ObservedReport" });

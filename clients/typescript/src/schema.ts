@@ -1,4 +1,4 @@
-// Shapes: 51330e9f8f93bd97
+// Shapes: 86b227159ef3c687
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -374,6 +374,10 @@ export interface components {
             siteId?: string | null;
             /** @description Of a visit: how the visitor was identified. */
             identifiedBy?: components["schemas"]["Identification"];
+            /** @description Of a reader's visit: the host of the page that linked here. */
+            referrer?: string | null;
+            /** @description Of a visit: whether it was imported from a log, and so never refused or charged. */
+            imported?: boolean;
             /** @description What it would have been, if it would have been denied. */
             observed?: components["schemas"]["ObservedDenial"];
             /** @description With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys. */
@@ -816,6 +820,35 @@ export interface components {
         };
         /** @enum {string} */
         CrawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
+        /** @description What crawlers took at the edge, and how many readers their operators sent. */
+        CrawlerReportShown: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "crawler_report";
+            /** @description Null: all sites. */
+            siteId: string | null;
+            /**
+             * Format: date-time
+             * @description The first day or moment of the window.
+             */
+            startDate: string;
+            /**
+             * Format: date-time
+             * @description Itself included.
+             */
+            endDate: string;
+            /** @description Whether `revenueAtStake` is only that of the newest 10,000 observed denials. */
+            truncated: boolean;
+            summary: components["schemas"]["CrawlsAndReferrals"];
+            /** @description The days that had requests. */
+            timeSeries: components["schemas"]["CrawlsOfDay"][];
+            byClass: components["schemas"]["CrawlsOfClass"][];
+            byOperator: components["schemas"]["CrawlsOfOperator"][];
+            byCrawler: components["schemas"]["CrawlsOfCrawler"][];
+            referrers: components["schemas"]["ReferrerShown"][];
+        };
         /** @description The table of known crawlers. */
         CrawlerTable: {
             /**
@@ -830,6 +863,126 @@ export interface components {
             date: string;
             /** @description The items of the list, in order. */
             data: components["schemas"]["Crawler"][];
+        };
+        /** @description Requests of crawlers, and the money for them. */
+        CrawlsAndReferrals: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** @description Requests of crawlers that proved who they are. */
+            verified: number;
+            /** @description Requests that the `robotsTxt` of the site disallows for the crawler. */
+            violations: number;
+            /** @description What they were charged, less refunds, by currency. */
+            revenue: components["schemas"]["ChargeShown"][];
+            /** @description What observed denials would have been asked to pay. */
+            revenueAtStake: components["schemas"]["ChargeShown"][];
+            /** @description Readers who came from its AI or search services. */
+            referrals: number;
+            /**
+             * Format: double
+             * @description `requests` ÷ `referrals`, to two places. Null without referrals.
+             */
+            crawlsPerReferral: number | null;
+        };
+        /** @description Requests of crawlers, and the money for them. */
+        CrawlsOfClass: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** @description Requests of crawlers that proved who they are. */
+            verified: number;
+            /** @description Requests that the `robotsTxt` of the site disallows for the crawler. */
+            violations: number;
+            /** @description What they were charged, less refunds, by currency. */
+            revenue: components["schemas"]["ChargeShown"][];
+            /** @description What observed denials would have been asked to pay. */
+            revenueAtStake: components["schemas"]["ChargeShown"][];
+            crawlerClass: components["schemas"]["CrawlerClass"];
+        };
+        /** @description Requests of crawlers, and the money for them. */
+        CrawlsOfCrawler: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** @description Requests of crawlers that proved who they are. */
+            verified: number;
+            /** @description Requests that the `robotsTxt` of the site disallows for the crawler. */
+            violations: number;
+            /** @description What they were charged, less refunds, by currency. */
+            revenue: components["schemas"]["ChargeShown"][];
+            /** @description What observed denials would have been asked to pay. */
+            revenueAtStake: components["schemas"]["ChargeShown"][];
+            /** @description A name for people. */
+            name: string;
+            /** @description Who runs it. */
+            operator: string;
+            crawlerClass: components["schemas"]["CrawlerClass"];
+        };
+        /** @description Numbers of requests of crawlers. */
+        CrawlsOfDay: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** @description Requests of crawlers that proved who they are. */
+            verified: number;
+            /** @description Requests that the `robotsTxt` of the site disallows for the crawler. */
+            violations: number;
+            /**
+             * Format: date
+             * @description A UTC day.
+             */
+            date: string;
+            /** @description The class, operator or crawler, as `by` says. */
+            name: string;
+        };
+        /** @description Requests of crawlers, and the money for them. */
+        CrawlsOfOperator: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description Whether access is allowed; in figures, how many requests were. */
+            allowed: number;
+            /** @description Allowed only because denials are observed. */
+            observed: number;
+            /** @description How many requests were denied. */
+            denied: number;
+            /** @description Requests of crawlers that proved who they are. */
+            verified: number;
+            /** @description Requests that the `robotsTxt` of the site disallows for the crawler. */
+            violations: number;
+            /** @description What they were charged, less refunds, by currency. */
+            revenue: components["schemas"]["ChargeShown"][];
+            /** @description What observed denials would have been asked to pay. */
+            revenueAtStake: components["schemas"]["ChargeShown"][];
+            /** @description Readers who came from its AI or search services. */
+            referrals: number;
+            /**
+             * Format: double
+             * @description `requests` ÷ `referrals`, to two places. Null without referrals.
+             */
+            crawlsPerReferral: number | null;
+            /** @description Who runs it. */
+            operator: string;
         };
         /** @description An API key. Its full text, `key`, is only in the reply that creates it. */
         CreatedApiKey: {
@@ -978,6 +1131,10 @@ export interface components {
             siteId?: string | null;
             /** @description Of a visit: how the visitor was identified. */
             identifiedBy?: components["schemas"]["Identification"];
+            /** @description Of a reader's visit: the host of the page that linked here. */
+            referrer?: string | null;
+            /** @description Of a visit: whether it was imported from a log, and so never refused or charged. */
+            imported?: boolean;
             /** @description What it would have been, if it would have been denied. */
             observed?: components["schemas"]["ObservedDenial"];
             /** @description With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys. */
@@ -2554,6 +2711,8 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             /** @description What a page gets that no policy is known of. */
             unknown?: components["schemas"]["RuleAction"];
+            /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
+            robotsTxt?: string | null;
             /** @description Which policies its pages have. An item registered by its `source` has its own. */
             rules?: components["schemas"]["SiteRuleRequest"][];
         };
@@ -2882,6 +3041,21 @@ export interface components {
         RedeliveryRequest: {
             /** @description The endpoint to send the event to again. */
             webhookId: string;
+        };
+        /** @description A host from which an AI or search service sent readers. */
+        ReferrerShown: {
+            /** @description As in the table of referrers: `google.*` has every country's domain. */
+            host: string;
+            /** @description The service. Null if the table no longer has the host. */
+            name: string | null;
+            /** @description Who runs it. */
+            operator: string | null;
+            /**
+             * @description What it is.
+             * @enum {string|null}
+             */
+            kind: "ai" | "search" | null;
+            referrals: number;
         };
         /** @description Credit that comes again each period, and ends with it but for what rolls over. */
         Refill: {
@@ -3338,6 +3512,8 @@ export interface components {
             mode: components["schemas"]["Mode"];
             /** @description What a page gets that no policy is known of. */
             unknown: components["schemas"]["RuleAction"];
+            /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
+            robotsTxt: string | null;
             /** @description Which policies its pages have. An item registered by its `source` has its own. */
             rules: components["schemas"]["SiteRule"][];
             /**
@@ -3368,6 +3544,8 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             /** @description What a page gets that no policy is known of. */
             unknown?: components["schemas"]["RuleAction"];
+            /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
+            robotsTxt?: string | null;
             /** @description Which policies its pages have. An item registered by its `source` has its own. */
             rules?: components["schemas"]["SiteRuleRequest"][];
         };

@@ -13,7 +13,7 @@ from tests.faults.proxies.test_hosts import exchange
 from tests.services import free_port
 
 NEEDED = {
-    *("authorization", "user-agent", "signature", "signature-input", "signature-agent"),
+    *("authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
     *("crawler-exact-price", "crawler-max-price", "x-licensing-key", "x-licensing-visitor"),
     *("x-forwarded-method", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri", "x-forwarded-for"),
 }
@@ -25,6 +25,7 @@ BESIDE = {"host", "connection", "content-length", "accept-encoding", "via", "dat
 SENT = {
     "Host": HOST,
     "User-Agent": "ExampleBot/1.0",
+    "Referer": "https://chatgpt.com/",
     "Authorization": "License abc",
     "Signature": "sig=:YQ==:",
     "Signature-Input": "sig=()",

@@ -2,6 +2,7 @@
 
 AMOUNTS: dict[str, frozenset[str]] = {
     "AccessOffer": frozenset(["amount", "available", "refundable", "refunded", "required"]),
+    "CrawlerReportShown": frozenset(["amount", "refundable", "refunded"]),
     "CreditAccess": frozenset(["available", "balance"]),
     "Decision": frozenset(["amount", "available", "refundable", "refunded", "required"]),
     "DecisionBatch": frozenset(["amount", "available", "refundable", "refunded", "required"]),

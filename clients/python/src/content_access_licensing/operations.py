@@ -77,6 +77,13 @@ class Operations:
         """Change the account of the key."""
         return cast("types.OwnAccount", self.send(call("PATCH", "/v1/accounts/me", body=body)))
 
+    def get_crawlers(self, query: Query | None = None) -> types.CrawlerReportShown:
+        """Get crawler analytics."""
+        return cast(
+            "types.CrawlerReportShown",
+            self.send(call("GET", "/v1/analytics/crawlers", query=query, answer="CrawlerReportShown")),
+        )
+
     def get_observed(self, query: Query | None = None) -> types.ObservedReport:
         """Get observed denials."""
         return cast(
@@ -790,6 +797,13 @@ class AsyncOperations:
     async def update_own_account(self, body: types.PatchedAccountChangeRequest) -> types.OwnAccount:
         """Change the account of the key."""
         return cast("types.OwnAccount", await self.send(call("PATCH", "/v1/accounts/me", body=body)))
+
+    async def get_crawlers(self, query: Query | None = None) -> types.CrawlerReportShown:
+        """Get crawler analytics."""
+        return cast(
+            "types.CrawlerReportShown",
+            await self.send(call("GET", "/v1/analytics/crawlers", query=query, answer="CrawlerReportShown")),
+        )
 
     async def get_observed(self, query: Query | None = None) -> types.ObservedReport:
         """Get observed denials."""

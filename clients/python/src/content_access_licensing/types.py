@@ -1,4 +1,4 @@
-# Shapes: 51330e9f8f93bd97
+# Shapes: 86b227159ef3c687
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -186,6 +186,90 @@ class ContextShown(TypedDict):
 
 
 CrawlerClass: TypeAlias = Literal["ai_training", "ai_input", "search", "archive", "other"]
+
+
+class CrawlsAndReferrals(TypedDict):
+    """
+    Requests of crawlers, and the money for them.
+    """
+
+    requests: int
+    allowed: int
+    observed: int
+    denied: int
+    verified: int
+    violations: int
+    revenue: list[ChargeShown]
+    revenueAtStake: list[ChargeShown]
+    referrals: int
+    crawlsPerReferral: float | None
+
+
+class CrawlsOfClass(TypedDict):
+    """
+    Requests of crawlers, and the money for them.
+    """
+
+    requests: int
+    allowed: int
+    observed: int
+    denied: int
+    verified: int
+    violations: int
+    revenue: list[ChargeShown]
+    revenueAtStake: list[ChargeShown]
+    crawlerClass: CrawlerClass
+
+
+class CrawlsOfCrawler(TypedDict):
+    """
+    Requests of crawlers, and the money for them.
+    """
+
+    requests: int
+    allowed: int
+    observed: int
+    denied: int
+    verified: int
+    violations: int
+    revenue: list[ChargeShown]
+    revenueAtStake: list[ChargeShown]
+    name: str
+    operator: str
+    crawlerClass: CrawlerClass
+
+
+class CrawlsOfDay(TypedDict):
+    """
+    Numbers of requests of crawlers.
+    """
+
+    requests: int
+    allowed: int
+    observed: int
+    denied: int
+    verified: int
+    violations: int
+    date: str
+    name: str
+
+
+class CrawlsOfOperator(TypedDict):
+    """
+    Requests of crawlers, and the money for them.
+    """
+
+    requests: int
+    allowed: int
+    observed: int
+    denied: int
+    verified: int
+    violations: int
+    revenue: list[ChargeShown]
+    revenueAtStake: list[ChargeShown]
+    referrals: int
+    crawlsPerReferral: float | None
+    operator: str
 
 
 class CreditAccess(TypedDict):
@@ -1087,6 +1171,18 @@ class RedeliveryRequest(TypedDict):
     webhookId: str
 
 
+class ReferrerShown(TypedDict):
+    """
+    A host from which an AI or search service sent readers.
+    """
+
+    host: str
+    name: str | None
+    operator: str | None
+    kind: Literal["ai", "search"] | None
+    referrals: int
+
+
 RefillPeriod: TypeAlias = Literal["day", "week", "month", "year"]
 
 
@@ -1799,6 +1895,24 @@ class Crawler(TypedDict):
     signatureAgent: str | None
 
 
+class CrawlerReportShown(TypedDict):
+    """
+    What crawlers took at the edge, and how many readers their operators sent.
+    """
+
+    object: Literal["crawler_report"]
+    siteId: str | None
+    startDate: str
+    endDate: str
+    truncated: bool
+    summary: CrawlsAndReferrals
+    timeSeries: list[CrawlsOfDay]
+    byClass: list[CrawlsOfClass]
+    byOperator: list[CrawlsOfOperator]
+    byCrawler: list[CrawlsOfCrawler]
+    referrers: list[ReferrerShown]
+
+
 class CrawlerTable(TypedDict):
     """
     The table of known crawlers.
@@ -2178,6 +2292,7 @@ class PatchedSiteRequest(TypedDict):
     host: NotRequired[str]
     mode: NotRequired[Mode]
     unknown: NotRequired[RuleAction]
+    robotsTxt: NotRequired[str | None]
     rules: NotRequired[list[SiteRuleRequest]]
 
 
@@ -2358,6 +2473,7 @@ class Site(TypedDict):
     host: str
     mode: Mode
     unknown: RuleAction
+    robotsTxt: str | None
     rules: list[SiteRule]
     verifiedAt: str | None
     verification: Verification
@@ -2373,6 +2489,7 @@ class SiteRequest(TypedDict):
     host: str
     mode: NotRequired[Mode]
     unknown: NotRequired[RuleAction]
+    robotsTxt: NotRequired[str | None]
     rules: NotRequired[list[SiteRuleRequest]]
 
 
@@ -2558,6 +2675,8 @@ class BatchedDecision(TypedDict):
     url: NotRequired[str]
     siteId: NotRequired[str | None]
     identifiedBy: NotRequired[Identification]
+    referrer: NotRequired[str | None]
+    imported: NotRequired[bool]
     observed: NotRequired[ObservedDenial]
     token: NotRequired[str]
     trace: NotRequired[list[TraceStep]]
@@ -2643,6 +2762,8 @@ class Decision(TypedDict):
     url: NotRequired[str]
     siteId: NotRequired[str | None]
     identifiedBy: NotRequired[Identification]
+    referrer: NotRequired[str | None]
+    imported: NotRequired[bool]
     observed: NotRequired[ObservedDenial]
     token: NotRequired[str]
     trace: NotRequired[list[TraceStep]]

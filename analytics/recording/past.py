@@ -1,0 +1,124 @@
+"""Records past decisions that were allowed and cost nothing, such as those imported from logs.
+
+Their ids follow from what they are about, so recording one again changes nothing.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from itertools import groupby
+from operator import attrgetter
+from uuid import UUID
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+from msgspec import Struct
+
+from analytics.recording.recorder_sqlite import add_to_usage, insert
+from analytics.recording.statement import EVENT_COLUMNS
+
+IDS_PER_QUERY = 1_000
+COLUMNS = f"{EVENT_COLUMNS}, observed"
+
+
+class PastDecision(Struct, gc=False):
+    """An allowed decision, with ids as bytes. `created` has Django's text format, in UTC; `facts` is JSON."""
+
+    id: bytes
+    account: bytes
+    content: bytes
+    requester: int
+    policy: bytes | None
+    policy_version: int | None
+    rule_index: int | None
+    permission: str | None
+    facts: bytes
+    created: str
+    observed: str | None = None
+    rate_remaining: int | None = None
+    rate_reset: int | None = None
+    allowed: bool = True
+    reason: str | None = None
+
+
+def is_recorded(cursor: CursorWrapper, ids: Sequence[bytes]) -> set[bytes]:
+    """Return those ids under which a decision is recorded."""
+    found: set[bytes] = set()
+    is_postgresql = connection.vendor == "postgresql"
+    for start in range(0, len(ids), IDS_PER_QUERY):
+        some = sorted(ids[start : start + IDS_PER_QUERY])
+        if is_postgresql:
+            keys = [UUID(bytes=one) for one in some]
+            cursor.execute(
+                "SELECT id FROM analytics_accessevent WHERE id = ANY(%s) AND id BETWEEN %s AND %s",
+                [keys, keys[0], keys[-1]],
+            )
+            found |= {key.bytes for (key,) in cursor.fetchall()}
+        else:
+            marks = ", ".join(["%s"] * len(some))
+            cursor.execute(f"SELECT id FROM analytics_accessevent WHERE id IN ({marks})", some)  # noqa: S608
+            found |= {bytes(key) for (key,) in cursor.fetchall()}
+    return found
+
+
+def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> list[PastDecision]:
+    """Record those of the decisions that are new, with their usage, and return them.
+
+    The caller holds a transaction and a lock that keeps others from recording the same ones.
+    """
+    known = is_recorded(cursor, [one.id for one in decisions])
+    new: list[PastDecision] = []
+    for one in decisions:
+        if one.id not in known:
+            known.add(one.id)
+            new.append(one)
+    new.sort(key=attrgetter("id"))
+    if not new:
+        return new
+    if connection.vendor == "postgresql":
+        with cursor.copy(f"COPY analytics_accessevent ({COLUMNS}) FROM STDIN") as copy:
+            copy.write(b"".join(map(copied, new)))
+        for account, hour, contents, requesters in by_hour(new):
+            cursor.execute(
+                "INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes) "
+                "VALUES (%s, %s, %s, %s, array_fill(''::text, ARRAY[%s]))",
+                [account, hour, contents, requesters, len(contents)],
+            )
+    else:
+        insert(cursor, "accessevent", COLUMNS, [row(one) for one in new])
+        for day, of_day in groupby(new, key=lambda one: one.created[:10]):
+            add_to_usage(cursor, date.fromisoformat(day), list(of_day))
+    return new
+
+
+def row(one: PastDecision) -> tuple[bytes | int | str | bool | None, ...]:
+    """Return the values of COLUMNS for SQLite."""
+    return (
+        *(one.id, one.account, one.content, one.requester, one.policy, one.policy_version, one.allowed, one.reason),
+        *(one.rule_index, one.permission, one.facts.decode(), one.rate_remaining, one.rate_reset, one.created),
+        one.observed,
+    )
+
+
+def copied(one: PastDecision) -> bytes:
+    """Return the values of COLUMNS as a line of PostgreSQL's COPY. Only facts have characters to escape."""
+    policy = "\\N" if one.policy is None else one.policy.hex()
+    version, rule, permission, remaining, reset, observed = (
+        "\\N" if value is None else value
+        for value in (
+            one.policy_version, one.rule_index, one.permission, one.rate_remaining, one.rate_reset, one.observed
+        )
+    )  # fmt: skip
+    start = f"{one.id.hex()}\t{one.account.hex()}\t{one.content.hex()}\t{one.requester}\t{policy}\t{version}\tt\t\\N\t"
+    end = f"\t{remaining}\t{reset}\t{one.created}+00\t{observed}\n"
+    return b"".join((f"{start}{rule}\t{permission}\t".encode(), one.facts.replace(b"\\", b"\\\\"), end.encode()))
+
+
+def by_hour(decisions: Iterable[PastDecision]) -> Iterator[tuple[UUID, str, list[UUID], list[int]]]:
+    """Yield account, hour, items and requesters of the decisions of each account and hour."""
+    groups: defaultdict[tuple[bytes, str], list[PastDecision]] = defaultdict(list)
+    for one in decisions:
+        groups[one.account, one.created[:13]].append(one)
+    for (account, hour), of_hour in sorted(groups.items()):
+        contents = [UUID(bytes=one.content) for one in of_hour]
+        yield UUID(bytes=account), f"{hour}:00:00+00", contents, [one.requester for one in of_hour]

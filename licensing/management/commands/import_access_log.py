@@ -1,0 +1,89 @@
+import sys
+import time
+from typing import TypedDict, Unpack
+
+from django.core.management.base import CommandError, CommandParser
+
+from kit.commands import ServiceCommand
+from licensing.logs.formats import FORMATS, LogFormat
+from licensing.logs.importer import LogImport, LogTotals, present_import
+from licensing.logs.lines import open_log
+from licensing.sites.models import Site
+
+SHOW_EVERY = 0.5  # seconds
+
+
+class Options(TypedDict):
+    file: str
+    site: str
+    account: str | None
+    format: LogFormat | None
+    dry_run: bool
+    include_live: bool
+
+
+class Command(ServiceCommand):
+    help = (
+        "Decides and records the requests of an access log, plain or gzipped; charges nothing (docs/guides/logs.md)."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file", help="A path, or - for the standard input.")
+        parser.add_argument("--site", required=True, metavar="HOST", help="The site's host, or its id.")
+        parser.add_argument("--account", metavar="ID", help="Needed if several accounts have a site for this host.")
+        parser.add_argument("--format", choices=FORMATS, help="Detected unless given.")
+        parser.add_argument("--dry-run", action="store_true", help="Decide and count everything, and write nothing.")
+        parser.add_argument(
+            "--include-live", action="store_true", help="Also import hours in which a proxy asked about the site."
+        )
+
+    def perform(self, **options: Unpack[Options]) -> tuple[str, dict[str, object]]:
+        site = site_named(options["site"], options["account"])
+        work = LogImport(site, options["format"], dry_run=options["dry_run"], with_live=options["include_live"])
+        self.shown_at = time.monotonic()
+        with open_log(options["file"]) as file:
+            totals = work.run(file, self.show)
+        for number, problem in totals.problems:
+            self.stderr.write(f"Line {number:,}: {problem}")
+        if totals.malformed > len(totals.problems):
+            self.stderr.write(f"And {totals.malformed - len(totals.problems):,} more malformed lines.")
+        result = present_import(totals, site, work.log_format, dry_run=options["dry_run"])
+        return in_words(totals, dry_run=options["dry_run"]), result
+
+    def show(self, totals: LogTotals) -> None:
+        if self.stderr.isatty() and time.monotonic() - self.shown_at >= SHOW_EVERY:
+            self.shown_at = time.monotonic()
+            print(f"\r{totals.lines:,} lines", end="", file=sys.stderr, flush=True)
+
+
+def site_named(name: str, account: str | None) -> Site:
+    """Return the site with this id or host. Raises CommandError."""
+    sites = Site.objects.filter(pk=name) if name.startswith("site_") else Site.objects.filter(host=name.lower())
+    if account is not None:
+        sites = sites.filter(account_id=account)
+    found = list(sites[:2])
+    if not found:
+        raise CommandError(f"There is no site {name!r}. Create it first, in observe mode.")
+    if len(found) > 1:
+        raise CommandError(f"Several accounts have a site for {name}. Add --account ID.")
+    return found[0]
+
+
+def in_words(totals: LogTotals, *, dry_run: bool) -> str:
+    verb = "Would import" if dry_run else "Imported"
+    worth = ", ".join(f"{amount.normalize():f} {currency}" for currency, amount in sorted(totals.worth.items()))
+    skipped = {
+        "already imported": totals.repeated,
+        "of other hosts": totals.other_hosts,
+        "of pages open to everybody": totals.open_pages,
+        "of assets": totals.assets,
+        "of hours with a proxy": totals.live,
+        "of purged times": totals.purged,
+        "malformed": totals.malformed,
+    }
+    left_out = ", ".join(f"{number:,} {what}" for what, number in skipped.items() if number)
+    return (
+        f"{verb} {totals.imported:,} of {totals.lines:,} lines{f' ({left_out})' if left_out else ''}. "
+        f"{totals.refused:,} requests would have been refused{f', worth {worth}' if worth else ''}."
+    )

@@ -1,0 +1,215 @@
+"""The crawler report: what crawlers took, what they were answered, and how many readers their operators sent."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
+from decimal import ROUND_HALF_EVEN, Decimal
+from enum import StrEnum
+from typing import TypeVar
+
+from django.db.models import Sum
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analytics.models import LedgerEntry
+from licensing.edge.crawlers import Crawler, Referrer, current_table
+from licensing.edge.observed import MOST_PRICED, Sums, added_up, prices_of
+from licensing.requesters.models import Requester
+from licensing.sites.identification import Identification
+from licensing.visits.page_report import Choice, between_counts, uncounted_visits
+from licensing.visits.pages import referrals_in
+
+CENT = Decimal("0.01")
+
+Name = TypeVar("Name")
+
+
+class By(StrEnum):
+    """What the time series is divided by."""
+
+    CLASS = "class"
+    OPERATOR = "operator"
+    CRAWLER = "crawler"
+
+
+class Crawls(Struct, frozen=True):
+    """Numbers of crawlers' requests: by answer, by verified crawlers, and against robots.txt."""
+
+    allowed: int = 0
+    observed: int = 0
+    denied: int = 0
+    verified: int = 0
+    violations: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.allowed + self.observed + self.denied
+
+    def __add__(self, other: "Crawls") -> "Crawls":
+        return Crawls(
+            self.allowed + other.allowed,
+            self.observed + other.observed,
+            self.denied + other.denied,
+            self.verified + other.verified,
+            self.violations + other.violations,
+        )
+
+
+class Taker(Struct, frozen=True):
+    """What crawlers took and their operators gave. `referrals` is None for a single crawler or class."""
+
+    crawls: Crawls = Crawls()
+    referrals: int | None = None
+    revenue: Sums = {}
+    at_stake: Sums = {}
+
+    @property
+    def crawls_per_referral(self) -> Decimal | None:
+        """Requests for each reader that the operator sent, to two places; None without readers."""
+        if not self.referrals:
+            return None
+        return (Decimal(self.crawls.total) / self.referrals).quantize(CENT, ROUND_HALF_EVEN)
+
+
+class CrawlerReport(Struct, frozen=True):
+    """`series` has the days with requests. Revenue at stake is that of the newest `priced` of `stakes` denials."""
+
+    summary: Taker
+    series: list[tuple[date, str, Crawls]]
+    classes: list[tuple[str, Taker]]
+    operators: list[tuple[str, Taker]]
+    crawlers: list[tuple[Crawler, Taker]]
+    referrers: list[tuple[str, Referrer | None, int]]  # host of the table, service, readers
+    is_truncated: bool
+
+
+def crawler_report(choice: Choice, by: By, most_priced: int = MOST_PRICED) -> CrawlerReport:
+    """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
+    return between_counts(lambda until: report_until(choice, by, until, most_priced))
+
+
+def report_until(choice: Choice, by: By, until: datetime | None, most_priced: int) -> CrawlerReport:
+    table = current_table.get()
+    own = Requester.objects.filter(account_id__in=choice.account_ids, requester_id__in=list(table.by_requester))
+    crawlers = {pk: table.by_requester[name] for pk, name in own.values_list("pk", "requester_id")}
+    by_day = crawls_by_day(choice, crawlers, until)
+    referrals = referrals_by_host(choice, until)
+    revenue = revenue_of(choice, crawlers)
+    at_stake, is_truncated = stakes_of(choice, crawlers, most_priced)
+
+    def grouped(name_of: Callable[[Crawler], str]) -> dict[str, Taker]:
+        crawls = totals((name_of(crawlers[pk]), one) for (_, pk), one in by_day.items())
+        paid, stakes = (
+            {name: added_up(one) for name, one in by_name(sums, name_of).items()} for sums in (revenue, at_stake)
+        )
+        return {name: Taker(one, None, paid.get(name, {}), stakes.get(name, {})) for name, one in crawls.items()}
+
+    operators = grouped(lambda one: one.operator)
+    for host, number in referrals.items():
+        if (service := table.by_referrer_host.get(host)) is not None:
+            before = operators.get(service.operator, Taker())
+            operators[service.operator] = replace(before, referrals=(before.referrals or 0) + number)
+    by_key = {one.key: one for one in crawlers.values()}
+    by_crawler = grouped(lambda one: one.key)
+    names: dict[By, Callable[[Crawler], str]] = {
+        By.CLASS: lambda one: one.crawler_class,
+        By.OPERATOR: lambda one: one.operator,
+        By.CRAWLER: lambda one: one.name,
+    }
+    series = totals(((day, names[by](crawlers[pk])), crawls) for (day, pk), crawls in by_day.items())
+    return CrawlerReport(
+        summary=Taker(
+            sum(by_day.values(), Crawls()),
+            sum(referrals.values()),
+            added_up(sums for _, sums in revenue),
+            added_up(sums for _, sums in at_stake),
+        ),
+        series=[(day, name, crawls) for (day, name), crawls in sorted(series.items())],
+        classes=most_first(grouped(lambda one: one.crawler_class)),
+        operators=most_first({name: replace(one, referrals=one.referrals or 0) for name, one in operators.items()}),
+        crawlers=[(by_key[key], taker) for key, taker in most_first(by_crawler)],
+        referrers=[
+            (host, table.by_referrer_host.get(host), number)
+            for host, number in sorted(referrals.items(), key=lambda one: (-one[1], one[0]))
+        ],
+        is_truncated=is_truncated,
+    )
+
+
+def by_name(sums: Iterable[tuple[Crawler, Sums]], name_of: Callable[[Crawler], str]) -> dict[str, list[Sums]]:
+    found: defaultdict[str, list[Sums]] = defaultdict(list)
+    for crawler, one in sums:
+        found[name_of(crawler)].append(one)
+    return found
+
+
+def totals(parts: Iterable[tuple[Name, Crawls]]) -> dict[Name, Crawls]:
+    found: defaultdict[Name, Crawls] = defaultdict(Crawls)
+    for name, crawls in parts:
+        found[name] += crawls
+    return dict(found)
+
+
+def most_first(found: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
+    return sorted(found.items(), key=lambda one: (-one[1].crawls.total, -(one[1].referrals or 0), one[0]))
+
+
+def crawls_by_day(
+    choice: Choice, crawlers: Mapping[int, Crawler], until: datetime | None
+) -> dict[tuple[date, int], Crawls]:
+    """Return the numbers of requests of these crawlers by day and requester."""
+    rows = (
+        choice.rows()
+        .filter(requester_id__in=list(crawlers))
+        .values_list("day", "requester_id", "identified_by")
+        .annotate(Sum("allowed"), Sum("observed"), Sum("denied"), Sum("violations"))
+    )
+    counted = [((day, pk), crawls_of(by, *map(int, numbers))) for day, pk, by, *numbers in rows]
+    waiting = [
+        (
+            (one.day, one.requester),
+            crawls_of(
+                one.identified_by, found.visits.allowed, found.visits.observed, found.visits.denied, found.violations
+            ),
+        )
+        for one, found in uncounted_visits(choice, until).items()
+        if one.requester in crawlers
+    ]
+    return totals([*counted, *waiting])
+
+
+def crawls_of(identified_by: str, allowed: int, observed: int, denied: int, violations: int) -> Crawls:
+    verified = allowed + observed + denied if Identification(identified_by).verifies else 0
+    return Crawls(allowed, observed, denied, verified, violations)
+
+
+def referrals_by_host(choice: Choice, until: datetime | None) -> dict[str, int]:
+    """Return how many readers came from each host of the table of referrers."""
+    found = Counter[str]()
+    for host, number in choice.referrals().values_list("host").annotate(Sum("referrals")):
+        found[host] += int(number)
+    for referred, number in referrals_in(choice.events(until)).items():
+        found[referred.host] += number
+    return dict(found)
+
+
+def revenue_of(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Crawler, Sums]]:
+    """Return what crawlers paid or owe; for one site or folder, only what they were charged for its pages."""
+    entries = LedgerEntry.objects.filter(
+        account_id__in=choice.account_ids,
+        requester_id__in=list(crawlers),
+        occurred_at__gte=choice.window.start,
+        occurred_at__lt=choice.window.end,
+    )
+    if choice.site is not None or choice.prefix:
+        entries = entries.filter(decision__in=choice.events().order_by().values("pk"))
+    sums = entries.order_by().values_list("requester_id", "currency").annotate(Sum("amount"))
+    return [(crawlers[pk], {currency: amount}) for pk, currency, amount in sums]
+
+
+def stakes_of(choice: Choice, crawlers: Mapping[int, Crawler], most: int) -> tuple[list[tuple[Crawler, Sums]], bool]:
+    """Return the prices of observed denials, and whether only the newest were priced."""
+    denials = choice.events().filter(observed__gt="", requester_id__in=list(crawlers))
+    found, priced = prices_of(denials, most)
+    known = current_table.get().by_requester
+    return [(known[name], sums) for name, sums in found.items()], priced == most and denials.count() > most

@@ -1,0 +1,209 @@
+"""Endpoint /v1/analytics/crawlers."""
+
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+
+from accounts.viewsets import AccountViewSet
+from analytics.usage.report import first_event
+from analytics.windows import MICROSECOND, USAGE
+from kit.http.errors import InvalidRequest
+from kit.rest.export import report_response
+from kit.rest.fields import Choice as OneOf
+from kit.rest.fields import Id, Timestamp
+from kit.values.decimals import render_amount
+from kit.values.timestamps import render_timestamp
+from licensing.access.serializers import ChargeShown
+from licensing.edge.observed import shown as shown_sums
+from licensing.edge.views import CLASSES
+from licensing.sites.named import SITE_ID, site_named
+from licensing.visits.crawler_report import By, CrawlerReport, Crawls, Taker, crawler_report
+from licensing.visits.page_report import Choice
+from licensing.visits.report import whole_days
+
+KINDS = ["ai", "search"]
+
+
+class CrawlCounts(serializers.Serializer):
+    """Numbers of requests of crawlers."""
+
+    requests = serializers.IntegerField(min_value=0)
+    allowed = serializers.IntegerField(min_value=0)
+    observed = serializers.IntegerField(min_value=0, help_text="Allowed only because denials are observed.")
+    denied = serializers.IntegerField(min_value=0)
+    verified = serializers.IntegerField(min_value=0, help_text="Requests of crawlers that proved who they are.")
+    violations = serializers.IntegerField(
+        min_value=0, help_text="Requests that the `robotsTxt` of the site disallows for the crawler."
+    )
+
+
+class CrawlsAndMoney(CrawlCounts):
+    """Requests of crawlers, and the money for them."""
+
+    revenue = ChargeShown(many=True, help_text="What they were charged, less refunds, by currency.")
+    revenueAtStake = ChargeShown(many=True, help_text="What observed denials would have been asked to pay.")
+
+
+class CrawlsOfDay(CrawlCounts):
+    date = serializers.DateField(help_text="A UTC day.")
+    name = serializers.CharField(help_text="The class, operator or crawler, as `by` says.")
+
+
+class CrawlsOfClass(CrawlsAndMoney):
+    crawlerClass = OneOf(choices=CLASSES)
+
+
+class CrawlsOfCrawler(CrawlsAndMoney):
+    name = serializers.CharField()
+    operator = serializers.CharField()
+    crawlerClass = OneOf(choices=CLASSES)
+
+
+class CrawlsAndReferrals(CrawlsAndMoney):
+    referrals = serializers.IntegerField(min_value=0, help_text="Readers who came from its AI or search services.")
+    crawlsPerReferral = serializers.FloatField(
+        allow_null=True, help_text="`requests` ÷ `referrals`, to two places. Null without referrals."
+    )
+
+
+class CrawlsOfOperator(CrawlsAndReferrals):
+    operator = serializers.CharField()
+
+
+class ReferrerShown(serializers.Serializer):
+    """A host from which an AI or search service sent readers."""
+
+    host = serializers.CharField(help_text="As in the table of referrers: `google.*` has every country's domain.")
+    name = serializers.CharField(allow_null=True, help_text="The service. Null if the table no longer has the host.")
+    operator = serializers.CharField(allow_null=True)
+    kind = OneOf(choices=KINDS, allow_null=True)
+    referrals = serializers.IntegerField(min_value=0)
+
+
+class CrawlerReportShown(serializers.Serializer):
+    """What crawlers took at the edge, and how many readers their operators sent."""
+
+    object = OneOf(choices=["crawler_report"])
+    siteId = Id("site", allow_null=True, help_text="Null: all sites.")
+    startDate = Timestamp()
+    endDate = Timestamp(help_text="Itself included.")
+    truncated = serializers.BooleanField(
+        help_text="Whether `revenueAtStake` is only that of the newest 10,000 observed denials."
+    )
+    summary = CrawlsAndReferrals()
+    timeSeries = CrawlsOfDay(many=True, help_text="The days that had requests.")
+    byClass = CrawlsOfClass(many=True)
+    byOperator = CrawlsOfOperator(many=True)
+    byCrawler = CrawlsOfCrawler(many=True)
+    referrers = ReferrerShown(many=True)
+
+
+class CrawlerReportViewSet(AccountViewSet):
+    permissions_required = {"crawlers": "analytics:read"}
+    exportable = {"crawlers": "crawlers"}
+    heavy = frozenset({"crawlers"})
+    serializer_class = CrawlerReportShown
+    query_parameters = frozenset({"period", "startDate", "endDate", "siteId", "url[prefix]", "by"})
+
+    @extend_schema(
+        summary="Get crawler analytics",
+        parameters=[
+            *(one for one in USAGE.documented() if one.name != "groupBy"),
+            OpenApiParameter("siteId", SITE_ID, description="Pages of this site only."),
+            OpenApiParameter(
+                "url[prefix]", str, description="Pages below this URL only, such as `https://publisher.example/news/`."
+            ),
+            OpenApiParameter(
+                "by", str, enum=[one.value for one in By], default="class", description="Divides `timeSeries`."
+            ),
+        ],
+    )
+    @action(detail=False)
+    def crawlers(self, request: Request) -> HttpResponseBase:
+        """What crawlers requested in whole UTC days, whether robots.txt allowed it, what they paid, and how many
+        readers their operators sent.
+        """
+        accounts, query = [self.account_id], request.query_params
+        window = whole_days(USAGE.parse(query, timezone.now(), lambda: first_event(accounts)))
+        choice = Choice(
+            accounts, window, site_named(self.account_id, query.get("siteId")), query.get("url[prefix]", "")
+        )
+        by = parse_by(query.get("by", By.CLASS))
+        name = self.exportable["crawlers"]
+        return report_response(
+            request, name, CrawlerReportShown, lambda: present_crawlers(crawler_report(choice, by), choice)
+        )
+
+
+def parse_by(text: str) -> By:
+    try:
+        return By(text)
+    except ValueError:
+        raise InvalidRequest("Must be class, operator or crawler.", param="by") from None
+
+
+def present_crawlers(found: CrawlerReport, choice: Choice) -> dict[str, object]:
+    window = choice.window
+    return {
+        "object": "crawler_report",
+        "siteId": None if choice.site is None else choice.site.pk,
+        "startDate": render_timestamp(window.start),
+        "endDate": render_timestamp(window.end - MICROSECOND),
+        "truncated": found.is_truncated,
+        "summary": taken_and_sent(found.summary),
+        "timeSeries": [
+            {"date": f"{day:%Y-%m-%d}", "name": name, **counts_of(crawls)} for day, name, crawls in found.series
+        ],
+        "byClass": [{"crawlerClass": name, **taken(one)} for name, one in found.classes],
+        "byOperator": [{"operator": name, **taken_and_sent(one)} for name, one in found.operators],
+        "byCrawler": [
+            {
+                "name": crawler.name,
+                "operator": crawler.operator,
+                "crawlerClass": crawler.crawler_class,
+                **taken(one),
+            }
+            for crawler, one in found.crawlers
+        ],
+        "referrers": [
+            {
+                "host": host,
+                "name": None if service is None else service.name,
+                "operator": None if service is None else service.operator,
+                "kind": None if service is None else service.kind,
+                "referrals": number,
+            }
+            for host, service, number in found.referrers
+        ],
+    }
+
+
+def counts_of(crawls: Crawls) -> dict[str, object]:
+    return {
+        "requests": crawls.total,
+        "allowed": crawls.allowed,
+        "observed": crawls.observed,
+        "denied": crawls.denied,
+        "verified": crawls.verified,
+        "violations": crawls.violations,
+    }
+
+
+def taken(one: Taker) -> dict[str, object]:
+    return {
+        **counts_of(one.crawls),
+        "revenue": shown_sums(one.revenue),
+        "revenueAtStake": shown_sums(one.at_stake),
+    }
+
+
+def taken_and_sent(one: Taker) -> dict[str, object]:
+    ratio = one.crawls_per_referral
+    return {
+        **taken(one),
+        "referrals": one.referrals or 0,
+        "crawlsPerReferral": None if ratio is None else render_amount(ratio),
+    }

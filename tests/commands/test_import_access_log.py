@@ -1,0 +1,317 @@
+"""Importing access logs: the decisions of the same requests made live in observe mode, each once, never charged."""
+
+import gzip
+import json
+from collections import Counter
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from random import Random
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from analytics.models import AccessEvent, EventHorizon, LedgerEntry
+from analytics.rollups.roll_up import roll_up
+from licensing.logs import importer
+from licensing.visits import counting
+from licensing.visits.models import VisitsCounted
+from tests import factories
+from tests.edge.asking import LICENSED, READERS
+from tests.edge.conftest import *  # noqa: F403 - the fixtures of a proxy that asks
+
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64)"
+AGENTS = [BROWSER, "GPTBot/1.0", "Mozilla/5.0 (compatible; Googlebot/2.1)", "ChatGPT-User/1.0", 'curl "x" \\y']
+REFERERS = ["", "https://chatgpt.com/c/1", "https://www.google.de/search?q=x", "https://pub.example/", "odd"]
+PATHS = [
+    "/open/a", "/open/a?b=c", "/premium/1", "/premium/1;x", "/premium/%31", "/sold/x", "/elsewhere", "/robots.txt",
+    "/item", "/b\u00fccher".encode().decode("latin-1"),
+]  # fmt: skip
+SOLD = {
+    "action": "allow", "priority": 1, "conditions": {"licenseType": "crawl"}, "permissions": ["full_access"],
+    "pricePerAccess": {"amount": "0.015", "currency": "USD"},
+}  # fmt: skip
+YESTERDAY = (timezone.now() - timedelta(days=1)).replace(hour=12, minute=0, second=0, microsecond=0)
+COMPARED = ("allowed", "reason", "observed", "permission", "url", "identifiedBy", "referrer", "charge", "matchedRule")
+
+
+def publisher(account, host="pub.example"):
+    """A site in observe mode with free, licensed and sold pages, a rate limit, and a registered item."""
+    daily = {**READERS, "rateLimit": {"requests": 7, "period": "day"}}
+    policy = factories.policy(account, factories.DENY_ALL)
+    factories.content(account, source=f"https://{host}/item", policy_id=policy.pk)
+    return factories.site(
+        account,
+        {
+            "/open/": factories.policy(account, {**READERS, "permissions": ["full_access"]}),
+            "/premium/": factories.policy(account, LICENSED, daily),
+            "/sold/": factories.policy(account, SOLD),
+        },
+        host=host,
+        mode="observe",
+    )
+
+
+@pytest.fixture(autouse=True)
+def no_names(settings):
+    settings.CRAWLER_DNS = False
+
+
+def escaped(text):
+    return "".join(one if one not in '"\\' and 31 < ord(one) < 127 else f"\\x{ord(one):02X}" for one in text)
+
+
+def combined(moment, uri, agent, *, address="203.0.113.9", method="GET", referer=""):
+    """A line as nginx writes it."""
+    told = [escaped(referer) or "-", escaped(agent) or "-"]
+    when = f"{moment:%d/%b/%Y:%H:%M:%S} +0000"
+    return f'{address} - - [{when}] "{method} {escaped(uri)} HTTP/1.1" 200 12 "{told[0]}" "{told[1]}"'
+
+
+def requests(count=60):
+    random = Random(11)
+    return [
+        {
+            "uri": random.choice(PATHS), "agent": random.choice(AGENTS), "referer": random.choice(REFERERS),
+            "method": random.choice(["GET", "GET", "HEAD"]), "address": random.choice(["203.0.113.9", "2001:db8::1"]),
+        }
+        for _ in range(count)
+    ]  # fmt: skip
+
+
+def written(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="latin-1")
+    return str(path)
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A log of 60 requests, one each second."""
+    lines = [
+        combined(YESTERDAY + timedelta(seconds=number), one["uri"], one["agent"], address=one["address"],
+                 method=one["method"], referer=one["referer"])
+        for number, one in enumerate(requests())
+    ]  # fmt: skip
+    return written(tmp_path / "access.log", lines)
+
+
+def run(path, *arguments, host="pub.example"):
+    out = StringIO()
+    call_command("import_access_log", path, "--site", host, "--json", *arguments, stdout=out, stderr=StringIO())
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def check_figures():
+    roll_up()
+    call_command("rebuild_usage", "--check", stdout=StringIO())
+
+
+def shown(api, **query):
+    rows = api.get("/v1/access/decisions", limit=100, sort="created", **query)["data"]
+    full = (api.get(f"/v1/access/decisions/{row['id']}").body for row in rows)
+    return [
+        ({name: row.get(name) for name in COMPARED}, row["requester"], row.get("context"), row["rateLimit"])
+        for row in full
+    ]
+
+
+def without_reset(rows):
+    return [(*rest, limit and limit["remaining"]) for *rest, limit in rows]
+
+
+def test_importing_a_log_equals_making_the_requests_live(ask, account, other_account, api, other_api, log):
+    publisher(account)
+    publisher(other_account)
+    for one in requests():
+        ask(one["uri"], user_agent=one["agent"], referer=one["referer"] or None, x_forwarded_method=one["method"],
+            x_forwarded_for=one["address"])  # fmt: skip
+    result = run(log, "--account", other_account.pk)
+    live, imported = without_reset(shown(api)), without_reset(shown(other_api))
+    assert len(live) == len(imported) == result["imported"] > 40
+    for ours, theirs in zip(imported, live, strict=True):
+        assert ours == theirs
+    assert {row["reason"] for row in result["byReason"]} >= {"rate_limit_exceeded", "permission_not_granted"}
+    assert result["skipped"]["openPages"] == 60 - len(live)
+    reports = [each.get("/v1/analytics/crawlers")["byOperator"] for each in (api, other_api)]
+    assert reports[0] == reports[1] != []
+    pages = [each.get("/v1/analytics/pages") for each in (api, other_api)]
+    assert pages[0]["summary"] == pages[1]["summary"]
+    observed = [each.get("/v1/analytics/observed") for each in (api, other_api)]
+    assert observed[0]["byReason"] == observed[1]["byReason"]
+    assert observed[1]["revenueAtStake"] == result["worth"] != []
+
+
+def test_imported_decisions_are_at_their_own_time_and_marked(account, api, log):
+    publisher(account)
+    run(log)
+    event = AccessEvent.objects.order_by("created").first()
+    assert timedelta(0) <= event.created - YESTERDAY < timedelta(seconds=3)
+    decision = api.get(f"/v1/access/decisions/{event.pk}")
+    assert (decision["imported"], decision["allowed"]) == (True, True)
+    day = f"{YESTERDAY:%Y-%m-%d}"
+    usage = api.get("/v1/analytics/usage", startDate=day, endDate=day)
+    assert usage["summary"]["totalRequests"] == AccessEvent.objects.count()
+    [series] = api.get("/v1/analytics/pages", startDate=day, endDate=day)["timeSeries"]
+    assert series["date"] == day
+    assert not LedgerEntry.objects.exists()
+    check_figures()
+
+
+def test_a_file_that_is_imported_again_adds_nothing(account, log):
+    publisher(account)
+    first = run(log)
+    again = run(log)
+    assert (again["imported"], again["repeated"]) == (0, first["imported"])
+    assert AccessEvent.objects.count() == first["imported"]
+    check_figures()
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_rotated_and_gzipped_files_overlap_without_harm(account, api, log, tmp_path, counted):
+    publisher(account)
+    VisitsCounted.objects.create(pk=1, until=timezone.now() if counted else YESTERDAY - timedelta(days=1))
+    lines = Path(log).read_text("latin-1").splitlines()
+    older, newer = written(tmp_path / "access.log.1", lines[:40]), tmp_path / "access.log.2.gz"
+    newer.write_bytes(gzip.compress("\n".join(lines[20:]).encode("latin-1")))
+    run(older)
+    run(str(newer))
+    list(counting.steps(timezone.now()))
+    number = AccessEvent.objects.count()
+    assert run(log)["imported"] == 0
+    assert api.get("/v1/analytics/pages")["summary"]["requests"] == number
+    check_figures()
+
+
+def test_equal_lines_of_a_file_are_as_many_requests(account, tmp_path):
+    publisher(account)
+    line = combined(YESTERDAY, "/open/a", BROWSER)
+    path = written(tmp_path / "access.log", [line] * 3)
+    assert run(path)["imported"] == 3
+    assert run(path)["imported"] == 0
+
+
+def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypatch):
+    publisher(account)
+    monkeypatch.setattr(importer, "CHUNK", 10)
+    original, calls = importer.keep_pages, []
+
+    def breaks(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        original(*arguments)
+
+    VisitsCounted.objects.create(pk=1, until=timezone.now())
+    monkeypatch.setattr(importer, "keep_pages", breaks)
+    with pytest.raises(KeyboardInterrupt):
+        run(log)
+    assert 0 < (before := AccessEvent.objects.count()) < 40
+    result = run(log)
+    assert result["repeated"] == before
+    assert AccessEvent.objects.count() == before + result["imported"]
+    check_figures()
+
+
+def test_a_dry_run_counts_and_writes_nothing(account, log):
+    publisher(account)
+    rehearsed = run(log, "--dry-run")
+    assert not AccessEvent.objects.exists()
+    result = run(log)
+    names = ("imported", "refused", "byReason", "worth", "firstAt", "lastAt", "format")
+    assert {name: rehearsed[name] for name in names} == {name: result[name] for name in names}
+
+
+def test_malformed_lines_are_named_and_the_others_imported(account, tmp_path):
+    publisher(account)
+    good = combined(YESTERDAY, "/open/a", BROWSER)
+    bad = [
+        "not a line", combined(YESTERDAY, "/x", BROWSER).replace("GET /x HTTP/1.1", "\\x16\\x03\\x01"), "x" * 70_000,
+        good.replace("Nov", "Foo").replace(f"{YESTERDAY:%b}", "Foo"),
+        combined(timezone.now() + timedelta(days=2), "/x", BROWSER),
+    ]  # fmt: skip
+    result = run(written(tmp_path / "access.log", [good, *bad, good]))
+    assert (result["imported"], result["malformed"]) == (2, 5)
+    assert [one["line"] for one in result["problems"]] == [2, 3, 4, 5, 6]
+
+
+def test_hours_with_a_proxy_are_not_counted_twice(ask, account, log, tmp_path):
+    publisher(account)
+    ask("/open/a")
+    path = written(tmp_path / "now.log", [combined(timezone.now() - timedelta(seconds=1), "/open/b", BROWSER)])
+    event = AccessEvent.objects.get()
+    hour = event.created.replace(minute=0, second=0, microsecond=0)
+    path = written(tmp_path / "now.log", [combined(hour, "/open/b", BROWSER)])
+    assert run(path)["skipped"]["live"] == 1
+    assert run(log)["imported"] > 40
+    assert run(path, "--include-live")["imported"] == 1
+
+
+def test_what_is_purged_stays_purged(account, log):
+    publisher(account)
+    EventHorizon.objects.create(begin=YESTERDAY + timedelta(seconds=30))
+    result = run(log)
+    assert result["skipped"]["purged"] == 30
+    assert result["imported"] <= 30
+
+
+FORMATS = {
+    "caddy": lambda one: json.dumps({
+        "level": "info", "ts": YESTERDAY.timestamp(), "logger": "http.log.access", "msg": "handled request",
+        "request": {"remote_ip": "10.0.0.1", "client_ip": "203.0.113.9", "proto": "HTTP/2.0", "method": "GET",
+                    "host": "pub.example", "uri": one, "headers": {"User-Agent": ["GPTBot/1.0"], "Referer": ["x"]}},
+        "status": 200}),
+    "fastly": lambda one: "<134>2026-11-23T12:00:00Z cache-fra1 Log[1]: " + json.dumps({
+        "timestamp": f"{YESTERDAY:%Y-%m-%dT%H:%M:%S}+0000", "client_ip": "203.0.113.9", "host": "pub.example",
+        "url": one, "request_method": "GET", "request_referer": "", "request_user_agent": "GPTBot/1.0"}),
+    "logpush": lambda one: json.dumps({
+        "ClientIP": "203.0.113.9", "ClientRequestHost": "pub.example", "ClientRequestMethod": "GET",
+        "ClientRequestURI": one, "ClientRequestUserAgent": "GPTBot/1.0",
+        "EdgeStartTimestamp": int(YESTERDAY.timestamp() * 1_000_000_000)}),
+    "combined": lambda one: combined(YESTERDAY, one, "GPTBot/1.0"),
+    "cloudfront": lambda one: "\t".join([
+        f"{YESTERDAY:%Y-%m-%d}", f"{YESTERDAY:%H:%M:%S}", "203.0.113.9", "GET", "d1.cloudfront.net",
+        one.partition("?")[0], "200", "-", "GPTBot/1.0", one.partition("?")[2] or "-", "pub.example"]),
+}  # fmt: skip
+HEADERS = (
+    "#Version: 1.0\n#Fields: date time c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) "
+    "cs-uri-query x-host-header"
+)
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("log_format", FORMATS)
+def test_every_format_is_read_and_detected(account, tmp_path, log_format, named):
+    publisher(account)
+    lines = [FORMATS[log_format](uri) for uri in ("/open/a", "/open/b?c=d")]
+    other = FORMATS[log_format]("/x").replace("pub.example", "other.example")
+    if log_format == "cloudfront":
+        lines = [HEADERS, *lines]
+    path = written(tmp_path / "access.log", [*lines, *([other] if log_format != "combined" else [])])
+    result = run(path, *(["--format", log_format] if named else []))
+    assert (result["format"], result["imported"], result["malformed"]) == (log_format, 2, 0)
+    assert result["skipped"]["otherHosts"] == (log_format != "combined")
+    events = AccessEvent.objects.order_by("pk")
+    assert {(one.created, one.facts["ip"], one.facts["userAgent"]) for one in events} == {
+        (YESTERDAY, "203.0.113.9", "GPTBot/1.0")
+    }
+    assert Counter(one.facts["url"] for one in events) == Counter(f"https://pub.example/open/{name}" for name in "ab")
+
+
+def test_a_condition_on_the_time_holds_as_of_the_line(account, api, tmp_path):
+    soon = {"action": "allow", "conditions": {"before": f"{YESTERDAY + timedelta(seconds=5):%Y-%m-%dT%H:%M:%SZ}"},
+            "permissions": ["full_access"]}  # fmt: skip
+    factories.site(account, {"/": factories.policy(account, soon)}, host="pub.example")
+    lines = [combined(YESTERDAY + timedelta(seconds=number), "/a", BROWSER) for number in range(10)]
+    assert run(written(tmp_path / "access.log", lines))["refused"] == 5
+
+
+def test_the_site_must_be_known_and_the_format_too(account, tmp_path):
+    path = written(tmp_path / "access.log", ["what is this"])
+    with pytest.raises(CommandError, match="There is no site"):
+        run(path)
+    publisher(account)
+    with pytest.raises(CommandError, match="format of this log is not known"):
+        run(path)
+    with pytest.raises(CommandError, match="No such file"):
+        run(str(tmp_path / "missing.log"))
