@@ -1,4 +1,4 @@
-// Shapes: 86b227159ef3c687
+// Shapes: faeeb7d9be0da41f
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
