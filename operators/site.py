@@ -67,7 +67,7 @@ class OperatorSite(UnfoldAdminSite):
 
     def check_access(self, request: HttpRequest) -> HttpResponse:
         # Imported late: needs the models.
-        from operators.policies.playground import check_access  # noqa: PLC0415
+        from operators.policies.check_access import check_access  # noqa: PLC0415
 
         return check_access(request, self)
 

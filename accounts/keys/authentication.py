@@ -232,9 +232,7 @@ def unknown_key() -> InvalidApiKey:
 
 @lru_cache(maxsize=1_000)
 def granted(told: str) -> Grant:
-    """Build the grant from the JSON array of FIND, without the epoch, which changes with every write of the
-    account.
-    """
+    """Build the grant from FIND's JSON array, without the epoch: each write of the account advances it."""
     key_id, name, prefix, permissions, allowed_ips, *others = json.loads(told)
     expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, allowed_hosts = others
     key = ApiKey(

@@ -21,7 +21,7 @@ from licensing.access.charging.charges import charge_of
 from licensing.access.charging.credits import rehearse_spending, spends_of, with_credits
 from licensing.access.facts import facts_of, recorded_facts
 from licensing.access.lookup import LookupResult
-from licensing.access.newcomers import with_current_ids
+from licensing.access.newcomers import by_current_ids
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits
@@ -104,22 +104,6 @@ def decide_edge(
     if edge.payment is not None and (paid := accept_offer(item.policy, facts, decision, edge.payment)) is not None:
         return paid, decide(item.policy, paid)
     return facts, decision
-
-
-def by_current_ids(
-    checks: Sequence[Check], requesters: dict[str, RequesterSnapshot]
-) -> tuple[Sequence[Check], dict[str, RequesterSnapshot]]:
-    """Replace the ids of merged requesters by their current ones, in the checks and in the mapping."""
-    for one in requesters.values():
-        if one.current_id is not None:
-            break
-    else:
-        return checks, requesters
-    current = {asked: one.current_id for asked, one in requesters.items() if one.current_id is not None}
-    merged = {
-        current_id: dataclasses.replace(requesters[asked], current_id=None) for asked, current_id in current.items()
-    }
-    return [with_current_ids(check, current) for check in checks], {**merged, **requesters}
 
 
 def decide_checks(

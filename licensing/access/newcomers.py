@@ -57,3 +57,17 @@ def with_current_ids(check: Check, current: Mapping[str, str]) -> Check:
     if check.requester_id not in current:
         return check
     return structs.replace(check, requester_id=current[check.requester_id], requester_name=None)
+
+
+def by_current_ids(
+    checks: Sequence[Check], requesters: dict[str, RequesterSnapshot]
+) -> tuple[Sequence[Check], dict[str, RequesterSnapshot]]:
+    """Replace the ids of merged requesters by their current ones, in the checks and in the mapping."""
+    for one in requesters.values():
+        if one.current_id is not None:
+            break
+    else:
+        return checks, requesters
+    current = {asked: one.current_id for asked, one in requesters.items() if one.current_id is not None}
+    merged = {current_id: replace(requesters[asked], current_id=None) for asked, current_id in current.items()}
+    return [with_current_ids(check, current) for check in checks], {**merged, **requesters}

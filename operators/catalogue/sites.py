@@ -1,9 +1,8 @@
 """Sites: which policies apply to a host's pages, and whether they are enforced."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from django import forms
@@ -22,8 +21,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.models import Account
 from kit.rest.heavy import heavy
-from kit.values.currencies import in_full
-from licensing.edge.observed import ObservedFigures, observed_denials, observed_report
+from licensing.edge.observed import observed_denials, observed_report
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
@@ -34,6 +32,7 @@ from operators.base.fields import LinesField, lines, validate_fields
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
+from operators.catalogue.observed_facts import observed_facts
 from operators.catalogue.site_terms import sentences_about, terms_page
 
 if TYPE_CHECKING:
@@ -44,23 +43,6 @@ MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 
 OBSERVED_FOR = timedelta(days=30)
 MOST_PRICED = 1_000  # observed denials to price, which takes most of the page's time
-
-
-def observed_facts(report: ObservedFigures) -> list[tuple[str, str]]:
-    """Return the observed denials as facts for a confirmation page."""
-    facts = [("Would have been refused in 30 days", f"{report.total:,}")]
-    if report.at_stake:
-        which = f" (of the newest {report.priced:,})" if report.priced < report.total else ""
-        facts.append(("Revenue at stake", f"{format_sums(report.at_stake)}{which}"))
-    for row in report.requesters:
-        name = row["requester__name"] or row["requester__requester_id"]
-        sums = report.by_requester.get(row["requester__requester_id"], {})
-        facts.append((name, f"{row['count']:,}" + (f", {format_sums(sums)}" if sums else "")))
-    return facts
-
-
-def format_sums(sums: Mapping[str, Decimal]) -> str:
-    return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
 
 
 class SiteRule(TypedDict):

@@ -9,7 +9,7 @@ from kit.outbound.client import Unreachable
 from licensing.edge import site_published
 from licensing.edge.observed import ObservedFigures
 from licensing.sites.models import Site
-from operators.catalogue.sites import observed_facts
+from operators.catalogue.observed_facts import observed_facts
 from operators.staff.services import create_operator
 from tests import auditlog, factories
 from tests.admin.forms import submit
