@@ -14,6 +14,7 @@ from accounts.models import Account
 from licensing.requesters.serializers import MAX_NOTES
 from licensing.requesters.services import customers_named
 from operators.base.scope import Scope
+from operators.base.suggesting import SCRIPT, Kind, with_suggestions
 
 
 class CustomerForm(forms.Form):
@@ -27,8 +28,19 @@ class MergeForm(forms.Form):
         label="Into",
         max_length=255,
         widget=UnfoldAdminTextInputWidget,
-        help_text="The id of the customer to merge into.",
+        help_text="The customer to merge into: type its name, and choose it.",
     )
+
+    suggests = True
+
+    class Media:
+        js = (SCRIPT,)
+
+
+def merge_form(account_id: str) -> type[MergeForm]:
+    """Return the form with suggestions of the account's customers."""
+    fields = with_suggestions(MergeForm.base_fields, {"into": Kind.REQUESTER}, account_id)
+    return type("MergeIntoForm", (MergeForm,), fields)
 
 
 class NewCustomerForm(CustomerForm):

@@ -33,7 +33,7 @@ from operators.base.links import change_url, list_url, with_copy_button
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.base.searching import find_requesters
-from operators.customers.customer_form import CustomerForm, MergeForm, NewCustomerForm
+from operators.customers.customer_form import CustomerForm, NewCustomerForm, merge_form
 from operators.customers.refundable import RefundPage
 
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
@@ -198,7 +198,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
                 "Earlier decisions, ledger entries and statements do not change.",
                 "This cannot be undone.",
             ],
-            form=MergeForm,
+            form=merge_form(requester.account_id),
             button="Merge",
             danger=True,
             perform=perform,

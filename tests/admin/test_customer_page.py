@@ -71,6 +71,12 @@ def test_a_merge_moves_the_licences(admin, acme, account):
     assert held.requester == other
 
 
+def test_the_form_of_a_merge_suggests_customers_by_name(admin, acme, account):
+    html = html_of(admin, button(acme, "merge"))
+    assert re.search(rf'name="into"[^>]*data-suggest="[^"]*kind=requester"[^>]*data-account="{account.pk}"', html)
+    assert "operators/suggest.js" in html
+
+
 def test_a_merge_into_nobody_shows_what_is_wrong(admin, acme):
     assert "There is no requester" in admin.post(button(acme, "merge"), {"into": "nobody"}).content.decode()
 
