@@ -75,6 +75,7 @@ HEAVY_STATEMENT_SECONDS = server_settings.HEAVY_STATEMENT_SECONDS
 PAGES_PER_MINUTE = server_settings.PAGES_PER_MINUTE
 
 # the longest that a decision may be cached
+EDGE_CACHE_SECONDS = env_int("EDGE_CACHE_SECONDS", 0, 60, least=0)
 DECISION_CACHE_SECONDS = env_int("DECISION_CACHE_SECONDS", 60, 86_400, least=0)
 LICENSE_TOKEN_SECONDS = env_int("LICENSE_TOKEN_SECONDS", 3_600, 86_400, least=60)  # validity of a licence token
 BASE_URL = env_url("BASE_URL", "http", "https").rstrip("/")  # issuer of signed decisions; by default the requested URL

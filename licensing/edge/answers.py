@@ -44,6 +44,7 @@ class EdgeAnswer(Struct, frozen=True):
     status: int
     headers: dict[str, str]
     body: bytes = b""
+    cache_seconds: int = 0  # how long the proxy may cache it
 
     def by_403(self) -> "EdgeAnswer":
         """Return the answer with status 403 for proxies that support no other denial (nginx); see X-Access-Status."""

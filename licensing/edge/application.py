@@ -9,6 +9,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 from msgspec.structs import replace
 
@@ -49,6 +50,7 @@ from licensing.edge.answers import (
     refused_token,
     would_refuse,
 )
+from licensing.edge.caching import cache_seconds
 from licensing.edge.cookies import cookie_of, new_cookie
 from licensing.edge.crawlers import current_table
 from licensing.edge.original import ENVOY, FORWARD, INGRESS_NGINX, MIDDLEWARE, Original, original_of, peer_of
@@ -65,6 +67,9 @@ KEY_HEADER = b"x-licensing-key"
 
 
 UNSEEN = object()
+NO_STORE = b"cache-control: no-store\r\n"
+# nginx ignores `private`, and obeys its own header, which has to come first.
+CACHE = b"x-accel-expires: %d\r\ncache-control: private, max-age=%d\r\n"
 
 
 class Edge(Sender):
@@ -122,6 +127,8 @@ class ForwardApplication(CheckApplication):
                 answer = answer.by_403()
             state = edge.limit_state or await self.gateway.callers.limit_of_address(edge.address)
             lines = header_lines(state, answer.headers, len(answer.body), is_secure=head.is_secure)
+            if answer.cache_seconds:
+                lines = lines.replace(NO_STORE, CACHE % (answer.cache_seconds, answer.cache_seconds), 1)
             await respond(scope, send, answer.status, lines, b"" if scope["method"] == "HEAD" else answer.body)
             count_request(FORWARDED, answer.status, seconds := perf_counter() - begun)
             if self.logs_access:
@@ -140,7 +147,8 @@ class ForwardApplication(CheckApplication):
         """Answer an admitted proxy. The page's host need not be in ALLOWED_HOSTS."""
         now = timezone.now()
         original = original_of(head, self.proxies)
-        original = replace(original, cookie=cookie_of(head, edge.grant.account_id))
+        if (cookie := cookie_of(head, edge.grant.account_id)) is not None:
+            original = replace(original, cookie=cookie)
         try:
             edge.grant.check_host(original.host)
         except HostNotAllowed as refusal:
@@ -170,7 +178,10 @@ class ForwardApplication(CheckApplication):
             return await self.answer_without(refusal, edge, visitor.check(original, user_agent), original, now)
         if payment is not None and not visitor.is_known and isinstance(answer, Answer) and is_for_sale(answer):
             return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
-        return self.reply_to(edge, answer, original, payment)
+        reply = self.reply_to(edge, answer, original, payment)
+        if settings.EDGE_CACHE_SECONDS and isinstance(answer, Answer):
+            return replace(reply, cache_seconds=cache_seconds(answer, visitor, head, original))
+        return reply
 
     def reply_to(
         self, edge: Edge, answer: Answer | ApiError, original: Original, payment: Payment | None = None

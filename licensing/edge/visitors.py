@@ -36,6 +36,7 @@ class Visitor(Struct, frozen=True):
     and_permission: str | None = None
     and_requester_id: str | None = None
     token: PresentedToken | None = None
+    until: int | None = None  # end of the token, in Unix seconds
     covered: frozenset[str] | None = None  # components of the request that the visitor signed; None if unsigned
 
     @property
@@ -100,6 +101,7 @@ async def identify(
             None,
             identified_by=Identification.LICENSE_TOKEN,
             token=PresentedToken(said.license_id, said.client_id),
+            until=said.exp,
             **asked,
         )
     if signed is not None:

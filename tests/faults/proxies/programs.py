@@ -60,6 +60,7 @@ def nginx(at: Place) -> list[str]:
         ("server 127.0.0.1:8000;", f"server 127.0.0.1:{at.licensing};"),
         ("server 127.0.0.1:8080;", f"server 127.0.0.1:{at.origin};"),
         ("listen 80", f"listen 127.0.0.1:{at.port}"),
+        ("/var/cache/nginx-licensing", f"{at.directory}/cache"),
         (KEY, at.key),
     )
     return nginx_arguments(at, at.opened(text, '"~^50[24]', 1))

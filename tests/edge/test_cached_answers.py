@@ -1,0 +1,89 @@
+"""Which answers a proxy may cache: those that do not depend on more than method, URL, Authorization and User-Agent."""
+
+import pytest
+
+from tests import factories
+from tests.edge.asking import LICENSED, READERS
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _caching(settings):
+    settings.EDGE_CACHE_SECONDS = 30
+
+
+def seconds(reply):
+    """How long the answer may be cached; None if not."""
+    cache, nginx = reply.headers["Cache-Control"], reply.headers.get("X-Accel-Expires")
+    if cache == "no-store":
+        assert nginx is None
+        return None
+    assert cache == f"private, max-age={nginx}"
+    return int(nginx)
+
+
+def test_open_and_closed_pages_without_a_price_are_cacheable(ask, site):
+    site(READERS)
+    assert seconds(ask("/premium/a")) == 30
+    assert seconds(ask("/about")) == 30
+
+
+def test_denials_without_a_price_are_cacheable(ask, site):
+    site(LICENSED)
+    reply = ask("/premium/a")
+    assert (reply.status, seconds(reply)) == (402, 30)
+
+
+def test_nothing_is_cacheable_unless_it_is_switched_on(ask, site, settings):
+    settings.EDGE_CACHE_SECONDS = 0
+    site(READERS)
+    assert seconds(ask("/premium/a")) is None
+
+
+PRICED = {**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
+
+
+@pytest.mark.parametrize("rule", [
+    PRICED,
+    {**READERS, "rateLimit": {"requests": 5, "period": "day"}},
+    {**READERS, "rateLimit": {"requests": 5, "period": "day", "per": "visitor"}},
+    {**READERS, "conditions": {"ip": "203.0.113.0/24"}},
+])  # fmt: skip
+def test_what_counts_costs_or_depends_on_the_address_is_not_cacheable(ask, site, rule):
+    site(rule)
+    assert seconds(ask("/premium/a")) is None
+
+
+@pytest.mark.parametrize("headers", [
+    {"user_agent": "GPTBot/1.2"},
+    {"crawler_max_price": "USD 1"},
+    {"signature": "sig=:YQ==:", "signature_input": "sig=()"},
+    {"authorization": "License nope"},
+    {"authorization": "Basic YTpi"},
+])  # fmt: skip
+def test_what_is_not_in_the_key_or_may_depend_on_the_address_is_not_cacheable(ask, site, headers):
+    site(READERS)
+    assert seconds(ask("/premium/a", **headers)) is None
+
+
+def test_visitors_with_an_api_key_are_asked_about(ask, site, account):
+    site(READERS)
+    assert seconds(ask("/premium/a", authorization=f"Bearer {factories.key_text(account)}")) is None
+
+
+@pytest.mark.parametrize("uri", ["/premium/a?x=1", "/premium/%61", "/premium/a;x", "/premium/../a", "/premium//a"])
+def test_urls_that_origins_may_read_differently_are_not_cacheable(ask, site, uri):
+    site(READERS)
+    assert seconds(ask(uri)) is None
+
+
+def test_an_end_in_sight_ends_the_cache_too(ask, site):
+    site({**READERS, "conditions": {"before": "2999-01-01"}})
+    assert seconds(ask("/premium/a")) == 30
+
+
+def test_errors_and_refused_keys_are_not_cacheable(ask, site):
+    site(READERS)
+    assert seconds(ask("/premium/a", x_licensing_key="svc_sk_nope")) is None
+    assert seconds(ask("/premium/a", path="/v1/access/forward?deny=403", x_licensing_key="svc_sk_nope")) is None

@@ -1,0 +1,90 @@
+"""nginx caches the answers that the service allows to be cached, and a change takes effect within their seconds."""
+
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.faults.harness import Deployment, eventually
+from tests.faults.proxies.conftest import LICENSEES, READERS
+from tests.faults.proxies.programs import HOST, PROXIES, Place, running
+from tests.services import free_port
+
+pytestmark = pytest.mark.faults
+SECONDS = 3
+METERED = {**READERS, "rateLimit": {"requests": 2, "period": "day"}}
+
+
+class Cached:
+    def __init__(self, api: httpx.Client, visitor: httpx.Client, policy: str) -> None:
+        self.api, self.visitor, self.policy = api, visitor, policy
+
+    def visit(self, path: str, **headers: str) -> int:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.visitor.get(path, headers=named).status_code
+
+    def decisions(self) -> int:
+        return int(self.api.get("/access/decisions", params={"limit": 1}).json()["totalCount"])
+
+
+@pytest.fixture(scope="module")
+def cached(origin: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cached]:
+    [nginx] = [one for one in PROXIES if one.name == "nginx"]
+    if nginx.program is None:
+        pytest.skip("nginx is not installed.")
+    deployment = Deployment(
+        tmp_path_factory.mktemp("caching"), EDGE_CACHE_SECONDS=str(SECONDS), TRUSTED_PROXIES="127.0.0.1"
+    )
+    deployment.start()
+    [(key, _)] = deployment.accounts(1)
+    api = httpx.Client(base_url=f"{deployment.url}/v1", headers={"Authorization": f"Bearer {key}"})
+    ids = [
+        api.post("/policies", json={"name": "x", "rules": rules}).json()["id"]
+        for rules in ([READERS], [LICENSEES], [METERED])
+    ]
+    rules = [
+        {"pattern": pattern, "policyId": policy}
+        for pattern, policy in zip(("/open/", "/licensed/", "/metered/"), ids, strict=True)
+    ]
+    api.post("/sites", json={"host": HOST, "rules": rules}).raise_for_status()
+    at = Place(key, deployment.port, origin, free_port(), tmp_path_factory.mktemp("nginx-caching"))
+    with running(nginx, at), httpx.Client(base_url=f"http://127.0.0.1:{at.port}", headers={"Host": HOST}) as visitor:
+        yield Cached(api, visitor, ids[0])
+    api.close()
+    deployment.kill()
+
+
+def test_a_page_is_asked_about_once_for_each_kind_of_visitor(cached):
+    before = cached.decisions()
+    assert [cached.visit("/open/once") for _ in range(10)] == [200] * 10
+    assert [cached.visit("/licensed/once") for _ in range(10)] == [402] * 10
+    assert cached.decisions() - before == 2
+    assert cached.visit("/open/once", User_Agent="Another/1.0") == 200
+    assert cached.visit("/open/once", Authorization="License nope") == 200
+    assert cached.decisions() - before == 4
+
+
+def test_metered_pages_and_crawlers_are_asked_about_each_time(cached):
+    assert [cached.visit("/metered/a") for _ in range(3)] == [200, 200, 429]
+    before = cached.decisions()
+    assert [cached.visit("/open/b", User_Agent="GPTBot/1.2") for _ in range(3)] == [403] * 3
+    assert cached.decisions() - before == 3
+
+
+def test_a_price_or_signature_is_not_answered_from_the_cache(cached):
+    assert cached.visit("/open/c") == 200
+    before = cached.decisions()
+    assert cached.visit("/open/c", crawler_max_price="USD 1") == 200
+    assert cached.decisions() - before == 1
+
+
+def test_a_change_takes_effect_within_the_seconds_of_the_cache(cached):
+    assert [cached.visit("/open/d") for _ in range(3)] == [200] * 3
+    closed = {"action": "deny", "conditions": {"default": True}}
+    cached.api.patch(f"/policies/{cached.policy}", json={"rules": [closed]}).raise_for_status()
+    begun = time.monotonic()
+    assert cached.visit("/open/new-visitor", User_Agent="Another/2.0") == 403
+    assert eventually(lambda: cached.visit("/open/d") == 403, 60)
+    assert time.monotonic() - begun < SECONDS + 2
+    cached.api.patch(f"/policies/{cached.policy}", json={"rules": [READERS]}).raise_for_status()
