@@ -199,6 +199,7 @@ def test_no_event_is_sent_for_each_reader(ask, site):
 def test_a_simulation_of_the_unchanged_policy_reports_no_change(ask, account, api):
     policy = factories.policy(account, FIVE_A_MONTH)
     factories.site(account, {"/premium/*": policy}, host="pub.example")
+    factories.content(account, policy_id=policy.pk, source="https://pub.example/premium/a")
     for reader in (Browser(ask), Browser(ask), Browser(ask, takes_cookies=False)):
         reader.statuses(7)
     same = api.post(f"/v1/policies/{policy.pk}/simulate", {})
