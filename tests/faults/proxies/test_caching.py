@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.faults.harness import Deployment, eventually
+from tests.faults.harness import Deployment, deployed, eventually
 from tests.faults.proxies.conftest import LICENSEES, READERS
-from tests.faults.proxies.programs import HOST, PROXIES, Place, running
+from tests.faults.proxies.programs import HOST, PROXIES, Place, Proxy, running
 from tests.services import free_port
 
 pytestmark = pytest.mark.faults
@@ -33,10 +34,12 @@ def cached(origin: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ca
     [nginx] = [one for one in PROXIES if one.name == "nginx"]
     if nginx.program is None:
         pytest.skip("nginx is not installed.")
-    deployment = Deployment(
-        tmp_path_factory.mktemp("caching"), EDGE_CACHE_SECONDS=str(SECONDS), TRUSTED_PROXIES="127.0.0.1"
-    )
-    deployment.start()
+    with deployed(tmp_path_factory.mktemp("caching"), EDGE_CACHE_SECONDS=str(SECONDS)) as deployment:
+        deployment.start()
+        yield from caching(nginx, deployment, origin, tmp_path_factory.mktemp("nginx-caching"))
+
+
+def caching(nginx: Proxy, deployment: Deployment, origin: int, directory: Path) -> Iterator[Cached]:
     [(key, _)] = deployment.accounts(1)
     api = httpx.Client(base_url=f"{deployment.url}/v1", headers={"Authorization": f"Bearer {key}"})
     ids = [
@@ -48,11 +51,10 @@ def cached(origin: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ca
         for pattern, policy in zip(("/open/", "/licensed/", "/metered/"), ids, strict=True)
     ]
     api.post("/sites", json={"host": HOST, "rules": rules}).raise_for_status()
-    at = Place(key, deployment.port, origin, free_port(), tmp_path_factory.mktemp("nginx-caching"))
+    at = Place(key, deployment.port, origin, free_port(), directory)
     with running(nginx, at), httpx.Client(base_url=f"http://127.0.0.1:{at.port}", headers={"Host": HOST}) as visitor:
         yield Cached(api, visitor, ids[0])
     api.close()
-    deployment.kill()
 
 
 def test_a_page_is_asked_about_once_for_each_kind_of_visitor(cached):
