@@ -6,8 +6,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from kit.commands import ServiceCommand
 from licensing.logs.formats import FORMATS, LogFormat
-from licensing.logs.importer import LogImport, LogTotals, present_import
+from licensing.logs.importer import LogImport
 from licensing.logs.lines import open_log
+from licensing.logs.totals import LogTotals, present_import
 from licensing.sites.models import Site
 
 SHOW_EVERY = 0.5  # seconds
