@@ -25,7 +25,6 @@ from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.modes import Mode
 from licensing.policies.rules import parse_rules
 from licensing.requesters.models import Requester
-from licensing.requesters.services import create_missing
 from licensing.sites.models import Site, SiteRule
 from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
 from licensing.sites.pages import Candidate, candidates_of, requested_page
@@ -292,18 +291,3 @@ def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, Request
     licenses = compiled_licenses.get(revisions)
     known = {name: RequesterSnapshot.from_row(name, row, licenses.get(row.pk)) for name, row in rows.items()}
     return {name: known.get(name, RequesterSnapshot(None, None)) for name in names}
-
-
-def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, RequesterSnapshot]:
-    """Like find_requesters, and stores new requesters and new names (None: no name was given)."""
-    known = find_requesters(account_id, named)
-    new = {requester_id: named[requester_id] for requester_id, row in known.items() if row.pk is None}
-    if new:
-        create_missing(account_id, new)
-        known |= find_requesters(account_id, new)
-    for requester_id in sorted(known):
-        name, row = named[requester_id], known[requester_id]
-        if row.is_renamed_by(name):
-            Requester.objects.filter(account_id=account_id, requester_id=requester_id).update(name=name)
-            known[requester_id] = replace(row, name=name)
-    return known

@@ -6,8 +6,10 @@ from dataclasses import replace
 from msgspec import structs
 
 from licensing.access.bodies import Check
-from licensing.access.lookup import LookupResult, Selector
+from licensing.access.lookup import LookupResult, Selector, find_requesters
 from licensing.access.subjects import Item, RequesterSnapshot
+from licensing.requesters.models import Requester
+from licensing.requesters.services import create_missing
 
 Unwritten = Mapping[str, RequesterSnapshot]  # by the publisher's own requester ids
 
@@ -71,3 +73,18 @@ def by_current_ids(
     current = {asked: one.current_id for asked, one in requesters.items() if one.current_id is not None}
     merged = {current_id: replace(requesters[asked], current_id=None) for asked, current_id in current.items()}
     return [with_current_ids(check, current) for check in checks], {**merged, **requesters}
+
+
+def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, RequesterSnapshot]:
+    """Like find_requesters, and stores new requesters and new names (None: no name was given)."""
+    known = find_requesters(account_id, named)
+    new = {requester_id: named[requester_id] for requester_id, row in known.items() if row.pk is None}
+    if new:
+        create_missing(account_id, new)
+        known |= find_requesters(account_id, new)
+    for requester_id in sorted(known):
+        name, row = named[requester_id], known[requester_id]
+        if row.is_renamed_by(name):
+            Requester.objects.filter(account_id=account_id, requester_id=requester_id).update(name=name)
+            known[requester_id] = replace(row, name=name)
+    return known

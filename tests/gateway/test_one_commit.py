@@ -19,7 +19,8 @@ from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.lookup import LookupResult, current_epoch, find_items, keep_requesters
+from licensing.access.lookup import LookupResult, current_epoch, find_items
+from licensing.access.newcomers import keep_requesters
 from tests import factories
 
 LIMITED = factories.ALLOW_ALL | {"rateLimit": {"requests": 5, "period": "second"}}

@@ -18,15 +18,8 @@ from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
-from licensing.access.lookup import (
-    LookupRequest,
-    LookupResult,
-    Selector,
-    current_epoch,
-    find_items,
-    find_requesters,
-    keep_requesters,
-)
+from licensing.access.lookup import LookupRequest, LookupResult, Selector, current_epoch, find_items, find_requesters
+from licensing.access.newcomers import keep_requesters
 from licensing.access.subjects import RequesterSnapshot
 from licensing.access.tokens.license_tokens import find_key
 from licensing.access.tokens.signing import Signer, current_signer
