@@ -80,7 +80,7 @@ class ReferrerShown(serializers.Serializer):
     name = serializers.CharField(allow_null=True, help_text="The service. Null if the table no longer has the host.")
     operator = serializers.CharField(allow_null=True)
     kind = OneOf(choices=KINDS, allow_null=True)
-    referrals = serializers.IntegerField(min_value=0)
+    referrals = serializers.IntegerField(min_value=0, help_text="Readers who came from this host.")
 
 
 class CrawlerReportShown(serializers.Serializer):
@@ -95,10 +95,10 @@ class CrawlerReportShown(serializers.Serializer):
     )
     summary = CrawlsAndReferrals()
     timeSeries = CrawlsOfDay(many=True, help_text="The days that had requests.")
-    byClass = CrawlsOfClass(many=True)
-    byOperator = CrawlsOfOperator(many=True)
-    byCrawler = CrawlsOfCrawler(many=True)
-    referrers = ReferrerShown(many=True)
+    byClass = CrawlsOfClass(many=True, help_text="Most requests first.")
+    byOperator = CrawlsOfOperator(many=True, help_text="Most requests first.")
+    byCrawler = CrawlsOfCrawler(many=True, help_text="Most requests first.")
+    referrers = ReferrerShown(many=True, help_text="Most readers first.")
 
 
 class CrawlerReportViewSet(AccountViewSet):

@@ -18,10 +18,10 @@ os.umask(0)
 django.setup()
 from django.conf import settings
 from django.db import connection
-from analytics.events.retention import alone
+from analytics.events.retention import exclusive_maintenance
 from kit.telemetry.workers import shared_metrics
 connection.cursor().execute("CREATE TABLE IF NOT EXISTS t (a)")
-with alone():
+with exclusive_maintenance():
     pass
 with shared_metrics(settings.DATA_DIR):
     for path in [sys.argv[1], *os.scandir(sys.argv[1])]:
