@@ -844,9 +844,13 @@ export interface components {
             summary: components["schemas"]["CrawlsAndReferrals"];
             /** @description The days that had requests. */
             timeSeries: components["schemas"]["CrawlsOfDay"][];
+            /** @description Most requests first. */
             byClass: components["schemas"]["CrawlsOfClass"][];
+            /** @description Most requests first. */
             byOperator: components["schemas"]["CrawlsOfOperator"][];
+            /** @description Most requests first. */
             byCrawler: components["schemas"]["CrawlsOfCrawler"][];
+            /** @description Most readers first. */
             referrers: components["schemas"]["ReferrerShown"][];
         };
         /** @description The table of known crawlers. */
@@ -3055,6 +3059,7 @@ export interface components {
              * @enum {string|null}
              */
             kind: "ai" | "search" | null;
+            /** @description Readers who came from this host. */
             referrals: number;
         };
         /** @description Credit that comes again each period, and ends with it but for what rolls over. */
