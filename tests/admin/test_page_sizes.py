@@ -1,4 +1,4 @@
-"""No page of the admin is larger than 120 KiB of HTML: lists have 50 rows, single things much of what they can have."""
+"""No page of the admin is larger than 120 KiB of HTML: lists have 50 rows, others much of what they can have."""
 
 from datetime import timedelta
 from decimal import Decimal
