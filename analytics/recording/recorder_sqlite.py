@@ -113,7 +113,7 @@ class StoredDecision:
 
 
 class Countable(Protocol):
-    """What usage counts of a decision."""
+    """A stored decision, with the columns that usage counts."""
 
     account: bytes
     content: bytes

@@ -40,7 +40,7 @@ class Malformed(ValueError):
 
 
 class Visit(Struct, frozen=True, gc=False):
-    """A request in a log. `host` is None if the format does not name it."""
+    """A logged request. `host` is None if the log format has no host."""
 
     moment: datetime
     address: str
@@ -224,7 +224,7 @@ def parser_of(log_format: LogFormat) -> Parser:
 
 
 def detect(line: str) -> LogFormat | None:
-    """Return the format of a log by one of its lines, or None if it is none of these."""
+    """Detect the log format from one line. Returns None if no format fits."""
     if line.startswith(("#Version", "#Fields")):
         return "cloudfront"
     if line.startswith("{") or SYSLOG.match(line):

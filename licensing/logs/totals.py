@@ -1,4 +1,4 @@
-"""What became of the lines of a log."""
+"""Totals of a log import."""
 
 import dataclasses
 from collections import Counter, defaultdict

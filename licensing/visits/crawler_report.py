@@ -25,7 +25,7 @@ Name = TypeVar("Name")
 
 
 class By(StrEnum):
-    """What the time series is divided by."""
+    """The grouping of the time series."""
 
     CLASS = "class"
     OPERATOR = "operator"
@@ -56,7 +56,7 @@ class Crawls(Struct, frozen=True):
 
 
 class Taker(Struct, frozen=True):
-    """What crawlers took and their operators gave. `referrals` is None for a single crawler or class."""
+    """Crawls, revenue and referrals of a group of crawlers. `referrals` is None for a single crawler or class."""
 
     crawls: Crawls = Crawls()
     referrals: int | None = None

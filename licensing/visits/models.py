@@ -82,7 +82,7 @@ class PageDay(DayOfVisits):
 
 
 class ReferralDay(models.Model):
-    """Readers whom an AI or search service sent to one page on one UTC day."""
+    """Referrals from an AI or search service to one page on one UTC day."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
     day = models.DateField()

@@ -14,7 +14,7 @@ def _caching(settings):
 
 
 def seconds(reply):
-    """How long the answer may be cached; None if not."""
+    """Return the seconds for which the answer may be cached; None if it may not."""
     cache, nginx = reply.headers["Cache-Control"], reply.headers.get("X-Accel-Expires")
     if cache == "no-store":
         assert nginx is None

@@ -1,4 +1,4 @@
-"""What crawlers took and their operators gave: every figure equals a count made from the raw requests."""
+"""The crawler report: every figure equals a count made from the raw requests."""
 
 from collections import Counter
 from datetime import timedelta
