@@ -11,10 +11,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.harness import workplace
-from benchmarks.load import measure
-from benchmarks.ours import Ours, installed
-from benchmarks.report import load_of, parser, publish, runs_of, table
-from benchmarks.traffic import BATCH, traffic_side
+from benchmarks.ours import Installation, installed
+from benchmarks.report import parser
+from benchmarks.traffic import measure_checks_and_batches
 from run import ROOT
 
 
@@ -32,19 +31,14 @@ def main() -> None:
     options = arguments.parse_args()
     with workplace() as (stack, directory, services):
         code = {"now": ROOT, options.revision: checked_out(stack, directory, options.revision)}
-        texts, results = [], {}
-        for unit in ("check", "decision"):
-            sides: list[Ours] = []
-            for number, (name, checkout) in enumerate(code.items()):
-                made = installed(stack, f"{unit}_{number}", directory, services, checkout=checkout)
-                sides.append(traffic_side(made, name, 1 if unit == "check" else BATCH))
-            timed = [side.side for side in sides]
-            measure(timed, **load_of(options))
-            for side in sides:
-                side.expect_all_stored()
-            texts.append(table(timed, timed[1], unit))
-            results[unit] = runs_of(timed)
-        publish("before", "\n\n".join(texts), results, options)
+
+        def install(unit: str) -> list[tuple[str, Installation]]:
+            return [
+                (name, installed(stack, f"{unit}_{number}", directory, services, checkout=checkout))
+                for number, (name, checkout) in enumerate(code.items())
+            ]
+
+        measure_checks_and_batches("before", options, install)
 
 
 if __name__ == "__main__":

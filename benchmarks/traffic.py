@@ -6,15 +6,17 @@
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.harness import expect
-from benchmarks.load import DONE, Side
+from benchmarks.load import DONE, Side, measure
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Installation, Ours
+from benchmarks.report import load_of, publish, runs_of, table
 
 ITEMS = REQUESTERS = 1_000
 QUESTIONS = 2_000
@@ -134,3 +136,23 @@ def traffic_side(made: Installation, name: str, size: int = 1, sample: int = 100
     storage = made.services.pids if made.services else ()
     side = Side(name, f"{made.url}{path}", script, (made.server.pid,), storage, size)
     return Ours(made, ids, bodies[0], side, made.rows())
+
+
+def measure_checks_and_batches(
+    name: str, options: Namespace, install: Callable[[str], Sequence[tuple[str, Installation]]]
+) -> None:
+    """Measure single checks, then batches of 50, and publish a table of each under `name`.
+
+    `install` returns the named installations for a unit, "check" or "decision"; the second one is the reference.
+    """
+    texts, results = [], {}
+    for unit in ("check", "decision"):
+        size = 1 if unit == "check" else BATCH
+        sides = [traffic_side(made, side_name, size) for side_name, made in install(unit)]
+        timed = [side.side for side in sides]
+        measure(timed, **load_of(options))
+        for side in sides:
+            side.expect_all_stored()
+        texts.append(table(timed, timed[1], unit))
+        results[unit] = runs_of(timed)
+    publish(name, "\n\n".join(texts), results, options)
