@@ -14,7 +14,6 @@ from licensing.access.lifetimes import is_counted, seconds_until_change
 from licensing.edge.answers import is_for_sale
 from licensing.edge.original import Original
 from licensing.edge.visitors import Visitor
-from licensing.policies.decision import CompiledPolicy
 from licensing.sites.identification import Identification
 
 NOT_IN_KEY = (b"signature", b"signature-input", b"signature-agent", b"crawler-exact-price", b"crawler-max-price")
@@ -40,10 +39,8 @@ def cache_seconds(answer: Answer, visitor: Visitor, head: Head, original: Origin
         most = min(most, (visitor.until or 0) - int(answer.facts.now.timestamp()))
     elif visitor.identified_by is not Identification.NOTHING or b"authorization" in head.headers:
         return 0  # verified by the address, or by a key that may be bound to one
-    if is_counted(answer.decision) or answer.credits or is_for_sale(answer) or reads_address(answer.policy):
+    if is_counted(answer.decision) or answer.credits or is_for_sale(answer):
+        return 0
+    if answer.policy is not None and answer.policy.reads_address:
         return 0
     return max(0, seconds_until_change(answer.policy, answer.facts, most))
-
-
-def reads_address(policy: CompiledPolicy | None) -> bool:
-    return policy is not None and any(one.name == "ip" for rule in policy.rules for one in rule.conditions)

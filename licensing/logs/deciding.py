@@ -19,11 +19,11 @@ from kit.http.middleware import parse_address
 from kit.values import ids
 from kit.values.decimals import from_millionths
 from kit.values.timestamps import as_django_writes, render_timestamp
-from licensing.access.decisions import by_current_ids, decide_check, strictest_page
+from licensing.access.decisions import decide_check, strictest_page
 from licensing.access.facts import recorded_facts
 from licensing.access.lifetimes import next_change
 from licensing.access.lookup import current_epoch, find_pages, find_requesters
-from licensing.access.newcomers import keep_requesters
+from licensing.access.newcomers import by_current_ids, keep_requesters
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
 from licensing.edge.original import FREE_METHODS, Original, in_words, referring_host
@@ -240,14 +240,8 @@ def observed_page(item: Item) -> Item:
 
 
 def reads_address(item: Item) -> bool:
-    """Return whether a condition of the page's policies looks at the visitor's address."""
-    return any(
-        condition.name == "ip"
-        for page in item.readings
-        if page.policy is not None
-        for rule in page.policy.rules
-        for condition in rule.conditions
-    )
+    """Return whether one of the page's policies looks at the visitor's address."""
+    return any(page.policy is not None and page.policy.reads_address for page in item.readings)
 
 
 async def verify(

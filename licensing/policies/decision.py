@@ -69,6 +69,7 @@ class CompiledPolicy:
     mode: str = Mode.ENFORCE
     boundaries: tuple[datetime, ...] = ()  # sorted moments at which time alone may change a decision
     schedules: tuple[NextChange, ...] = ()  # recurring conditions
+    reads_address: bool = False  # whether a condition looks at the visitor's address
 
     @classmethod
     def of(
@@ -83,7 +84,8 @@ class CompiledPolicy:
         moments = {moment for condition in conditions for moment in condition.moments}
         schedules = tuple(one.next_change for one in conditions if one.next_change is not None)
         ordered = tuple(sorted(rules, key=precedence))
-        return cls(id, version, default_action, ordered, mode, tuple(sorted(moments)), schedules)
+        reads_address = any(condition.name == "ip" for condition in conditions)
+        return cls(id, version, default_action, ordered, mode, tuple(sorted(moments)), schedules, reads_address)
 
     @property
     def looks_at_the_time(self) -> bool:
