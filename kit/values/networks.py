@@ -5,7 +5,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collap
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
-ADDRESS_SCHEMA: dict[str, object] = {"type": "string", "format": "ip", "pattern": "^[0-9A-Fa-f:.]+$"}
+# An empty address counts as absent.
+ADDRESS_SCHEMA: dict[str, object] = {"type": "string", "format": "ip", "pattern": "^[0-9A-Fa-f:.]*$"}
 RANGE_SCHEMA: dict[str, object] = {
     "type": "string",
     "format": "ip-range",

@@ -52,12 +52,12 @@ def test_a_form_that_was_saved_is_not_shown_again(admin, account, sign_in_again)
 
 def test_a_question_with_a_choice_survives_it_too(admin, account, sign_in_again):
     admin.goto(f"/admin/accounts/account/{account.id}/plan/")
-    admin.get_by_label("Requests per minute").fill("77")
+    admin.get_by_label("Requests per minute", exact=True).fill("77")
     end_session(admin)
     admin.get_by_role("button", name="Change the plan").click()
     sign_in_again()
     admin.get_by_role("button", name="Change the plan").wait_for()
-    assert admin.get_by_label("Requests per minute").input_value() == "77"
+    assert admin.get_by_label("Requests per minute", exact=True).input_value() == "77"
     admin.get_by_role("button", name="Change the plan").click()
     admin.get_by_text("77 a minute").first.wait_for()
 

@@ -42,7 +42,8 @@ def test_from_a_site_that_only_watches_to_one_that_refuses(admin, deployment, ac
         admin.goto("/admin/licensing/site/")
         admin.get_by_role("link", name=host).first.click()
         admin.get_by_role("link", name="Published terms").click()
-        admin.get_by_text("Search engines need a licence for /premium/* and may read all other pages.").wait_for()
+        search = "Search engines pay 0.25 EUR for each access to /premium/* and may read all other pages."
+        admin.get_by_text(search).wait_for()
         admin.get_by_text("/.well-known/tdmrep.json").click()
         admin.get_by_text("tdm-reservation").wait_for()
         assert serious_problems(admin) == []
