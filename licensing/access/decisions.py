@@ -137,6 +137,7 @@ class DecisionBatch:
         self.entries: list[Entry] = []
         self.shared: list[SharedDecision] = []  # one per entry, in the same order
         self.alike: dict[Likeness, SharedDecision] = {}  # of checks that only name their item
+        self.claims = False  # whether recording may change an answer, because an entry claims part of a rate limit
         self.spends: dict[int, tuple[Spend, ...]] = {}  # wallet debits, by index of the entry
         self.unwritten: dict[str, RequesterSnapshot] = {}  # new or renamed requesters, stored with the decisions
         self.also = [] if key_id is None else [key_id]  # further dependencies of the decisions (accounts.plans.epochs)
@@ -187,6 +188,7 @@ class DecisionBatch:
         if counted.wallets and (spends := spends_of(answer.decision, counted.wallets)):
             self.spends[len(self.entries)] = spends
         claim = None if answer.rate_reset is None else self.claim_of(check, answer, item, counted)
+        self.claims |= claim is not None
         case = self.case_of(check, item, requester, answer)
         self.entries.append(entry := Entry(case, [], [], claim, charge_of(answer.decision)))
         self.shared.append(shared := SharedDecision(answer, entry, counts=claim is not None))
@@ -240,11 +242,6 @@ class DecisionBatch:
         named = [NamedRequester(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
         naming = Naming(self.account, render_timestamp(self.now) or "", named)
         self.entries = [replace(entry, naming=naming) for entry in self.entries]
-
-    @property
-    def claims(self) -> bool:
-        """Whether recording may change an answer, because an entry claims part of a rate limit."""
-        return any(entry.claim is not None for entry in self.entries)
 
     def keep(self, reply: Reply) -> None:
         """Store this reply together with the entries."""

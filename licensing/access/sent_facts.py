@@ -11,14 +11,14 @@ from licensing.access.faults import Tell
 from licensing.policies.facts import NOTHING, OF_CHECK, SENT, Fact, GivenFacts, Recorded, as_sent
 
 B = TypeVar("B", bound=Struct)
-# A fact in a part of a body: its index in GivenFacts.facts, and whether it is parsed.
-Reader = tuple[Fact, int | None, bool]
+# A fact in a part of a body: its name, its index in GivenFacts.facts, and the fact if its values are parsed.
+Reader = tuple[str, int | None, Fact | None]
 
 
 def readers(part: str) -> Iterator[Reader]:
     places = {fact.attribute: place for place, fact in enumerate(OF_CHECK)}
     for fact in SENT[part]:
-        yield fact, places.get(fact.attribute), fact.parse is not as_sent
+        yield fact.name, places.get(fact.attribute), None if fact.parse is as_sent else fact
 
 
 def values_getter(part: str) -> Callable[[Struct], tuple[object, ...]]:
@@ -47,18 +47,18 @@ def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell
         if body is None:
             continue
         values_of, facts_of_part = READERS[part]
-        for value, (fact, place, is_parsed) in zip(values_of(body), facts_of_part, strict=True):
+        for value, (name, place, fact) in zip(values_of(body), facts_of_part, strict=True):
             if value is None or value is False or (not value and isinstance(value, SILENT_IF_EMPTY)):
                 continue
-            known = recorded[fact.name] = value
-            if is_parsed:
+            known = recorded[name] = value
+            if fact is not None:
                 try:
                     known = fact.parse(value, fact.place)
                 except Fault as first:
                     for fault in first.all():
                         tell(path, fault.path, fault.message, body)
                     continue
-                recorded[fact.name] = fact.dump(known)
+                recorded[name] = fact.dump(known)
             if place is not None:
                 facts = facts or list(NOTHING.facts)
                 facts[place] = known

@@ -20,9 +20,9 @@ from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncN
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.event_loop.stock import Numbers
-from licensing.access.lookup import GONE, LookupRequest, LookupResult
+from licensing.access.lookup import GONE, LookupRequest, LookupResult, Selector
 from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
-from licensing.access.subjects import RequesterSnapshot
+from licensing.access.subjects import Item, RequesterSnapshot
 
 
 class CachedFacts:
@@ -65,25 +65,27 @@ class CachedFacts:
 
     def find_cached(self, account_id: str, checks: Sequence[Check]) -> tuple[LookupResult, LookupRequest]:
         """Return what the snapshot has for the checks, and what it lacks."""
-        snapshot = self.snapshot
-        cached = LookupResult(snapshot.epoch(account_id), {}, {})
+        get = self.snapshot.get
+        items: dict[Selector, Item] = {}
+        requesters: dict[str, RequesterSnapshot] = {}
         missing = LookupRequest(account_id, set(), set())
         for check in checks:
-            item = snapshot.get(account_id, check.selector)
+            selector = check.selector
+            item = get(account_id, selector)
             if item is None:
-                missing.selectors.add(check.selector)
+                missing.selectors.add(selector)
             else:
-                cached.items[check.selector] = item
-            if check.requester_name is check.edge is None and check.requester_id in cached.requesters:
+                items[selector] = item
+            if check.requester_name is check.edge is None and check.requester_id in requesters:
                 continue  # of a batch by one requester
             one = ((check.requester_id, check.requester_name),)  # without a call: most checks have no other
             for requester_id, name in one if check.edge is None else check.requesters:
-                requester = cached.requesters.get(requester_id) or snapshot.get(account_id, requester_id)
+                requester = requesters.get(requester_id) or get(account_id, requester_id)
                 if requester is None or requester.is_renamed_by(name):
                     missing.requesters.add(requester_id)
                 else:
-                    cached.requesters[requester_id] = requester
-        return cached, missing
+                    requesters[requester_id] = requester
+        return LookupResult(self.snapshot.epoch(account_id), items, requesters), missing
 
     async def with_newcomers(
         self, account_id: str, checks: Sequence[Check], found: LookupResult, in_record: bool
