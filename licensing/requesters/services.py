@@ -26,10 +26,11 @@ def get(account_id: str, requester_id: str, *, lock: bool = False) -> Requester:
 
 
 def customers_named(account_id: str, name: str) -> list[Requester]:
-    """Return up to three customers with exactly this name, ignoring case. Returns none if the name is also a requester
-    id.
+    """Return up to three customers with exactly this name, ignoring case. Returns none if the name is also a customer's
+    id; a requester that is known from checks alone is no customer.
     """
-    if Requester.objects.filter(account_id=account_id, requester_id=name).exists():
+    same_id = Requester.objects.filter(account_id=account_id, requester_id=name)
+    if same_id.exclude(name=None, licenses_revision=None).exists():
         return []
     words = Requester.objects.filter(account_id=account_id, name__has_words=name)
     return [one for one in words.order_by("pk")[:100] if (one.name or "").casefold() == name.casefold()][:3]

@@ -89,7 +89,7 @@ class StatementAdmin(ListExport[Statement]):
     export_columns = tuple(columns_of(StatementSerializer))
     fields = readonly_fields = (
         "identifier", "of_month", "asker", "account", "state_in_words", "opened_with", "prices", "charges",
-        "corrections", "turnover", "closed_with", "told_lines",
+        "corrections", "turnover", "paid", "closed_with", "told_lines",
     )  # fmt: skip
 
     class Media:
@@ -175,6 +175,10 @@ class StatementAdmin(ListExport[Statement]):
     def turnover(self, statement: Statement) -> str:
         return sum_of(statement.total, statement)
 
+    @display(description="Payments")
+    def paid(self, statement: Statement) -> str:
+        return sum_of(0 - statement.payments, statement)
+
     @display(description="Closing balance", ordering="closing")
     def closed_with(self, statement: Statement) -> str:
         return sum_of(statement.closing, statement)
@@ -197,6 +201,7 @@ def shown(statement: Statement) -> dict[str, object]:
         "lines": [shown_line(line) for line in lines],
         "more": max(0, statement.lines - MOST_LINES),
         **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
+        "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
     }
 
 

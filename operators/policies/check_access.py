@@ -28,6 +28,8 @@ from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import example_of, render_outcome
+from licensing.requesters.models import Requester
+from licensing.requesters.services import customers_named
 from operators.base.checking import may_try
 from operators.base.chosen_account import chosen_id
 from operators.base.links import change_url
@@ -107,6 +109,7 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
                 if kept is not None:
                     return kept
             context |= decision_context(answer, policy)
+            context |= unknown_requester(form.account_id(), answer.requester_id)
             context |= {"may_keep": may_keep}
             form.data = {**{name: form.data.get(name, "") for name in form.fields}, "shown": context["outcome"]}
     return TemplateResponse(request, "operators/policies/check_access.html", context)
@@ -159,6 +162,12 @@ def decision_context(answer: Answer, revision: PolicyRevision | None) -> dict[st
         "item_url": change_url(item) if item is not None else "",
         "name": example_name(answer, item),
     }
+
+
+def unknown_requester(account_id: str, requester_id: str) -> dict[str, object]:
+    """Return the template context of an id that no requester has, or that is the name of customers."""
+    is_known = Requester.objects.filter(account_id=account_id, requester_id=requester_id).exists()
+    return {"unknown": None if is_known else requester_id, "named": customers_named(account_id, requester_id)}
 
 
 def example_name(answer: Answer, item: Content | None) -> str:

@@ -68,6 +68,19 @@ def test_a_denial_says_why(admin, item):
     assert "“A valid licence is required.”" in html
 
 
+def test_an_unknown_requester_is_said_to_be_one_with_the_customer_of_that_name(admin, api, account, other_account, item):
+    factories.license(account, "org_b", requester_name="Brand & Co")
+    factories.license(other_account, "org_theirs", requester_name="Brand & Co")
+    html = html_of(submit(admin, PAGE, item=item.pk, requester="brand & co"))
+    assert "Unknown requester: no requester has the id brand &amp; co yet." in html
+    assert "Enter the customer's id, org_b." in html
+    assert "org_theirs" not in html
+    assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "Brand & Co"}).status == 200
+    assert "Enter the customer's id, org_b." in html_of(submit(admin, PAGE, item=item.pk, requester="Brand & Co"))
+    assert "the name of a customer" not in html_of(submit(admin, PAGE, item=item.pk, requester="org_nobody"))
+    assert "Unknown requester" not in html_of(submit(admin, PAGE, item=item.pk, requester="org_b"))
+
+
 def test_what_the_service_holds_counts_and_what_it_costs_is_said(admin, account, item):
     factories.license(account, "org_b", per_access="0.25")
     html = html_of(submit(admin, PAGE, item=item.pk, requester="org_b"))

@@ -292,6 +292,14 @@ def test_the_name_of_a_customer_is_not_taken_for_an_id(admin, account):
     assert Requester.objects.count() == 1
 
 
+def test_a_check_that_named_a_customer_by_its_name_does_not_make_the_name_an_id(admin, account, api):
+    factories.license(account, "org_acme", requester_name="Acme Ltd.")
+    item = factories.content(account)
+    assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "Acme Ltd."}).status == 200
+    reply = submit(admin, ADD, account=account.pk, requester_own_id="Acme Ltd.", license_type="commercial")
+    assert "org_acme" in str(reply.context["adminform"].form.errors["requester_own_id"])
+
+
 def test_a_new_customer_may_have_the_name_of_another_as_its_id(admin, account):
     factories.license(account, "org_acme", requester_name="Acme")
     fields = {"requester_own_id": "Acme", "requester_name": "Acme of Berlin", "license_type": "commercial"}

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from analytics.models import Statement
+from analytics.models import Payment, Statement
 from analytics.statements.closing import close_due
 from operators.base.links import change_url
 from tests import factories, ledger
@@ -61,6 +61,16 @@ def test_a_statement_prints_on_a_page_of_its_own(admin, booked):
     for said in ("Statement for February 2026", "open: not final", "Refund", "-30.00", "70.10 USD", "statement.css"):
         assert said in html
     assert "<script" not in html
+
+
+def test_payments_are_among_the_figures_so_that_a_statement_adds_up(admin, account, booked):
+    factories.payment(account, 1250, requester_id="org", currency="USD")
+    Payment.objects.update(created=FEBRUARY)
+    one = Statement.objects.get(closed_at=None)
+    for path in (change_url(one), reverse("admin:analytics_statement_print_page", args=[one.pk])):
+        said = " ".join(strip_tags(page(admin, path)).split())
+        figures = said[said.index("Opening balance") :]
+        assert re.search(r"100\.10.*-30\.00.*Payments ?-1,250\.00.*Closing balance ?-1,179\.90 USD", figures)
 
 
 def cells(html):
