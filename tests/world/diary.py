@@ -128,6 +128,19 @@ class Entry(NamedTuple):
     content: str | None = None  # the item's id
 
 
+class Paid(NamedTuple):
+    """A payment as it was recorded."""
+
+    requester: str
+    amount: Decimal
+    currency: str
+    external_id: str | None
+    received: str | None  # where it was given; otherwise when it was recorded
+    note: str | None
+    begun: float
+    ended: float
+
+
 class Purse(NamedTuple):
     """A wallet as it was opened; `moved` says when a merge gave it to which other requester."""
 
@@ -198,6 +211,7 @@ class Diary:
         self.deeds: list[Deed] = []
         self.promises: list[Promise] = []
         self.entries: list[Entry] = []
+        self.payments: dict[str, Paid] = {}  # by id
         self.policies: dict[str, History] = defaultdict(History)  # by name
         self.items: dict[str, History] = defaultdict(History)  # by externalId
         self.licenses: dict[str, History] = defaultdict(History)  # by id
@@ -218,9 +232,13 @@ class Diary:
         """Replace the ids of those who were erased by their pseudonyms. Call it at the end of the month."""
         for person in self.erased:
             for asked in self.questions:
-                asked.requester = person.forgotten(asked.requester)
+                if asked.requester == person.former:
+                    asked.requester, asked.ip = person.pseudonym, None
             self.deeds = [one._replace(resource=person.forgotten(one.resource)) for one in self.deeds]
             self.entries = [one._replace(requester=person.forgotten(one.requester)) for one in self.entries]
+            for id_, paid in self.payments.items():
+                if paid.requester == person.former:
+                    self.payments[id_] = paid._replace(requester=person.pseudonym, note=None)
             for known in self.licenses.values():
                 known.changes = [
                     one._replace(state={**one.state, "requester": person.forgotten(one.state["requester"])})

@@ -53,7 +53,7 @@ def create_policies(world: World, api: Caller) -> None:
     for name, body in {**publisher.POLICIES, **small}.items():
         reply = api.send("POST", "/v1/policies", {"name": name, **body})
         world.ids[name] = created(world, "policy.created", reply)["id"]
-        world.diary.policies[name].write(reply, name=name, version=1, **body)
+        world.diary.policies[name].write(reply, id=world.ids[name], name=name, version=1, **body)
 
 
 def create_sites(world: World, api: Caller) -> None:
@@ -64,7 +64,9 @@ def create_sites(world: World, api: Caller) -> None:
     for site in [body, *parked]:
         reply = api.send("POST", "/v1/sites", site)
         world.ids[site["host"]] = created(world, "site.created", reply)["id"]
-        world.diary.sites[site["host"]].write(reply, mode=site["mode"], patterns=dict(publisher.PATTERNS))
+        world.diary.sites[site["host"]].write(
+            reply, id=world.ids[site["host"]], mode=site["mode"], patterns=dict(publisher.PATTERNS)
+        )
 
 
 def create_webhooks(world: World, api: Caller) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.examples import FEW
-from tests.world.actors import customer_desk, licensees, nightly, office, operator, prepaid, sales
+from tests.world.actors import bookkeeper, customer_desk, licensees, nightly, office, operator, prepaid, sales
 from tests.world.evidence import after_the_purge, gather, traces_of
 from tests.world.founding import found
 from tests.world.machines import machines
@@ -63,11 +63,14 @@ PLAN: dict[int, list[Callable[[World], object]]] = {
     3: [at_desk(operator.issue_license, "org_stark", "commercial", **STARK)],
     4: [prepaid.take_back],
     5: [at_desk(operator.type_a_name)],
+    6: [bookkeeper.take_instalment],
     7: [office.rotate_key],
     8: [refund_twice],
     10: [customer_desk.synchronise],
     12: [of("org_umbrella", sales.revoke)],
     13: [of("org_globex", office.raise_price_per_access), of("org_piper", office.raise_price)],
+    14: [bookkeeper.take_advance],
+    15: [bookkeeper.take_from_ada],
     18: [lambda world: office.roll_back_policy(world, "changing", 2)],
     19: [
         at_desk(operator.archive_item, "item-0011"),
@@ -75,13 +78,17 @@ PLAN: dict[int, list[Callable[[World], object]]] = {
     ],
     21: [office.book_by_hand],
     22: [lambda world: office.renew(world, world.api(), "org_initech")],
+    25: [bookkeeper.take_from_merged],
     26: [of("org_vandelay", sales.revoke)],
+    27: [at_desk(bookkeeper.take_cheque)],
+    30: [bookkeeper.settle],
 }
 
 
 def deeds(world: World, day: int) -> list[Deed]:
-    """Every day the content system publishes, and the policy that changes is opened or closed."""
-    daily = [partial(office.publish, world, day)]
+    """Every day the content system publishes, the bank's file arrives, and the policy that changes is opened or
+    closed."""
+    daily = [partial(office.publish, world, day), partial(bookkeeper.take_in, world, day)]
     if day != 18:  # that day it is rolled back
         daily.append(partial(office.toggle_policy, world, day % 2 == 0))
     return [*daily, *(partial(deed, world) for deed in PLAN.get(day, []))]

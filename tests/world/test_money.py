@@ -41,12 +41,23 @@ def test_every_price_and_every_adjustment_is_in_the_ledger_once_and_nothing_else
 
 
 def test_every_statement_adds_up_its_month_and_carries_its_balance_on(month: Expected) -> None:
-    names = ("opening", "licenses", "usage", "adjustments", "total", "closing", "decisions", "lines", "credits")
+    names = (
+        *("opening", "licenses", "usage", "adjustments", "total", "charges", "refunds", "payments", "closing"),
+        *("decisions", "lines", "credits"),
+    )
     found = {
         (row["requesterId"], row["month"], row["currency"]): {name: row[name] for name in names}
         for row in month.rows("statements")
     }
-    assert found == money.statements(month.bookings, month.bank.books.values())
+    assert found == money.statements(month.bookings, month.bank.books.values(), month.diary.payments.values())
+
+
+def test_statements_show_what_customers_owe_have_paid_and_have_paid_in_advance(month: Expected) -> None:
+    rows = [row for row in month.rows("statements") if row["payments"]]
+    closings = [row["closing"] for row in rows]
+    assert min(closings) < 0 < max(closings)
+    assert 0 in closings
+    assert sum(row["payments"] for row in rows) == sum(one.amount for one in month.diary.payments.values())
 
 
 def test_every_month_that_is_over_is_closed_and_this_one_is_open(month: Expected) -> None:

@@ -12,6 +12,7 @@ PEOPLE = [
     "the office",
     "the customer desk",
     "the billing system",
+    "the bookkeeper",
 ]
 
 

@@ -44,7 +44,15 @@ class Expected:
 
     @cached_property
     def matches(self) -> Matches:
-        return match(self.diary.questions, self.rows("decisions"), self.item_ids)
+        return match(self.diary.questions, self.rows("decisions"), self.item_ids, self.is_right)
+
+    def is_right(self, asked: Question, decision: Decision) -> bool:
+        return bool(self.right(asked, decision))
+
+    def right(self, asked: Question, decision: Decision) -> list[Verdict]:
+        """The verdicts on the question that the decision agrees with."""
+        answers = right_answers(self.diary, asked, datetime.fromisoformat(decision["created"]))
+        return [one for one in answers if agrees(one, decision)]
 
     @cached_property
     def recorded(self) -> list[Recorded]:
@@ -52,8 +60,7 @@ class Expected:
         for decision in self.rows("decisions"):
             asked = self.matches.by_id.get(decision["id"])
             if asked is not None:
-                answers = right_answers(self.diary, asked, datetime.fromisoformat(decision["created"]))
-                found.append(Recorded(decision, asked, [one for one in answers if agrees(one, decision)]))
+                found.append(Recorded(decision, asked, self.right(asked, decision)))
         return found
 
     @property

@@ -1,16 +1,18 @@
-"""Which recorded decision answers which question. One whose answer was lost may have been recorded or not."""
+"""Which recorded decision answers which question. One whose answer was lost has at most one record, whenever it was
+made: a proxy that gives up does not end what the service is doing."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from tests.world.diary import Question
-from tests.world.publisher import SOURCES
 
 Decision = Mapping[str, Any]
+IsRight = Callable[[Question, Decision], bool]
 SLACK = 0.001  # seconds: a decision's time has microseconds, a question's some more
-LATE = 10  # seconds: what a proxy has given up on may still be decided
 
 
 class Matches(NamedTuple):
@@ -21,56 +23,116 @@ class Matches(NamedTuple):
     missing: list[Question]  # answered, and not recorded
 
 
-def match(questions: Iterable[Question], decisions: Iterable[Decision], item_ids: Mapping[str, str]) -> Matches:
+def match(
+    questions: Iterable[Question], decisions: Iterable[Decision], item_ids: Mapping[str, str], is_right: IsRight
+) -> Matches:
+    """`is_right` says whether a decision is right for a question: of lost ones, the record is that of such a one."""
     named = {id_: name for name, id_ in item_ids.items()}
-    by_id: dict[str, Question] = {}
+    shown: dict[str, Question] = {}
     waiting: dict[Hashable, list[Question]] = defaultdict(list)
     for asked in questions:
         if asked.answer is not None and "id" in asked.answer:
-            by_id[asked.answer["id"]] = asked
+            shown[asked.answer["id"]] = asked
         elif asked.is_recorded or asked.is_lost:
-            waiting[kind(asked)].append(asked)
-    unasked, seen = [], set()
-    for decision in sorted(decisions, key=lambda one: (one["created"], one["id"])):
-        seen.add(decision["id"])
-        if decision["id"] in by_id:
-            continue
-        asked = earliest(waiting, decision, named)
-        if asked is None:
-            unasked.append(decision)
+            waiting[facts_of_question(asked)].append(asked)
+    recorded: dict[Hashable, list[Decision]] = defaultdict(list)
+    by_id: dict[str, Question] = {}
+    for decision in decisions:
+        if decision["id"] in shown:
+            by_id[decision["id"]] = shown.pop(decision["id"])
         else:
-            by_id[decision["id"]] = asked
-    missing = [asked for id_, asked in by_id.items() if id_ not in seen]
-    missing += [asked for kept in waiting.values() for asked in kept if not asked.is_lost]
-    return Matches({id_: asked for id_, asked in by_id.items() if id_ in seen}, unasked, missing)
+            recorded[facts_of_decision(decision, named)].append(decision)
+    missing, unasked = list(shown.values()), []
+    for facts in {*waiting, *recorded}:
+        pairs = Pairs(waiting[facts], recorded[facts], is_right)
+        by_id |= pairs.found()
+        missing += pairs.missing()
+        unasked += pairs.unasked()
+    return Matches(by_id, unasked, missing)
 
 
-def kind(asked: Question) -> Hashable:
-    """What the record of a question's decision shows."""
-    allowed = None if asked.is_lost else asked.status == 200
-    return asked.way == "edge", asked.requester, asked.item, asked.permission, allowed
+def facts_of_question(asked: Question) -> Hashable:
+    """What the record of a question's decision shows of it."""
+    about = ("page", asked.page) if asked.way == "edge" else ("item", asked.item)
+    return asked.requester, asked.permission, asked.ip, about
 
 
-def kinds(decision: Decision, named: Mapping[str, str]) -> Iterable[Hashable]:
-    """The kinds of questions whose record this may be."""
-    item = named.get(decision["contentId"])
-    for is_edge in (True, False):
-        # At the edge an item that was registered by its page, and is gone, counts among the site's pages.
-        for name in [item] if item is not None else [None, *SOURCES]:
-            for allowed in (decision["allowed"], None):
-                yield is_edge, decision["requester"]["id"], name, decision["permission"], allowed
+def facts_of_decision(decision: Decision, named: Mapping[str, str]) -> Hashable:
+    url, context = decision.get("url"), decision.get("context") or {}
+    about = ("page", urlsplit(url).path) if url else ("item", named.get(decision["contentId"]))
+    return decision["requester"]["id"], decision["permission"], context.get("ip"), about
 
 
-def earliest(waiting: dict[Hashable, list[Question]], decision: Decision, named: Mapping[str, str]) -> Question | None:
-    """Takes, of the questions that this may be the record of, the one that ended first; lost ones last."""
-    moment = datetime.fromisoformat(decision["created"]).timestamp()
-    fitting = [
-        (asked.is_lost, asked.ended, key, place)
-        for key in kinds(decision, named)
-        for place, asked in enumerate(waiting.get(key, ()))
-        if asked.begun - SLACK <= moment <= asked.ended + (LATE if asked.is_lost else SLACK)
-    ]
-    if not fitting:
-        return None
-    _, _, key, place = min(fitting, key=lambda one: one[:2])
-    return waiting[key].pop(place)
+class Pairs:
+    """A pairing of questions and decisions with the same facts, as large as can be."""
+
+    def __init__(self, questions: Iterable[Question], decisions: Iterable[Decision], is_right: IsRight) -> None:
+        self.questions = sorted(questions, key=lambda asked: (asked.is_lost, asked.ended))
+        self.decisions = sorted(decisions, key=lambda one: (one["created"], one["id"]))
+        self.is_right = is_right
+        self.question_of: dict[int, int] = {}  # places, by those of decisions
+        for place, asked in enumerate(self.questions):
+            if not asked.is_lost:
+                self.find_decision(place, set())
+        for wanted in (True, False):  # what no lost question explains is left to the comparison of decisions
+            for place in range(len(self.decisions)):
+                if place not in self.question_of:
+                    self.find_question(place, set(), must_be_right=wanted)
+
+    def find_decision(self, asked: int, tried: set[int]) -> bool:
+        """Give an answered question a decision; another one that has it gets another."""
+        for place in range(len(self.decisions)):
+            if place not in tried and fits(self.questions[asked], self.decisions[place]):
+                tried.add(place)
+                if place not in self.question_of or self.find_decision(self.question_of[place], tried):
+                    self.question_of[place] = asked
+                    return True
+        return False
+
+    def find_question(self, place: int, tried: set[int], *, must_be_right: bool) -> bool:
+        """Give a decision a question, of lost ones the latest; another decision that has it gets another."""
+        taken = {asked: decision for decision, asked in self.question_of.items()}
+        for number in sorted(range(len(self.questions)), key=self.latest_lost_last):
+            asked, decision = self.questions[number], self.decisions[place]
+            is_possible = fits(asked, decision) and (
+                not asked.is_lost or not must_be_right or self.is_right(until(asked, decision), decision)
+            )
+            if number in tried or not is_possible:
+                continue
+            tried.add(number)
+            if number not in taken or self.find_question(taken[number], tried, must_be_right=must_be_right):
+                self.question_of[place] = number
+                return True
+        return False
+
+    def latest_lost_last(self, number: int) -> tuple[bool, float]:
+        asked = self.questions[number]
+        return asked.is_lost, -asked.begun if asked.is_lost else asked.ended
+
+    def found(self) -> dict[str, Question]:
+        pairs = [(self.decisions[place], self.questions[asked]) for place, asked in self.question_of.items()]
+        return {decision["id"]: until(asked, decision) for decision, asked in pairs}
+
+    def missing(self) -> list[Question]:
+        found = set(self.question_of.values())
+        return [asked for place, asked in enumerate(self.questions) if place not in found and not asked.is_lost]
+
+    def unasked(self) -> list[Decision]:
+        return [decision for place, decision in enumerate(self.decisions) if place not in self.question_of]
+
+
+def moment_of(decision: Decision) -> float:
+    return datetime.fromisoformat(decision["created"]).timestamp()
+
+
+def fits(asked: Question, decision: Decision) -> bool:
+    """Whether the decision's time and answer may be those of the question."""
+    moment = moment_of(decision)
+    if moment < asked.begun - SLACK:
+        return False
+    return asked.is_lost or (moment <= asked.ended + SLACK and decision["allowed"] == (asked.status == 200))
+
+
+def until(asked: Question, decision: Decision) -> Question:
+    """The question, under way until its decision."""
+    return replace(asked, ended=max(asked.ended, moment_of(decision)))

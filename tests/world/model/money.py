@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from tests.world.diary import Paid
 from tests.world.model.wallets import Book, Entry
 from tests.world.model.windows import DAY, TICK, Window, midnight
 
@@ -119,12 +120,18 @@ CREDITS = {
 
 
 def statements(
-    bookings: Iterable[Booking], books: Iterable[Book] = ()
+    bookings: Iterable[Booking], books: Iterable[Book] = (), payments: Iterable[Paid] = ()
 ) -> dict[tuple[str | None, str, str], dict[str, Any]]:
-    """By requester, month and currency or `access`; a month counts what was booked in it and what wallets did."""
+    """By requester, month and currency or `access`; a month counts what was booked and paid in it, and what wallets
+    did."""
     accounts: dict[Account, dict[str, list[Booking]]] = defaultdict(lambda: defaultdict(list))
     for one in bookings:
         accounts[one.requester, one.currency][f"{one.booked:%Y-%m}"].append(one)
+    paid_in: dict[Account, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    for paid in payments:
+        month = f"{datetime.fromtimestamp(paid.begun, UTC):%Y-%m}"
+        accounts[paid.requester, paid.currency].setdefault(month, [])
+        paid_in[paid.requester, paid.currency][month] += paid.amount
     moved_in = credits_by_month(books)
     for (requester, unit), moved in moved_in.items():
         for month in moved:
@@ -137,17 +144,27 @@ def statements(
             for one in months[month]:
                 sums[KINDS[one.type]] += one.amount
             total = sum(sums.values(), Decimal(0))
+            refunds = -sum((one.amount for one in months[month] if is_refund(one)), Decimal(0))
+            payments_of_month = paid_in[requester, currency][month]
+            closing = balance + total - payments_of_month
             found[requester, month, currency] = {
                 "opening": balance,
                 **sums,
                 "total": total,
-                "closing": balance + total,
+                "charges": total + refunds,
+                "refunds": refunds,
+                "payments": payments_of_month,
+                "closing": closing,
                 "decisions": sum(one.type == "usage" for one in months[month]),
                 "lines": len(lines(months[month])),
                 "credits": moved_in.get((requester, currency), {}).get(month),
             }
-            balance += total
+            balance = closing
     return found
+
+
+def is_refund(one: Booking) -> bool:
+    return one.type == "adjustment" and one.amount < 0
 
 
 def credits_by_month(books: Iterable[Book]) -> dict[Account, dict[str, dict[str, Decimal]]]:
