@@ -26,8 +26,8 @@ def get(account_id: str, requester_id: str, *, lock: bool = False) -> Requester:
 
 
 def customers_named(account_id: str, name: str) -> list[Requester]:
-    """Return up to three customers with exactly this name, ignoring case. Returns none if the name is also a customer's
-    id; a requester that is known from checks alone is no customer.
+    """Return up to three customers with exactly this name, ignoring case. Returns none if the name is also the id of a
+    customer; a requester known only from checks is no customer.
     """
     same_id = Requester.objects.filter(account_id=account_id, requester_id=name)
     if same_id.exclude(name=None, licenses_revision=None).exists():

@@ -68,7 +68,7 @@ def test_a_denial_says_why(admin, item):
     assert "“A valid licence is required.”" in html
 
 
-def test_an_unknown_requester_is_said_to_be_one_with_the_customer_of_that_name(admin, api, account, other_account, item):
+def test_an_unknown_requester_is_named_as_one_with_the_customer_meant(admin, api, account, other_account, item):
     factories.license(account, "org_b", requester_name="Brand & Co")
     factories.license(other_account, "org_theirs", requester_name="Brand & Co")
     html = html_of(submit(admin, PAGE, item=item.pk, requester="brand & co"))
