@@ -23,7 +23,9 @@ EXPORTED = {
     "sites": "/v1/sites",
     "decisions": "/v1/access/decisions",
     "ledger": "/v1/revenue",
+    "payments": "/v1/payments",
     "statements": "/v1/statements",
+    "requesters": "/v1/requesters",
     "events": "/v1/events",
     "audit log": "/v1/audit",
 }
@@ -33,7 +35,13 @@ ONLY_LISTED = {
     "licence clients": "/v1/license-clients",
     "wallets": "/v1/wallets",
 }
-OF_PEOPLE = {"requesters": "/v1/requesters", "payments": "/v1/payments"}
+LINES = "/v1/statements/{id}/lines"
+REPORTS = {
+    "usage": "/v1/analytics/usage",
+    "revenue report": "/v1/analytics/revenue",
+    "pages": "/v1/analytics/pages",
+    "crawlers": "/v1/analytics/crawlers",
+}
 WINDOWS: list[dict[str, str]] = [
     {},
     {"period": "7d"},
@@ -50,6 +58,7 @@ CURRENCIES = ("USD", "EUR", "JPY")
 def gather(world: World) -> dict[str, Any]:
     api = world.api()
     lists = {name: walk(api, path) for name, path in {**EXPORTED, **ONLY_LISTED}.items()}
+    lines = statement_lines(api, lists["statements"]["rows"])
     return {
         **world.found,
         "now": world.clock.now(),
@@ -61,7 +70,11 @@ def gather(world: World) -> dict[str, Any]:
         "stats": item_stats(world, api),
         "entries": {id_: walk(api, f"/v1/wallets/{id_}/entries", limit=20)["rows"] for id_ in world.diary.wallets},
         "grants": {id_: walk(api, f"/v1/wallets/{id_}/grants", limit=2)["rows"] for id_ in world.diary.wallets},
-        "lines": statement_lines(api, lists["statements"]["rows"]),
+        "lines": lines,
+        "line files": {id_: files_of(api, LINES.format(id=id_)) for id_ in lines},
+        "reports": {name: api.get(path, period="all") for name, path in REPORTS.items()},
+        "report files": {name: files_of(api, path, period="all") for name, path in REPORTS.items()},
+        "exportable": exportable(api),
         "received": [list(receiver.deliveries) for receiver in world.machines.receivers],
         "webhooks": world.webhooks,
         "attempts": [walk(api, f"/v1/webhooks/{one['id']}/deliveries")["rows"] for one in world.webhooks],
@@ -98,6 +111,21 @@ def read_jsonl(api: Caller, path: str, **query: Any) -> list[Any]:
 
 def read_csv(api: Caller, path: str, **query: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(read_file(api, path, "csv", **query).decode(), newline="")))
+
+
+def files_of(api: Caller, path: str, **query: Any) -> tuple[list[dict[str, str]], list[Any]]:
+    """The rows of the CSV, and those of the JSON Lines."""
+    return read_csv(api, path, **query), read_jsonl(api, path, **query)
+
+
+def exportable(api: Caller) -> set[str]:
+    """The paths that the service describes as available as CSV."""
+    described = api.get("/v1/openapi.json")["paths"]
+    return {
+        path
+        for path, operations in described.items()
+        if "text/csv" in operations.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
+    }
 
 
 def usage_reports(api: Caller, decisions: list[Any]) -> list[tuple[dict[str, str], Any]]:
@@ -152,7 +180,7 @@ def logs(world: World) -> Iterator[tuple[str, bytes]]:
 def files(world: World) -> Iterator[tuple[str, bytes]]:
     """Every list, as pages and as files."""
     api = world.api()
-    for name, path in {**EXPORTED, **ONLY_LISTED, **OF_PEOPLE}.items():
+    for name, path in {**EXPORTED, **ONLY_LISTED}.items():
         yield f"list of {name}", json.dumps(walk(api, path)["rows"], default=str, ensure_ascii=False).encode()
         for format_ in ("csv", "jsonl") if name in EXPORTED else ():
             yield f"{format_} of {name}", read_file(api, path, format_)

@@ -5,18 +5,31 @@ from typing import Any
 
 import pytest
 
-from tests.world.evidence import EXPORTED, ONLY_LISTED
+from tests.world.evidence import EXPORTED, LINES, ONLY_LISTED, REPORTS
+from tests.world.model import resources
 from tests.world.model.expected import Expected
 
 CHUNK = 250  # rows of a file are read so many at a time
-CHUNKS = {"content": 3, "policies": 3, "licences": 3, "decisions": 3, "events": 3, "audit log": 3}  # of others two
+IN_TWO_CHUNKS = {"sites", "ledger", "statements"}  # of others three
 
 every_export = pytest.mark.parametrize("name", EXPORTED)
 
 
+def test_every_list_and_report_that_the_service_exports_is_compared_here(month: Expected) -> None:
+    assert month.found["exportable"] == {*EXPORTED.values(), LINES, *REPORTS.values()}
+
+
+@pytest.mark.parametrize("name", resources.LISTS)
+def test_every_list_has_what_was_made_and_nothing_else(month: Expected, name: str) -> None:
+    expected = resources.LISTS[name](month)
+    fields = next(iter(expected.values()))
+    found = {row["id"]: {field: row.get(field) for field in fields} for row in month.rows(name)}
+    assert found == expected
+
+
 @every_export
 def test_the_month_fills_several_chunks_of_every_export(month: Expected, name: str) -> None:
-    assert len(month.rows(name)) > CHUNK * (CHUNKS.get(name, 2) - 1)
+    assert len(month.rows(name)) > CHUNK * (1 if name in IN_TWO_CHUNKS else 2)
 
 
 @pytest.mark.parametrize("name", [*EXPORTED, *ONLY_LISTED])
@@ -35,13 +48,39 @@ def test_every_json_lines_export_has_every_row_of_the_list_in_its_order(month: E
 
 @every_export
 def test_every_csv_export_has_every_row_of_the_list_in_its_order(month: Expected, name: str) -> None:
-    rows = month.found["csv"][name]
-    assert [row["id"] for row in rows] == [row["id"] for row in month.rows(name)]
-    columns = set(rows[0])
+    compare_table(month.found["csv"][name], month.rows(name))
+
+
+def test_the_files_of_every_statement_have_its_lines(month: Expected) -> None:
+    for id_, (table, lines) in month.found["line files"].items():
+        assert lines == month.found["lines"][id_]
+        compare_table(table, lines)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_files_of_every_report_have_the_rows_of_all_its_lists(month: Expected, name: str) -> None:
+    table, lines = month.found["report files"][name]
+    for list_, rows in month.found["reports"][name].items():
+        if isinstance(rows, list):
+            own = [
+                {key: value for key, value in row.items() if key != "list"} for row in lines if row["list"] == list_
+            ]
+            assert own == rows
+            compare_cells([row for row in table if row["list"] == list_], rows)
+
+
+def compare_table(table: list[dict[str, str]], rows: list[dict[str, Any]]) -> None:
+    """Compare a CSV with the rows of the list, by id and by cell."""
+    assert [row["id"] for row in table] == [row["id"] for row in rows]
+    compare_cells(table, rows)
+
+
+def compare_cells(table: list[dict[str, str]], rows: list[dict[str, Any]]) -> None:
+    assert len(table) == len(rows)
     differing = [
-        (row["id"], column, row[column], cells.get(column, ""))
-        for row, cells in zip(rows, map(flattened, month.rows(name)), strict=True)
-        for column in columns
+        (column, row[column], cells.get(column, ""))
+        for row, cells in zip(table, map(flattened, rows), strict=True)
+        for column in set(row) - {"list"}
         if not same(row[column], cells.get(column))
     ]
     assert differing == []

@@ -24,7 +24,7 @@ def take_in(world: World, day: int) -> None:
         who = publisher.subscriber(number % publisher.SUBSCRIBERS)
         row = {"requesterId": who, "amount": "5.00", "currency": "EUR", "externalId": f"bank-{number}"}
         record(world, {**row, "receivedAt": yesterday} if number % 5 == 0 else row)
-    row = {"requesterId": "org_initech", "amount": "0.000001", "currency": "USD", "externalId": f"bank-of-day-{day}"}
+    row = {"requesterId": "org_initech", "amount": "0.000001", "currency": "EUR", "externalId": f"bank-of-day-{day}"}
     made, again = record(world, row), pay(world, row)
     world.diary.promise(
         WHO, "a line that is there twice is one payment", (200, made), (again.status, again.body["id"])
@@ -87,8 +87,8 @@ def take_cheque(world: World, desk: Desk) -> None:
 
 def settle(world: World) -> None:
     """Everything that a customer owes is paid, and its statement says so."""
-    latest = world.api().get("/v1/statements", requesterId="org_acme", currency="EUR")["data"][0]
-    row = {"requesterId": "org_acme", "amount": str(latest["closing"]), "currency": "EUR", "externalId": "settled"}
-    record(world, row)
-    shown = world.api().get("/v1/statements", requesterId="org_acme", currency="EUR")["data"][0]
+    who = {"requesterId": "org_initech", "currency": "USD"}
+    owed = world.api().get("/v1/statements", **who)["data"][0]["closing"]
+    record(world, {**who, "amount": str(owed), "externalId": "settled"})
+    shown = world.api().get("/v1/statements", **who)["data"][0]
     world.diary.promise(WHO, "who has paid everything owes nothing", Decimal(0), shown["closing"])
