@@ -7,7 +7,9 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import admin_settings, database_settings, log_settings, openapi_settings, server_settings
+from config import admin_settings, database_settings, log_settings, openapi_settings
+from config.server_settings import *  # noqa: F403 - each of its names is a setting
+from config.server_settings import HEAVY_THREADS, THREADS
 from kit.environ import env, env_bool, env_int, env_list, env_parsed, env_seconds, env_url
 from kit.http import deprecations
 from kit.private_files import close_to_others, private_directory
@@ -63,16 +65,6 @@ CRAWLER_LISTS = env_bool("CRAWLER_LISTS")  # whether to fetch the address lists 
 HOST = env("HOST", "127.0.0.1")
 PORT = env_int("PORT", 8000, 65_535)
 WORKERS = env_int("WORKERS", 1, 256)
-THREADS = server_settings.THREADS
-MAX_CONNECTIONS = server_settings.MAX_CONNECTIONS
-MAX_CONNECTIONS_PER_ADDRESS = server_settings.MAX_CONNECTIONS_PER_ADDRESS
-MAX_BODY_MEMORY_MIB = server_settings.MAX_BODY_MEMORY_MIB
-HEAD_SECONDS, BODY_SECONDS = server_settings.HEAD_SECONDS, server_settings.BODY_SECONDS
-SEND_SECONDS, KEEP_ALIVE_SECONDS = server_settings.SEND_SECONDS, server_settings.KEEP_ALIVE_SECONDS
-HEAVY_THREADS = server_settings.HEAVY_THREADS
-STATEMENT_SECONDS = server_settings.STATEMENT_SECONDS
-HEAVY_STATEMENT_SECONDS = server_settings.HEAVY_STATEMENT_SECONDS
-PAGES_PER_MINUTE = server_settings.PAGES_PER_MINUTE
 
 # the longest that a decision may be cached
 EDGE_CACHE_SECONDS = env_int("EDGE_CACHE_SECONDS", 0, 60, least=0)
