@@ -5,7 +5,7 @@
 // The addresses that Workers ask from have to be in the service's TRUSTED_PROXIES.
 
 // The service gets these headers of the visitor's and no others.
-const SENT = ["authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
+const SENT = ["accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
   "crawler-exact-price", "crawler-max-price"];
 const SHOWN = ["link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged"];
 

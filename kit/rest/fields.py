@@ -73,12 +73,12 @@ def is_http_url(text: str) -> bool:
 
 
 class Url(Text):
-    """An absolute http(s) URL with up to 2,048 characters."""
+    """An absolute http(s) URL."""
 
     default_error_messages = {"invalid_url": "Must be an http(s) URL such as https://example.com/a."}
 
-    def __init__(self, **options: Unpack[FieldOptions]) -> None:
-        super().__init__(max_length=2048, **options)
+    def __init__(self, *, max_length: int = 2048, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(max_length=max_length, **options)
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)

@@ -29,6 +29,7 @@ from licensing.sites.models import Site, SiteRule
 from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
 from licensing.sites.pages import Candidate, candidates_of, requested_page
 from licensing.sites.patterns import most_specific
+from licensing.sites.refusal_texts import NO_TEXTS
 
 OF_REVISION = ("policy_id", "version", "default_action", "rules", "mode")  # columns needed to compile a revision
 VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))  # policies of a site's rules
@@ -231,7 +232,8 @@ def pages_named_by(
 
 def registered_page(item: Item, site: Site | None, url: str) -> Item:
     mode = site.mode if site is not None else Mode.ENFORCE
-    return replace(item, mode=mode, facts=item.facts | page_facts(url, site))
+    refusal = site.refusal_texts if site is not None else NO_TEXTS
+    return replace(item, mode=mode, facts=item.facts | page_facts(url, site), refusal=refusal)
 
 
 def pages_of_no_policy(
@@ -262,7 +264,8 @@ def page_by_rule(site: Site, rule: SiteRule | None, url: str) -> Item:
         compiled = compiled_policies.get([(policy.pk, policy.version)])[policy.pk, policy.version]
         policy_key = ids.hex_of("pol", policy.pk)
     return Item(
-        site.pages_id, key, compiled, policy_key, facts, content_type, tags, category, archived, site.mode, is_open
+        *(site.pages_id, key, compiled, policy_key, facts, content_type, tags, category, archived, site.mode, is_open),
+        refusal=site.refusal_texts,
     )
 
 

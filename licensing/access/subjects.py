@@ -10,6 +10,7 @@ from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import DEFAULTS, OF_ITEM, STORED, Values
 from licensing.policies.modes import Mode
 from licensing.requesters.models import Requester
+from licensing.sites.refusal_texts import NO_TEXTS, RefusalTexts
 
 known_of = attrgetter(*(fact.attribute for fact in OF_ITEM))
 
@@ -31,6 +32,7 @@ class Item:
     is_open: bool = False  # a page without a policy, on a site that allows such pages
     is_elsewhere: bool = False  # a page on a host that the API key is not valid for
     urls: tuple[str, ...] = ()  # keys in hex of the URLs it was found by; empty if it was named by an id
+    refusal: RefusalTexts = NO_TEXTS  # of its site
     others: tuple["Item", ...] = ()  # further pages that an origin may serve for the same URL
     # Values of licensing.policies.facts.OF_ITEM: each check would read them again.
     known: Values = field(init=False, repr=False)

@@ -18,6 +18,8 @@ from licensing.edge.verification.signatures import InvalidSignature
 from licensing.policies.decision import UNPAID, Reason
 from licensing.policies.facts import HeldLicense
 from licensing.policies.offers import Offer, Payment, is_open_to_licensees, offers
+from licensing.sites.refusal_page import render_page
+from licensing.sites.refusal_texts import RefusalTexts
 
 UNLICENSED = (Reason.NO_LICENSE, Reason.LICENSE_EXPIRED)
 MESSAGES = {
@@ -28,6 +30,7 @@ MESSAGES = {
     Reason.RATE_LIMIT_EXCEEDED: "This was asked for too often.",
 }
 SECONDS_OF_A_DAY = 86_400
+MAX_BODY_IN_HEADER = 12 * 1024  # bytes; deploy/edge/nginx.conf takes 16 KiB of headers
 WOULD = "X-Access-Would"
 DENIED = "Access to this is denied."
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
@@ -45,12 +48,26 @@ class EdgeAnswer(Struct, frozen=True):
     headers: dict[str, str]
     body: bytes = b""
     cache_seconds: int = 0  # how long the proxy may cache it
+    message: str = ""  # of a denial
+    is_specific: bool = False  # the message is about this very refusal, not the general one for its reason
+    is_page: bool = False  # the body is HTML
+
+    def as_page(self, texts: RefusalTexts, host: str) -> "EdgeAnswer":
+        """Return the denial with a page for people as its body. Status and headers stay."""
+        message = self.message if self.is_specific else texts.message or self.message
+        return replace(self, body=render_page(texts, host, message, self.headers.get(PRICE)), is_page=True)
 
     def by_403(self) -> "EdgeAnswer":
-        """Return the answer with status 403 for proxies that support no other denial (nginx); see X-Access-Status."""
+        """Return the answer for nginx, which supports no denial but 403 and drops bodies.
+
+        X-Access-Status has the real status, X-Access-Body the body.
+        """
         if not 400 <= self.status < 500:
             return self
-        return replace(self, status=403, headers={**self.headers, "X-Access-Status": str(self.status)})
+        shown = {"X-Access-Status": str(self.status)}
+        if len(self.body) <= MAX_BODY_IN_HEADER:
+            shown["X-Access-Body"] = self.body.decode("latin-1")  # as bytes of a header are written
+        return replace(self, status=403, headers={**self.headers, **shown})
 
 
 def decision_headers(status: int, decision: str, original: Original) -> dict[str, str]:
@@ -86,23 +103,22 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
         "X-Access-Requester": shown_requester(answer.requester_id),
         "X-Access-Reason": refusal.code,
     }
-    return EdgeAnswer(
-        status, decision_headers(status, "deny", original) | about, render_json({"error": refusal.as_dict()})
-    )
+    body = render_json({"error": refusal.as_dict()})
+    return EdgeAnswer(status, decision_headers(status, "deny", original) | about, body, message=DENIED)
 
 
 def refused_token(refusal: InvalidToken | InsufficientScope, original: Original) -> EdgeAnswer:
     """Return the denial for a licence token that is invalid, expired or for other pages."""
     status, reason = refusal.status_code, reason_of(refusal)
     headers = {**decision_headers(status, "deny", original), **refusal.headers, "X-Access-Reason": reason}
-    return EdgeAnswer(status, headers, body_of(reason, refusal.message))
+    return EdgeAnswer(status, headers, body_of(reason, refusal.message), message=refusal.message, is_specific=True)
 
 
 def refused_request(refusal: PaymentRefused | InvalidSignature, original: Original) -> EdgeAnswer:
     """Return a 400 for an invalid signature or payment offer. Nothing was decided."""
     reason = reason_of(refusal)
     headers = {**decision_headers(400, "deny", original), ERROR: refusal.code, "X-Access-Reason": reason}
-    return EdgeAnswer(400, headers, body_of(reason, str(refusal)))
+    return EdgeAnswer(400, headers, body_of(reason, str(refusal)), message=str(refusal), is_specific=True)
 
 
 def reason_of(refusal: Refusal) -> str:
@@ -142,7 +158,8 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
         about["Retry-After"] = str(seconds)
     own = decision.rule.message if decision.rule is not None else None
     message = own or (DENIED if status == 403 else MESSAGES[reason])
-    return EdgeAnswer(status, decision_headers(status, "deny", original) | about, body_of(reason, message))
+    headers = decision_headers(status, "deny", original) | about
+    return EdgeAnswer(status, headers, body_of(reason, message), message=message, is_specific=bool(own))
 
 
 def status_of(answer: Answer) -> int:

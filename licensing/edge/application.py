@@ -60,6 +60,8 @@ from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import InvalidSignature, Signatures
 from licensing.edge.visitors import ANONYMOUS, Visitor, claimed_visitor, identify
 from licensing.policies.offers import Payment
+from licensing.sites.refusal_page import wants_page
+from licensing.sites.refusal_texts import NO_TEXTS, RefusalTexts
 
 UNKNOWN_PAYER = "Who pays has to be known: by a licence token, an API key, or as a verified crawler."
 EXACT = FORWARD, INGRESS_NGINX, MIDDLEWARE
@@ -67,6 +69,8 @@ KEY_HEADER = b"x-licensing-key"
 
 
 UNSEEN = object()
+JSON_TYPE, PAGE_TYPE = b"content-type: application/json\r\n", b"content-type: text/html; charset=utf-8\r\n"
+VARY, VARY_BY_ACCEPT = b"vary: origin\r\n", b"vary: origin, accept\r\n"
 NO_STORE = b"cache-control: no-store\r\n"
 # nginx ignores `private`, and obeys its own header, which has to come first.
 CACHE = b"x-accel-expires: %d\r\ncache-control: private, max-age=%d\r\n"
@@ -127,6 +131,10 @@ class ForwardApplication(CheckApplication):
                 answer = answer.by_403()
             state = edge.limit_state or await self.gateway.callers.limit_of_address(edge.address)
             lines = header_lines(state, answer.headers, len(answer.body), is_secure=head.is_secure)
+            if answer.status != 200:  # which has a body, in one of two forms
+                lines = lines.replace(VARY, VARY_BY_ACCEPT, 1)
+            if answer.is_page:
+                lines = lines.replace(JSON_TYPE, PAGE_TYPE, 1)
             if answer.cache_seconds:
                 lines = lines.replace(NO_STORE, CACHE % (answer.cache_seconds, answer.cache_seconds), 1)
             await respond(scope, send, answer.status, lines, b"" if scope["method"] == "HEAD" else answer.body)
@@ -149,6 +157,20 @@ class ForwardApplication(CheckApplication):
         original = original_of(head, self.proxies)
         if (cookie := cookie_of(head, edge.grant.account_id)) is not None:
             original = replace(original, cookie=cookie)
+        reply = await self.decide(head, edge, original, now)
+        if reply.status == 200 or not wants_page(head.header(b"accept")):
+            return reply
+        return reply.as_page(await self.texts_of(edge, original), original.host)
+
+    async def texts_of(self, edge: Edge, original: Original) -> RefusalTexts:
+        """Return what the page's site says to refused people. Reads the snapshot that the decision has filled."""
+        check = replace(Visitor(ANONYMOUS, None).check(original, ""), dry_run=True)
+        found = await self.gateway.facts.look_up(edge.grant.account_id, [check])
+        item = found.items.get(check.selector)
+        return NO_TEXTS if item is None else item.refusal
+
+    async def decide(self, head: Head, edge: Edge, original: Original, now: datetime) -> EdgeAnswer:
+        """Decide about the visitor's request."""
         try:
             edge.grant.check_host(original.host)
         except HostNotAllowed as refusal:

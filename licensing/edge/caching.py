@@ -1,7 +1,7 @@
 """Whether a proxy may cache an answer: only if it would be the same for everybody with the same cache key.
 
-The key is method, URL, Authorization and User-Agent (deploy/edge/nginx.conf). So answers that depend on the visitor's
-address, on a signature or on a price are not cached, and neither are those that count or cost something.
+The key is method, URL, Authorization, User-Agent and Accept (deploy/edge/nginx.conf). So answers that depend on the
+visitor's address, on a signature or on a price are not cached, and neither are those that count or cost something.
 """
 
 import re

@@ -6,6 +6,10 @@ from licensing.policies.examples import CREATED, POLICY_ID, UPDATED
 SITE_ID = "site_01kd9wk9w6b2t5z8m4hq7r1c3x"
 NEW_SITE: dict[str, object] = {
     "host": "publisher.example",
+    "name": "The Publisher",
+    "refusalMessage": "This article is for subscribers.",
+    "linkUrl": "https://publisher.example/subscribe",
+    "linkLabel": "Subscribe",
     "mode": "observe",
     "unknown": "allow",
     "robotsTxt": "User-agent: GPTBot\nDisallow: /private/\n",

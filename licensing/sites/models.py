@@ -8,6 +8,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
 from licensing.policies.models import Policy
 from licensing.policies.modes import CHOICES, Mode
+from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_NAME, RefusalTexts, shared_texts
 
 
 class Site(models.Model):
@@ -16,6 +17,11 @@ class Site(models.Model):
     id = IdField("site", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="sites")
     host = models.CharField(max_length=253)  # see kit.values.hosts
+    # Texts of the page for refused people (licensing.sites.refusal_page).
+    name = models.CharField(max_length=MAX_NAME, null=True, blank=True)
+    refusal_message = models.TextField(null=True, blank=True)
+    link_url = models.CharField("link URL", max_length=MAX_LINK_URL, null=True, blank=True)
+    link_label = models.CharField(max_length=MAX_LINK_LABEL, null=True, blank=True)
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
     # The publisher's own robots.txt, against which requests of crawlers are compared (licensing.visits.robots).
     robots_txt = models.TextField("robots.txt", null=True, blank=True)
@@ -46,9 +52,17 @@ class Site(models.Model):
     def shown_rules(self) -> list[dict[str, object]]:
         return [render_rule(rule.pattern, rule.policy_id) for rule in self.ordered_rules]
 
+    @property
+    def refusal_texts(self) -> RefusalTexts:
+        return shared_texts(self.name, self.refusal_message, self.link_url, self.link_label)
+
     def audited(self) -> dict[str, object]:
         return {
             "host": self.host,
+            "name": self.name,
+            "refusalMessage": self.refusal_message,
+            "linkUrl": self.link_url,
+            "linkLabel": self.link_label,
             "mode": str(self.mode),
             "unknown": str(self.unknown),
             "robotsTxt": self.robots_txt,

@@ -4,12 +4,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import Unknown
-from kit.rest.fields import Choice, Host, Id, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Choice, Host, Id, StrictSerializer, Text, Timestamp, Url
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.policies.modes import MODES
 from licensing.sites.models import Site
 from licensing.sites.patterns import MAX_PATTERN, PATTERN, compiled, pattern_error
+from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_MESSAGE, MAX_NAME
 from licensing.sites.services import RuleFields
 from licensing.sites.verification import file_url, record_of, txt_name
 
@@ -77,6 +78,33 @@ class SiteSerializer(StrictSerializer):
     id = Id("site", read_only=True)
     object = Choice(choices=["site"], read_only=True)
     host = Host(help_text="Lower case, without scheme and port; one site for each host.")
+    name = Text(
+        max_length=MAX_NAME,
+        required=False,
+        allow_null=True,
+        help_text="The heading of the page for refused people. Null: the host.",
+    )
+    refusalMessage = Text(
+        max_length=MAX_MESSAGE,
+        required=False,
+        allow_null=True,
+        source="refusal_message",
+        help_text="What that page says unless the rule that refuses has a message.",
+    )
+    linkUrl = Url(
+        max_length=MAX_LINK_URL,
+        required=False,
+        allow_null=True,
+        source="link_url",
+        help_text="Where that page links to, such as your page for subscriptions or licences. Null: no link.",
+    )
+    linkLabel = Text(
+        max_length=MAX_LINK_LABEL,
+        required=False,
+        allow_null=True,
+        source="link_label",
+        help_text="The text of the link, such as Subscribe. Null: Get access.",
+    )
     mode = Choice(choices=MODES, required=False, help_text="How far its decisions are carried out.")
     unknown = Choice(choices=Unknown.choices, required=False, help_text="What a page gets that no policy is known of.")
     robotsTxt = Text(
@@ -104,6 +132,10 @@ class SiteSerializer(StrictSerializer):
             "id": site.pk,
             "object": "site",
             "host": site.host,
+            "name": site.name,
+            "refusalMessage": site.refusal_message,
+            "linkUrl": site.link_url,
+            "linkLabel": site.link_label,
             "mode": site.mode,
             "unknown": site.unknown,
             "robotsTxt": site.robots_txt,

@@ -1,11 +1,9 @@
 """Sites: which policies apply to a host's pages, and whether they are enforced."""
 
-import re
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Protocol
 
-from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet
@@ -17,22 +15,19 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
-from unfold.widgets import UnfoldAdminTextInputWidget
 
-from accounts.models import Account
 from kit.rest.heavy import heavy
 from licensing.edge.observed import observed_denials, observed_report
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
-from licensing.sites.serializers import SiteSerializer
 from licensing.sites.verification import file_url, record_of, txt_name
 from operators.base.empty_state import EmptyState
-from operators.base.fields import LinesField, lines, validate_fields
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.catalogue.observed_facts import observed_facts
+from operators.catalogue.site_form import TEXTS_FIELDSET, SiteFields, SiteForm, site_fields
 from operators.catalogue.site_terms import sentences_about, terms_page
 
 if TYPE_CHECKING:
@@ -43,63 +38,6 @@ MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 
 OBSERVED_FOR = timedelta(days=30)
 MOST_PRICED = 1_000  # observed denials to price, which takes most of the page's time
-
-
-class SiteRule(TypedDict):
-    pattern: str
-    policyId: str | None
-
-
-class SiteFields(TypedDict, total=False):
-    id: str
-    account: Account
-    host: str
-    mode: str
-    unknown: str
-    rules: list[SiteRule]
-
-
-class RuleLines(LinesField):
-    """A rule per line: a pattern and, after a space, the id of its policy."""
-
-    def prepare_value(self, value: object) -> object:
-        if isinstance(value, list):
-            return "\n".join(f"{rule['pattern']} {rule['policyId'] or ''}".strip() for rule in value)
-        return value
-
-    def to_python(self, value: str | None) -> list[SiteRule]:
-        return [rule_of(line) for line in lines(value or "")]
-
-
-def rule_of(line: str) -> SiteRule:
-    pattern, *rest = re.split(r"\s+", line, maxsplit=1)
-    return {"pattern": pattern, "policyId": rest[0] if rest else None}
-
-
-class SiteForm(forms.ModelForm):
-    host = forms.CharField(max_length=253, widget=UnfoldAdminTextInputWidget, help_text="As in news.example.")
-    rules = RuleLines(
-        help_text=(
-            "One pattern and policy id per line, as in “/premium/* pol_…”. Pages of a pattern without a policy are "
-            "unknown. The longest matching pattern applies."
-        ),
-    )
-
-    class Meta:
-        model = Site
-        fields = ("account", "host", "mode", "unknown")
-        help_texts = {
-            "mode": "Observe records denials but answers them as allowed.",
-            "unknown": "The outcome for a page that is not an item and matches no pattern with a policy.",
-        }
-
-    def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
-        if field_name == "rules" and not self.instance._state.adding:
-            return self.instance.shown_rules
-        return super().get_initial_for_field(field, field_name)
-
-    def _post_clean(self) -> None:
-        """Skip model validation; the service validates."""
 
 
 class WithRuleCount(Protocol):
@@ -116,7 +54,7 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
     list_filter = (("mode", ChoicesDropdownFilter), ("account", RelatedFilter))
     search_fields = ("host",)
     form = SiteForm
-    add_fieldsets = ((None, {"fields": ("account", "host", "mode", "unknown", "rules")}),)
+    add_fieldsets = ((None, {"fields": ("account", "host", "mode", "unknown", "rules")}), TEXTS_FIELDSET)
     fieldsets = (
         (
             None,
@@ -134,6 +72,7 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
                 )
             },
         ),
+        TEXTS_FIELDSET,
     )
     autocomplete_fields = ("account",)
     actions_detail = ("enforce", "terms", "verify_host", "delete_it")
@@ -281,9 +220,3 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
     def rules_in_words(self, site: Site) -> str:
         told = ((rule["pattern"], rule["policyId"] or "no policy") for rule in site.shown_rules)
         return format_html_join("", "<p>{}: {}</p>", told)
-
-
-def site_fields(form: SiteFields) -> dict[str, Any]:
-    """Return the service's arguments. Raises ApiError or a serializer's ValidationError."""
-    body = {name: value for name, value in form.items() if name in ("host", "mode", "unknown", "rules")}
-    return validate_fields(SiteSerializer(partial=True), body)

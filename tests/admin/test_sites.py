@@ -130,3 +130,31 @@ def test_what_the_site_publishes_now_is_looked_at(admin, account, monkeypatch):
     assert "cannot be read" not in admin.get(address).content.decode()
     page = admin.post(address).content.decode()
     assert "https://pub.example/robots.txt cannot be read: The name could not be resolved." in page
+
+
+def test_the_texts_of_the_refusal_page_are_set_and_emptied(admin, account):
+    site = factories.site(account)
+    texts = {"name": "The Daily", "refusal_message": "For subscribers.", "link_label": "Subscribe"}
+    submit(admin, page_of(site), **texts, link_url="https://pub.example/abo")
+    site.refresh_from_db()
+    assert site.refusal_texts == ("The Daily", "For subscribers.", "https://pub.example/abo", "Subscribe")
+    submit(admin, page_of(site), **dict.fromkeys(texts, ""), link_url="")
+    site.refresh_from_db()
+    assert site.refusal_texts == (None,) * 4
+    assert [entry.action for entry in auditlog.entries(resource_id=site.pk)][-1] == "site.updated"
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"link_url": "javascript:alert(1)"}, "Must be an http(s) URL"),
+        ({"refusal_message": "a" * 501}, "no more than 500 characters"),
+        ({"name": "a" * 101}, "101"),
+    ],
+)
+def test_a_text_that_the_page_cannot_show_is_refused_at_its_field(admin, account, fields, complaint):
+    site = factories.site(account)
+    reply = submit(admin, page_of(site), **fields)
+    assert (reply.status_code, complaint in reply.content.decode()) == (200, True)
+    site.refresh_from_db()
+    assert site.refusal_texts == (None,) * 4

@@ -152,3 +152,40 @@ def test_a_change_of_rules_is_logged_with_both_lists(api):
     assert (created.action, updated.action) == ("site.created", "site.updated")
     rules = [[{"pattern": "/a", "policyId": None}], [{"pattern": "/b", "policyId": None}]]
     assert updated.changes == {"rules": rules}
+
+
+LONGEST = {"name": 100, "refusalMessage": 500, "linkLabel": 60}
+
+
+def test_the_texts_of_the_refusal_page_come_back_as_given(api):
+    texts = {
+        "name": " Ø & <b>報道</b> 🗞 ",
+        "refusalMessage": "Two\nlines <script>",
+        "linkUrl": "HTTPS://pub.example/abo?a=1&b='\"#x",
+        "linkLabel": "Abonnieren",
+    }
+    created = api.post("/v1/sites", {"host": "pub.example", **texts})
+    assert {name: created[name] for name in texts} == texts
+    emptied = api.patch(f"/v1/sites/{created['id']}", dict.fromkeys(texts))
+    assert {emptied[name] for name in texts} == {None}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("javascript:alert(1)", "JavaScript://a/%0aalert(1)", "data:text/html,a", "//evil.example", "/abo"),
+        *("ftp://a.example/", "https://", "https:///a", " https://a.example/", "https://a.example/\nX: 1", ""),
+        f"https://a.example/{'a' * 500}",
+    ],
+)
+def test_a_link_of_the_refusal_page_is_an_http_url(api, url):
+    reply = api.post("/v1/sites", {"host": "pub.example", "linkUrl": url})
+    assert (reply.status, reply.error["param"]) == (422, "linkUrl")
+
+
+@pytest.mark.parametrize("name", LONGEST)
+def test_texts_of_the_refusal_page_have_a_greatest_length(api, name):
+    longest = "🗞" * LONGEST[name]
+    assert api.post("/v1/sites", {"host": "a.example", name: longest})[name] == longest
+    assert api.post("/v1/sites", {"host": "b.example", name: f"{longest}a"}).error["param"] == name
+    assert api.post("/v1/sites", {"host": "b.example", name: "a\0"}).error["param"] == name

@@ -1,4 +1,4 @@
-// Shapes: faeeb7d9be0da41f
+// Shapes: 3ff89cae0df7e7d5
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -2711,6 +2711,17 @@ export interface components {
              * @example news.example
              */
             host?: string;
+            /** @description The heading of the page for refused people. Null: the host. */
+            name?: string | null;
+            /** @description What that page says unless the rule that refuses has a message. */
+            refusalMessage?: string | null;
+            /**
+             * Format: uri
+             * @description Where that page links to, such as your page for subscriptions or licences. Null: no link.
+             */
+            linkUrl?: string | null;
+            /** @description The text of the link, such as Subscribe. Null: Get access. */
+            linkLabel?: string | null;
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
             /** @description What a page gets that no policy is known of. */
@@ -3513,6 +3524,17 @@ export interface components {
              * @example news.example
              */
             host: string;
+            /** @description The heading of the page for refused people. Null: the host. */
+            name: string | null;
+            /** @description What that page says unless the rule that refuses has a message. */
+            refusalMessage: string | null;
+            /**
+             * Format: uri
+             * @description Where that page links to, such as your page for subscriptions or licences. Null: no link.
+             */
+            linkUrl: string | null;
+            /** @description The text of the link, such as Subscribe. Null: Get access. */
+            linkLabel: string | null;
             /** @description How far its decisions are carried out. */
             mode: components["schemas"]["Mode"];
             /** @description What a page gets that no policy is known of. */
@@ -3545,6 +3567,17 @@ export interface components {
              * @example news.example
              */
             host: string;
+            /** @description The heading of the page for refused people. Null: the host. */
+            name?: string | null;
+            /** @description What that page says unless the rule that refuses has a message. */
+            refusalMessage?: string | null;
+            /**
+             * Format: uri
+             * @description Where that page links to, such as your page for subscriptions or licences. Null: no link.
+             */
+            linkUrl?: string | null;
+            /** @description The text of the link, such as Subscribe. Null: Get access. */
+            linkLabel?: string | null;
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
             /** @description What a page gets that no policy is known of. */

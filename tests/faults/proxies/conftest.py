@@ -31,6 +31,7 @@ FOLDERS: dict[str, list[dict[str, Any]]] = {
     "/searched/": [{**READERS, "permissions": ["search"]}],
     "/priced/": [PRICED],
     **{f"/metered/{proxy.name}/": [FIVE_A_MONTH] for proxy in PROXIES},
+    **{f"/paged/{proxy.name}/": [{**READERS, "rateLimit": {"requests": 1, "period": "day"}}] for proxy in PROXIES},
     **{f"/once/{proxy.name}/": [{**READERS, "rateLimit": {"requests": 1, "period": "day"}}] for proxy in PROXIES},
 }
 

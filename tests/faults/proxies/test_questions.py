@@ -13,7 +13,7 @@ from tests.faults.proxies.test_hosts import exchange
 from tests.services import free_port
 
 NEEDED = {
-    *("authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
+    *("accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
     *("crawler-exact-price", "crawler-max-price", "x-licensing-key", "x-licensing-visitor"),
     *("x-forwarded-method", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri", "x-forwarded-for"),
 }
@@ -24,6 +24,7 @@ BESIDE = {"host", "connection", "content-length", "accept-encoding", "via", "dat
 }
 SENT = {
     "Host": HOST,
+    "Accept": "text/html",
     "User-Agent": "ExampleBot/1.0",
     "Referer": "https://chatgpt.com/",
     "Authorization": "License abc",
@@ -70,7 +71,7 @@ def asking(proxy, listener, origin, tmp_path) -> Iterator[int]:
 
 
 def test_the_service_gets_the_headers_it_needs_and_no_others(asking, proxy):
-    further = {"Cookie": "session=1; licensing_visitor=abc", "Accept": "text/html"}
+    further = {"Cookie": "session=1; licensing_visitor=abc"}
     further |= {"X-Own": "1", "X-Original-URL": "/about"}
     httpx.get(f"http://127.0.0.1:{asking}/open/a?b=c", headers=SENT | further)
     [question] = Listener.questions
@@ -97,7 +98,7 @@ def test_neither_many_headers_nor_odd_ones_keep_a_reader_out(asking):
 
 
 def test_headers_of_the_question_that_no_visitor_sent_are_empty(asking):
-    httpx.get(f"http://127.0.0.1:{asking}/open/a", headers={"Host": HOST, "User-Agent": "A"})
+    httpx.get(f"http://127.0.0.1:{asking}/open/a", headers={"Host": HOST, "User-Agent": "A", "Accept": ""})
     [question] = Listener.questions
     assert json.dumps({name: question.get(name, "") for name in sorted(NEEDED) if "x-" not in name}) == json.dumps(
         {name: "A" if name == "user-agent" else "" for name in sorted(NEEDED) if "x-" not in name}

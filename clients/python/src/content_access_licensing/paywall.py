@@ -12,7 +12,7 @@ import httpx
 PATH = "/v1/access/middleware"
 TIMEOUT = 2.0  # seconds to wait for the connection, and again for the reply
 SENT = (
-    *("authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
+    *("accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
     *("crawler-exact-price", "crawler-max-price"),
 )
 VISITOR_COOKIE = "licensing_visitor"  # of rate limits per visitor

@@ -1,4 +1,4 @@
-# Shapes: faeeb7d9be0da41f
+# Shapes: 3ff89cae0df7e7d5
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -2290,6 +2290,10 @@ class PatchedSiteRequest(TypedDict):
     """
 
     host: NotRequired[str]
+    name: NotRequired[str | None]
+    refusalMessage: NotRequired[str | None]
+    linkUrl: NotRequired[str | None]
+    linkLabel: NotRequired[str | None]
     mode: NotRequired[Mode]
     unknown: NotRequired[RuleAction]
     robotsTxt: NotRequired[str | None]
@@ -2471,6 +2475,10 @@ class Site(TypedDict):
     id: str
     object: Literal["site"]
     host: str
+    name: str | None
+    refusalMessage: str | None
+    linkUrl: str | None
+    linkLabel: str | None
     mode: Mode
     unknown: RuleAction
     robotsTxt: str | None
@@ -2487,6 +2495,10 @@ class SiteRequest(TypedDict):
     """
 
     host: str
+    name: NotRequired[str | None]
+    refusalMessage: NotRequired[str | None]
+    linkUrl: NotRequired[str | None]
+    linkLabel: NotRequired[str | None]
     mode: NotRequired[Mode]
     unknown: NotRequired[RuleAction]
     robotsTxt: NotRequired[str | None]

@@ -1,0 +1,71 @@
+"""The page for refused people: HTML for browsers, where everybody else gets JSON.
+
+It needs no further request, and is short enough for a header, by which nginx gets it. Publishers' texts are escaped.
+"""
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html import escape
+
+from kit.rest.fields import is_http_url
+from licensing.sites.refusal_texts import RefusalTexts
+
+LABEL = "Get access"
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+QUALITY = re.compile(r"\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*", re.IGNORECASE).fullmatch
+STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{font:1.125rem/1.6 system-ui,sans-serif;max-width:34rem;margin:12vh auto;padding:0 1.5rem;"
+    "overflow-wrap:anywhere}"
+    "h1{font-size:1.5rem;line-height:1.25}"
+    "a{display:inline-block;padding:.6rem 1.2rem;border-radius:.5rem;background:CanvasText;color:Canvas;"
+    "text-decoration:none}"
+    "a:focus-visible{outline:3px solid Highlight;outline-offset:3px}"
+)
+POLICY = f"default-src 'none'; style-src 'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"
+PAGE = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+    f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    '<meta name="viewport" content="width=device-width,initial-scale=1">'
+    f"<title>%(name)s</title><style>{STYLE.replace('%', '%%')}</style></head>"
+    '<body><main><h1 dir="auto">%(name)s</h1><p dir="auto">%(message)s</p>%(price)s%(link)s</main></body></html>'
+)
+
+
+def wants_page(accept: str) -> bool:
+    """Return whether a request accepts HTML by name, and JSON no better. Browsers do when they open a page."""
+    html = quality(accept, "text/html")
+    return html > 0 and html >= quality(accept, "application/json")
+
+
+def quality(accept: str, media: str) -> float:
+    """Return the weight of a media type that is named in Accept; 0 if it is not."""
+    for part in accept.split(","):
+        name, *parameters = part.split(";")
+        if name.strip().lower() == media:
+            given = [found[1] for found in map(QUALITY, parameters) if found is not None]
+            return float(given[0]) if given else 1.0
+    return 0.0
+
+
+def render_page(texts: RefusalTexts, host: str, message: str, price: str | None) -> bytes:
+    """Render the page. Without a name it is headed by the host."""
+    shown = {
+        "name": one_line(texts.name or host),
+        "message": one_line(message),
+        "price": "" if price is None else f"<p>Price of one access: {one_line(price)}</p>",
+        "link": link_to(texts),
+    }
+    return (PAGE % shown).encode("utf-8", "replace")
+
+
+def link_to(texts: RefusalTexts) -> str:
+    if texts.link_url is None or not is_http_url(texts.link_url):
+        return ""
+    return f'<p dir="auto"><a href="{escape(texts.link_url)}">{one_line(texts.link_label or LABEL)}</a></p>'
+
+
+def one_line(text: str) -> str:
+    """Escape a text for HTML, on one line, because headers have no line breaks."""
+    return escape(CONTROLS.sub(" ", text), quote=False)

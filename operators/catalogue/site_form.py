@@ -1,0 +1,92 @@
+"""The form of a site: its rules by lines, and the texts of its refusal page."""
+
+import re
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from django import forms
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from accounts.models import Account
+from licensing.sites.models import Site
+from licensing.sites.serializers import SiteSerializer
+from operators.base.fields import LinesField, lines, validate_fields
+
+if TYPE_CHECKING:
+    from django.contrib.admin.options import _FieldOpts
+
+# Form fields of the page for refused people, with their names in the API.
+TEXTS = {"name": "name", "refusal_message": "refusalMessage", "link_url": "linkUrl", "link_label": "linkLabel"}
+TEXTS_FIELDSET: "tuple[str, _FieldOpts]" = ("Page for refused people", {"fields": tuple(TEXTS)})
+
+
+class SiteRule(TypedDict):
+    pattern: str
+    policyId: str | None
+
+
+class SiteFields(TypedDict, total=False):
+    id: str
+    account: Account
+    host: str
+    mode: str
+    unknown: str
+    rules: list[SiteRule]
+    name: str | None
+    refusal_message: str | None
+    link_url: str | None
+    link_label: str | None
+
+
+class RuleLines(LinesField):
+    """A rule per line: a pattern and, after a space, the id of its policy."""
+
+    def prepare_value(self, value: object) -> object:
+        if isinstance(value, list):
+            return "\n".join(f"{rule['pattern']} {rule['policyId'] or ''}".strip() for rule in value)
+        return value
+
+    def to_python(self, value: str | None) -> list[SiteRule]:
+        return [rule_of(line) for line in lines(value or "")]
+
+
+def rule_of(line: str) -> SiteRule:
+    pattern, *rest = re.split(r"\s+", line, maxsplit=1)
+    return {"pattern": pattern, "policyId": rest[0] if rest else None}
+
+
+class SiteForm(forms.ModelForm):
+    host = forms.CharField(max_length=253, widget=UnfoldAdminTextInputWidget, help_text="As in news.example.")
+    rules = RuleLines(
+        help_text=(
+            "One pattern and policy id per line, as in “/premium/* pol_…”. Pages of a pattern without a policy are "
+            "unknown. The longest matching pattern applies."
+        ),
+    )
+
+    class Meta:
+        model = Site
+        fields = ("account", "host", "mode", "unknown", *TEXTS)
+        widgets = {"refusal_message": UnfoldAdminTextareaWidget(attrs={"rows": 3})}
+        help_texts = {
+            "name": "The heading of the page. Empty: the host.",
+            "refusal_message": "What the page says unless the rule that refuses has a message. Up to 500 characters.",
+            "link_url": "Where the page links to, such as your page for subscriptions or licences. Empty: no link.",
+            "link_label": "The text of the link, such as Subscribe. Empty: Get access.",
+            "mode": "Observe records denials but answers them as allowed.",
+            "unknown": "The outcome for a page that is not an item and matches no pattern with a policy.",
+        }
+
+    def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
+        if field_name == "rules" and not self.instance._state.adding:
+            return self.instance.shown_rules
+        return super().get_initial_for_field(field, field_name)
+
+    def _post_clean(self) -> None:
+        """Skip model validation; the service validates."""
+
+
+def site_fields(form: SiteFields) -> dict[str, Any]:
+    """Return the service's arguments. Raises ApiError or a serializer's ValidationError."""
+    body = {name: value for name, value in form.items() if name in ("host", "mode", "unknown", "rules")}
+    body |= {TEXTS[name]: value or None for name, value in form.items() if name in TEXTS}
+    return validate_fields(SiteSerializer(partial=True), body)
