@@ -157,7 +157,7 @@ class ForwardApplication(CheckApplication):
         original = original_of(head, self.proxies)
         if (cookie := cookie_of(head, edge.grant.account_id)) is not None:
             original = replace(original, cookie=cookie)
-        reply = await self.decide(head, edge, original, now)
+        reply = await self.answer_visit(head, edge, original, now)
         if reply.status == 200 or not wants_page(head.header(b"accept")):
             return reply
         return reply.as_page(await self.texts_of(edge, original), original.host)
@@ -169,7 +169,7 @@ class ForwardApplication(CheckApplication):
         item = found.items.get(check.selector)
         return NO_TEXTS if item is None else item.refusal
 
-    async def decide(self, head: Head, edge: Edge, original: Original, now: datetime) -> EdgeAnswer:
+    async def answer_visit(self, head: Head, edge: Edge, original: Original, now: datetime) -> EdgeAnswer:
         """Decide about the visitor's request."""
         try:
             edge.grant.check_host(original.host)
