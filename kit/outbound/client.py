@@ -106,8 +106,12 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         await self.plain.sleep(seconds)
 
 
+@cache
 def trusted_certificates() -> ssl.SSLContext:
-    """Return a TLS context with the system's certificate authorities (including SSL_CERT_FILE) and certifi's."""
+    """Return a TLS context with the system's certificate authorities (including SSL_CERT_FILE) and certifi's.
+
+    Loading them takes tens of milliseconds of CPU time, so all clients of the process share one context.
+    """
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context

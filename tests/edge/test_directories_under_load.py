@@ -1,12 +1,14 @@
 """Directories of verified signers while visitors name many that fail, that are slow, or that are their own."""
 
 import asyncio
+import ssl
+from threading import get_ident
 
 import orjson
 import pytest
 from asgiref.sync import async_to_sync
 
-from kit.outbound.client import Reply, Unreachable
+from kit.outbound.client import Reply, Unreachable, trusted_certificates
 from licensing.edge.verification.directories import (
     MOST_DIRECTORIES,
     MOST_FETCHES,
@@ -74,6 +76,19 @@ def test_invented_agents_take_no_place_from_a_directory(failing):
 
     found, times = async_to_sync(play)()
     assert (found is not None, times) == (True, 1)
+
+
+def test_fetches_load_the_trusted_certificates_once_and_not_on_the_event_loop(monkeypatch):
+    loaders, create = [], ssl.create_default_context
+    monkeypatch.setattr(ssl, "create_default_context", lambda: loaders.append(get_ident()) or create())
+    trusted_certificates.cache_clear()
+
+    async def play():
+        await name(Directories(), *(f"https://10.0.0.{number}" for number in range(5)))
+        return get_ident()
+
+    assert async_to_sync(play)() not in loaders
+    assert len(loaders) == 1
 
 
 @pytest.mark.usefixtures("listed")

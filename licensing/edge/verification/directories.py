@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from msgspec import Struct
 
 from kit.http.middleware import parse_address
-from kit.outbound.client import Client, Reply, Unreachable
+from kit.outbound.client import Client, Reply, Unreachable, trusted_certificates
 from kit.outbound.destinations import DestinationRefused, check_url
 from licensing.access.tokens.key_pairs import encode_base64url
 from licensing.edge.crawlers import current_table
@@ -62,7 +62,10 @@ class CachedDirectory(Struct):
 
 async def fetch(url: str) -> Reply:
     headers = {"Accept": MEDIA_TYPES[0], "User-Agent": "content-access-licensing"}
-    return await Client().send("GET", url, headers, seconds=SECONDS, most_bytes=MOST_BYTES + 1)
+    certificates = await asyncio.to_thread(trusted_certificates)  # loading them would block the event loop
+    return await Client(certificates=certificates).send(
+        "GET", url, headers, seconds=SECONDS, most_bytes=MOST_BYTES + 1
+    )
 
 
 class Directories:
