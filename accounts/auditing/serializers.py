@@ -25,7 +25,7 @@ class AuditEntrySerializer(serializers.Serializer):
 
     id = Id("aud")
     object = Choice(choices=["audit_entry"])
-    action = serializers.CharField(help_text="The kind of resource and what was done, as in `content.updated`.")
+    action = serializers.CharField(help_text="Kind of resource and action, for example `content.updated`.")
     actorType = Choice(choices=ActorType.choices)
     actorId = serializers.CharField(
         allow_null=True, help_text="A key's id, an operator's number, a command's name; null for the service itself."
@@ -35,9 +35,11 @@ class AuditEntrySerializer(serializers.Serializer):
     )
     resourceType = serializers.CharField(help_text="As in `content`, `policy`, `api_key`, `account`.")
     resourceId = serializers.CharField()
-    resourceTitle = serializers.CharField(help_text="The title or name that the resource had then.")
+    resourceTitle = serializers.CharField(help_text="Title or name of the resource at that time.")
     changes = ChangesField()
-    requestId = serializers.CharField(allow_null=True, help_text="The `X-Request-Id` of the request that did it.")
+    requestId = serializers.CharField(
+        allow_null=True, help_text="The `X-Request-Id` of the request that made the change."
+    )
     address = serializers.CharField(allow_null=True, help_text="The client's address.")
     created = Timestamp()
 

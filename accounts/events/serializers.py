@@ -30,7 +30,7 @@ class EventSerializer(serializers.Serializer):
 
     def get_fields(self) -> dict[str, serializers.Field]:
         """Add `data`, which cannot be declared above: serializers have an attribute of that name."""
-        data = ObjectField(help_text="The resource as the API showed it at that moment.")
+        data = ObjectField(help_text="The resource as the API returned it at that time.")
         previous = ObjectField(help_text="On updates: the fields that changed, with their former values.")
         return {**super().get_fields(), "data": data, "previous": previous}
 

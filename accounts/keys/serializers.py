@@ -64,7 +64,7 @@ class ApiKeySerializer(StrictSerializer):
     id = Id("key", read_only=True, source="pk")
     object = Choice(choices=["api_key"], read_only=True, default="api_key")
     name = Text(max_length=255, help_text="A label for people.")
-    type = Choice(choices=KeyType.choices, help_text="`public` keys only ever read.")
+    type = Choice(choices=KeyType.choices, help_text="`public` keys can only read.")
     prefix = serializers.CharField(read_only=True, help_text="The beginning of the key, to recognise it by.")
     permissions = serializers.ListField(
         child=Choice(choices=list(PERMISSIONS)),
@@ -78,30 +78,30 @@ class ApiKeySerializer(StrictSerializer):
         required=False,
         max_length=MAX_ALLOWED_IPS,
         source="allowed_ips",
-        help_text="Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of "
-        "the key that creates it.",
+        help_text="IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the "
+        "addresses of the key that creates it.",
     )
     allowedHosts = serializers.ListField(
         child=Host(),
         required=False,
         max_length=MAX_ALLOWED_HOSTS,
         source="allowed_hosts",
-        help_text="Host names that the key may ask about at the edge; about any other it is answered 403. None: any "
-        "host. By default those of the key that creates it. Other endpoints ignore it.",
+        help_text="Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the "
+        "hosts of the key that creates it. Other endpoints ignore it.",
     )
     expiresAt = Timestamp(
         required=False,
         allow_null=True,
         source="expires_at",
         validators=[check_is_to_come],
-        help_text="From then on the key is refused; null: never. By default the expiry of the key that creates it.",
+        help_text="When the key expires; null for never. Default: the expiry of the key that creates it.",
     )
     createdAt = Timestamp(read_only=True, source="created_at")
     lastUsedAt = Timestamp(
         read_only=True, allow_null=True, source="last_used_at", help_text="To the minute; null before the first use."
     )
     revokedAt = Timestamp(
-        read_only=True, allow_null=True, source="revoked_at", help_text="Null, or when the key was revoked."
+        read_only=True, allow_null=True, source="revoked_at", help_text="When the key was revoked; null if it is not."
     )
 
     owned = frozenset({"key"})
@@ -115,7 +115,7 @@ class ApiKeyChangeSerializer(ApiKeySerializer):
         required=False,
         allow_null=True,
         source="expires_at",
-        help_text="From then on the key is refused; null: never. One that has expired works again until then.",
+        help_text="When the key expires; null for never. A later date makes an expired key valid again.",
     )
 
 
@@ -131,9 +131,9 @@ class ApiKeyBulkRowSerializer(ApiKeySerializer):
     """A key to create, or changes to the key with this `id`."""
 
     id = Id("key", required=False, allow_null=True, help_text="The key to change, as by PATCH.")
-    name = Text(max_length=255, required=False, help_text="A label for people. Required of a new key.")
+    name = Text(max_length=255, required=False, help_text="A label for people. Required when creating a key.")
     type = Choice(
-        choices=KeyType.choices, required=False, help_text="Required of a new key. `public` keys only ever read."
+        choices=KeyType.choices, required=False, help_text="Required when creating a key. `public` keys can only read."
     )
 
 
@@ -157,7 +157,7 @@ class ApiKeyBulkOutcomeSerializer(IndexedSerializer):
         help_text="`201` created, `200` changed, `403` more than the requesting key may give, `422` a fault of the "
         "row, `409` a revoked key, or one that an earlier row is about.",
     )
-    apiKey = OutcomeKeySerializer(allow_null=True, help_text="Null where there is an error.")
+    apiKey = OutcomeKeySerializer(allow_null=True, help_text="Null if the row has an error.")
     error = ErrorShown(allow_null=True, help_text=ALONE)
 
 

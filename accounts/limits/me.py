@@ -23,10 +23,10 @@ from kit.values.timestamps import render_timestamp
 class WindowSerializer(serializers.Serializer):
     """A window of the plan: the UTC minute or day."""
 
-    limit = Integer(help_text="Requests that it has.")
-    used = Integer(help_text="Requests that all keys of the account have made in it, this one among them.")
+    limit = Integer(help_text="Requests included in the plan.")
+    used = Integer(help_text="Requests by all keys of the account in this window, including this one.")
     remaining = Integer()
-    reset = Integer(help_text="When it ends, in Unix seconds.")
+    reset = Integer(help_text="End of the window, in Unix seconds.")
 
 
 class LimitsSerializer(serializers.Serializer):
@@ -37,16 +37,16 @@ class LimitsSerializer(serializers.Serializer):
 
 
 class EdgeWindowSerializer(serializers.Serializer):
-    """A window of the plan's meter at the edge. Questions beyond it are answered too."""
+    """One window of the edge quota. Requests over the quota are still answered."""
 
-    limit = Integer(help_text="Questions of proxies that the plan includes.")
-    used = Integer(help_text="Questions that the account's proxies have asked in it; may exceed `limit`.")
-    remaining = Integer(help_text="0 once `limit` is exceeded.")
-    reset = Integer(help_text="When it ends, in Unix seconds.")
+    limit = Integer(help_text="Proxy requests included in the plan.")
+    used = Integer(help_text="Proxy requests in this window. Can exceed `limit`.")
+    remaining = Integer(help_text="0 once `used` reaches `limit`.")
+    reset = Integer(help_text="End of the window, in Unix seconds.")
 
 
 class EdgeLimitsSerializer(serializers.Serializer):
-    """What the plan includes at the edge, and its use. Nothing is refused beyond it."""
+    """The plan's quota of proxy requests, and its use. Requests over the quota are still answered."""
 
     minute = EdgeWindowSerializer()
     day = EdgeWindowSerializer()
@@ -84,7 +84,7 @@ class OwnAccountSerializer(serializers.Serializer):
     id = Id("acc")
     object = Choice(choices=["account"])
     name = serializers.CharField()
-    plan = Choice(choices=Plan.choices, help_text="What the limits come from.")
+    plan = Choice(choices=Plan.choices, help_text="The plan that sets the limits.")
     limits = LimitsSerializer()
     edgeLimits = EdgeLimitsSerializer()
     unknownHost = Choice(choices=Unknown.choices, allow_null=True, help_text=UNKNOWN_HOST)

@@ -19,7 +19,7 @@ class RecoverySerializer(StrictSerializer):
         help_text="Sends every event from this time on that the endpoint subscribes to and did not get, also events "
         "from before it was created. Without it, only deliveries that were queued and failed are sent again.",
     )
-    dryRun = Boolean(required=False, default=False, help_text="Report what would be sent, and send nothing.")
+    dryRun = Boolean(required=False, default=False, help_text="Report the events without sending them.")
 
 
 class RecoveredEventSerializer(serializers.Serializer):
@@ -30,12 +30,14 @@ class RecoveredEventSerializer(serializers.Serializer):
 
 class RecoveredSerializer(serializers.Serializer):
     object = Choice(choices=["webhook_recovery"])
-    webhookId = Id("we", help_text="The endpoint.")
-    since = Timestamp(allow_null=True, help_text="As requested; null: failed deliveries only.")
+    webhookId = Id("we", help_text="The webhook endpoint.")
+    since = Timestamp(
+        allow_null=True, help_text="`since` of the request. Null if only failed deliveries are sent again."
+    )
     dryRun = Boolean(help_text="As requested.")
-    events = serializers.IntegerField(min_value=0, help_text="The number of events that are sent again.")
-    firstEvent = RecoveredEventSerializer(allow_null=True, help_text="The oldest of them; null if there are none.")
-    lastEvent = RecoveredEventSerializer(allow_null=True, help_text="The newest of them; null if there are none.")
+    events = serializers.IntegerField(min_value=0, help_text="Number of events sent again.")
+    firstEvent = RecoveredEventSerializer(allow_null=True, help_text="The oldest event; null if there are none.")
+    lastEvent = RecoveredEventSerializer(allow_null=True, help_text="The newest event; null if there are none.")
 
     def to_representation(self, recovery: Recovery) -> Rendered:
         return {

@@ -165,11 +165,11 @@ class WebhookEndpointSerializer(StrictSerializer):
         source="access_filter",
         required=False,
         allow_null=True,
-        help_text="Which `access.denied` and `access.allowed` to send, if `events` names them; null for all.",
+        help_text="Filters `access.denied` and `access.allowed` events. Null: all.",
     )
     status = Choice(choices=EndpointStatus.choices, required=False)
     disabledReason = serializers.CharField(
-        read_only=True, allow_null=True, help_text="Why the service disabled it; null if it did not."
+        read_only=True, allow_null=True, help_text="Why the service disabled the endpoint; null if it did not."
     )
     headers = HeadersField(
         required=False,
@@ -233,7 +233,7 @@ class WebhookAttemptSerializer(serializers.Serializer):
 
     id = Id("del")
     object = Choice(choices=["webhook_delivery"])
-    webhookId = Id("we", help_text="The endpoint.")
+    webhookId = Id("we", help_text="The webhook endpoint.")
     eventId = Id("evt", help_text="The event.")
     eventType = serializers.CharField(help_text="Its type.")
     attempt = Integer(min_value=1, help_text="Number of this attempt, for this event and endpoint.")
@@ -241,7 +241,7 @@ class WebhookAttemptSerializer(serializers.Serializer):
     status = Integer(allow_null=True, help_text="Status of the reply; null if there was none.")
     error = serializers.CharField(allow_null=True, help_text="Why there was no reply.")
     response = serializers.CharField(help_text="The first 1,024 bytes of the reply's body.")
-    durationMs = Integer(min_value=0, help_text="How long the attempt took, in milliseconds.")
+    durationMs = Integer(min_value=0, help_text="Duration of the attempt, in milliseconds.")
     nextAttempt = Timestamp(allow_null=True, help_text="Time of the next attempt; null if none is scheduled.")
     created = Timestamp()
 

@@ -19,13 +19,13 @@ class LedgerEntrySerializer(StrictSerializer):
     id = Id("led", read_only=True)
     object = Choice(choices=["ledger_entry"], read_only=True)
     type = Choice(choices=EntryType.choices, read_only=True)
-    amount = Amount(help_text="Negative for what is given back, and not 0.")
+    amount = Amount(help_text="Not 0. Negative to give money back.")
     currency = Currency(help_text="ISO 4217.")
     occurredAt = Timestamp(
         required=False,
         allow_null=True,
         source="occurred_at",
-        help_text="Reports count it on this day and convert it at this day's rate. Now, unless given.",
+        help_text="Reports count it on this day and convert it at that day's rate. Default: now.",
     )
     licenseId = Id("lic", max_length=100, required=False, allow_null=True, source="license_id")
     licenseType = Text(max_length=100, required=False, allow_null=True, source="license_type")
@@ -36,9 +36,9 @@ class LedgerEntrySerializer(StrictSerializer):
     refunded = Amount(
         read_only=True,
         allow_null=True,
-        help_text="What was refunded of the decision's charge or of the licence's price; null for an adjustment.",
+        help_text="The amount refunded of the charge or licence price; null for an adjustment.",
     )
-    refundable = Amount(read_only=True, allow_null=True, help_text="What is left to refund of it.")
+    refundable = Amount(read_only=True, allow_null=True, help_text="The amount still refundable.")
     created = Timestamp(read_only=True)
 
     def to_representation(self, entry: LedgerEntry) -> Rendered:

@@ -16,13 +16,13 @@ class PaymentSerializer(StrictSerializer):
     requesterId = Text(max_length=255, source="requester_id")
     amount = Amount(more_than=0)
     currency = Currency(help_text="ISO 4217.")
-    receivedAt = Timestamp(required=False, allow_null=True, source="received_at", help_text="Now, unless given.")
+    receivedAt = Timestamp(required=False, allow_null=True, source="received_at", help_text="Default: now.")
     externalId = Text(
         max_length=255,
         required=False,
         allow_null=True,
         source="external_id",
-        help_text="Your own id. A payment with a known one is recorded once.",
+        help_text="Your own id. Each id is recorded once.",
     )
     note = Text(max_length=500, required=False, allow_null=True, help_text="For your own records.")
     created = Timestamp(read_only=True, help_text="When it was recorded. Statements count it in this month.")

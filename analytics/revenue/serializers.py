@@ -18,18 +18,22 @@ HUNDREDTH = Decimal("0.01")
 class RevenueSummary(serializers.Serializer):
     total = Amount()
     currency = serializers.CharField()
-    changePercent = Amount(allow_null=True, help_text="Against the window of equal length before; null if that was 0.")
-    projectedMonthly = Amount(help_text="`total` ÷ elapsed days of the window × 30.")
+    changePercent = Amount(
+        allow_null=True, help_text="Change from the preceding window of equal length. Null if that total was 0."
+    )
+    projectedMonthly = Amount(help_text="`total` ÷ elapsed days × 30.")
 
 
 class RevenueBucket(serializers.Serializer):
-    date = serializers.DateField(help_text="A day, a week's Monday, a month's first.")
+    date = serializers.DateField(
+        help_text="First day of the bucket: the day, the Monday of the week or the first of the month."
+    )
     revenue = Amount()
 
 
 class EarningContent(serializers.Serializer):
     id = Id("cnt")
-    title = serializers.CharField(help_text="Also of an item that was deleted.")
+    title = serializers.CharField(help_text="The title, even of a deleted item.")
     revenue = Amount()
 
 
@@ -49,7 +53,7 @@ class RevenueReportSerializer(serializers.Serializer):
     """Amounts are in the summary's currency, each rounded separately (half to even) to its minor unit."""
 
     summary = RevenueSummary()
-    timeSeries = RevenueBucket(many=True, help_text="All buckets of the window, oldest first; those with nothing too.")
+    timeSeries = RevenueBucket(many=True, help_text="All buckets of the window, oldest first, including empty ones.")
     byLicenseType = serializers.DictField(child=Amount(), help_text=TIERS)
     byRequester = PayingRequester(many=True, help_text="At most ten, by revenue, then by id.")
     byContent = EarningContent(many=True, help_text="At most ten, by revenue, then by id.")

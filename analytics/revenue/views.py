@@ -19,7 +19,7 @@ CURRENCY = OpenApiParameter(
     str,
     enum=CURRENCIES,
     default="USD",
-    description="Every entry is converted at the rate of its own day. Former currencies that have rates will do, too.",
+    description="Entries are converted at the rate of their own day. Former currencies with rates are accepted.",
 )
 
 

@@ -15,7 +15,8 @@ class UsageSummary(serializers.Serializer):
 
 class UsageBucket(serializers.Serializer):
     date = serializers.CharField(
-        help_text="`YYYY-MM-DD`: a day, a week's Monday, a month's first. An hour's timestamp."
+        help_text="Start of the bucket: `YYYY-MM-DD` for days, weeks (Monday) and months (the first); "
+        "a timestamp for hours."
     )
     requests = serializers.IntegerField(min_value=0)
     allowed = serializers.IntegerField(min_value=0)
@@ -24,7 +25,7 @@ class UsageBucket(serializers.Serializer):
 
 class UsedContent(serializers.Serializer):
     id = Id("cnt")
-    title = serializers.CharField(allow_null=True, help_text="Also of an item that was deleted.")
+    title = serializers.CharField(allow_null=True, help_text="The title, even of a deleted item.")
     requests = serializers.IntegerField(min_value=1)
 
 
@@ -41,7 +42,7 @@ class DenialReason(serializers.Serializer):
 
 class UsageReport(serializers.Serializer):
     summary = UsageSummary()
-    timeSeries = UsageBucket(many=True, help_text="All buckets of the window, oldest first; those with nothing too.")
+    timeSeries = UsageBucket(many=True, help_text="All buckets of the window, oldest first, including empty ones.")
     topContent = UsedContent(many=True, help_text="At most ten, by requests, then by id.")
     topRequesters = ActiveRequester(many=True, help_text="At most ten, by requests, then by id.")
-    byDenialReason = DenialReason(many=True, help_text="Adds up to `denied`; the most frequent first.")
+    byDenialReason = DenialReason(many=True, help_text="Sums to `denied`. Most frequent first.")

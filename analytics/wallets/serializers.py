@@ -52,7 +52,7 @@ class RefillSerializer(StrictSerializer):
 
     amount = Amount(more_than=0)
     every = Choice(choices=Every.choices)
-    anchor = Timestamp(required=False, help_text="When a period begins; by default when the refill was set.")
+    anchor = Timestamp(required=False, help_text="Start of a period. Default: when the refill was set.")
     rollover = RolloverSerializer(required=False)
 
 
@@ -79,7 +79,7 @@ class WalletChangeSerializer(StrictSerializer):
     licenseId = Id("lic", read_only=True, allow_null=True)
     unit = ParsedField(parse_unit, read_only=True, help_text="ISO 4217, or `access`.")
     balance = Amount(read_only=True)
-    floor = Amount(required=False, help_text="How far the balance may fall; 0 or less.")
+    floor = Amount(required=False, help_text="The lowest permitted balance; 0 or less.")
     thresholds = serializers.ListField(child=ThresholdSerializer(), required=False, max_length=MAX_THRESHOLDS)
     refill = RefillSerializer(required=False, allow_null=True)
     nextRefillAt = Timestamp(read_only=True, allow_null=True)
@@ -143,8 +143,8 @@ class GrantSerializer(StrictSerializer):
     object = Choice(choices=["grant"], read_only=True)
     walletId = Id("wal", read_only=True)
     amount = Amount(more_than=0)
-    remaining = Amount(read_only=True, help_text="What is left of it.")
-    kind = GrantKindField(choices=GrantKind.choices, required=False, help_text="`paid`, unless given.")
+    remaining = Amount(read_only=True, help_text="The amount left.")
+    kind = GrantKindField(choices=GrantKind.choices, required=False, help_text="Default: `paid`.")
     priority = Integer(min_value=0, max_value=255, required=False, help_text="Lower ones are spent first.")
     status = Choice(choices=GRANT_STATES, read_only=True)
     effectiveAt = Timestamp(required=False, allow_null=True, source="effective_at")
@@ -178,10 +178,10 @@ class WalletEntrySerializer(StrictSerializer):
     object = Choice(choices=["wallet_entry"])
     walletId = Id("wal")
     type = Choice(choices=WalletEntryType.choices)
-    amount = Amount(help_text="Negative for what leaves the balance.")
+    amount = Amount(help_text="Negative if the balance falls.")
     grantId = Id("grt", allow_null=True)
     decisionId = Id("dec", allow_null=True)
-    created = Timestamp(help_text="When it took effect.")
+    created = Timestamp(help_text="When the entry took effect.")
 
     def to_representation(self, entry: WalletEntry) -> Rendered:
         return {
@@ -201,7 +201,7 @@ class CreditAccessSerializer(serializers.Serializer):
 
     hasAccess = serializers.BooleanField()
     balance = Amount()
-    available = Amount(help_text="What can be spent, down to the floor.")
+    available = Amount(help_text="The amount that can be spent before the balance reaches the floor.")
 
     def to_representation(self, answer: tuple[Wallet, Decimal]) -> Rendered:
         wallet, amount = answer

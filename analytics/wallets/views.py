@@ -134,7 +134,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @extend_schema(
         summary="Ask whether a wallet could pay",
         responses=CreditAccessSerializer,
-        parameters=[OpenApiParameter("amount", decimal_text(), description="How much; 0 by default.")],
+        parameters=[OpenApiParameter("amount", decimal_text(), description="The amount; default 0.")],
     )
     @action(detail=True, serializer_class=CreditAccessSerializer, filterset_class=None)
     def access(self, request: Request, id: str) -> Response:

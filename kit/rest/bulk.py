@@ -40,7 +40,7 @@ class RowsField(serializers.ListField):
 
 
 class IndexedSerializer(serializers.Serializer):
-    index = serializers.IntegerField(min_value=0, help_text="Its place in `items`.")
+    index = serializers.IntegerField(min_value=0, help_text="Index of the row in `items`, from 0.")
 
 
 def outcomes_serializer(name: str, outcome: serializers.Serializer) -> serializers.Serializer:
@@ -51,7 +51,7 @@ def outcomes_serializer(name: str, outcome: serializers.Serializer) -> serialize
             "object": Choice(choices=["list"]),
             "data": outcome,
             "hasMore": serializers.BooleanField(help_text="Always false."),
-            "totalCount": serializers.IntegerField(min_value=1, help_text="How many rows were sent."),
+            "totalCount": serializers.IntegerField(min_value=1, help_text="Number of rows in the request."),
         },
     )
 

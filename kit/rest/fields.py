@@ -240,7 +240,7 @@ class FieldErrorShown(serializers.Serializer):
     """A fault of one field."""
 
     code = serializers.CharField(help_text="Machine-readable and stable.")
-    message = serializers.CharField(help_text="For people; names what is wrong.")
+    message = serializers.CharField(help_text="For people: what is wrong.")
     param = serializers.CharField(required=False, help_text="The offending field.")
     kind = Choice(choices=[*FaultKind], required=False, help_text=KIND)
 
@@ -249,7 +249,7 @@ class ErrorShown(serializers.Serializer):
     """The error of one part of a request that succeeded as a whole."""
 
     code = serializers.CharField(help_text="Machine-readable and stable.")
-    message = serializers.CharField(help_text="For people; names what is wrong.")
+    message = serializers.CharField(help_text="For people: what is wrong.")
     type = serializers.CharField(help_text="The kind of error.")
     docUrl = serializers.CharField(required=False, help_text=DOC_URL)
     param = serializers.CharField(required=False, help_text="The offending field.")

@@ -63,14 +63,16 @@ class CheckFields(Body, kw_only=True):
     external_id: Annotated[Identifier | None, Meta(description="by the publisher's own id,")] = None
     source: Annotated[Url | None, Meta(description="or by its URL.")] = None
     requester: Annotated[
-        RequesterBody | Identifier | None, Meta(description="Who asks: an object, or just the id.")
+        RequesterBody | Identifier | None, Meta(description="The requester: an object, or just the id.")
     ] = None
     permission: Annotated[Permission | None, Meta(description="What the requester wants to do.")] = None
     context: ContextBody | None = None
-    dry_run: Annotated[bool | None, Meta(description="Decide, and record and count nothing.")] = None
+    dry_run: Annotated[bool | None, Meta(description="Decide without recording or counting anything.")] = None
     explain: Annotated[bool | None, Meta(description="Add the `trace` of the rules.")] = None
     sign: Annotated[bool | None, Meta(description="Add `token`, the decision as a signed JWS.")] = None
-    policy: Annotated[DraftBody | None, Meta(description="With `dryRun`: decides instead of the item's own.")] = None
+    policy: Annotated[DraftBody | None, Meta(description="With `dryRun`: decides in place of the item's policy.")] = (
+        None
+    )
 
 
 class CheckBody(CheckFields, kw_only=True):
@@ -78,7 +80,7 @@ class CheckBody(CheckFields, kw_only=True):
 
 
 class BatchItem(CheckFields, kw_only=True):
-    correlation_id: Annotated[Identifier | None, Meta(description="Comes back with the decision.")] = None
+    correlation_id: Annotated[Identifier | None, Meta(description="Returned with the decision.")] = None
 
 
 class BatchBody(CheckFields, kw_only=True):

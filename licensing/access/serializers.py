@@ -12,7 +12,7 @@ from licensing.sites.identification import Identification
 
 
 class MatchedRule(serializers.Serializer):
-    index = serializers.IntegerField(min_value=0, help_text="In the policy's list, counted from 0.")
+    index = serializers.IntegerField(min_value=0, help_text="Index in the policy's list, from 0.")
     priority = serializers.IntegerField(allow_null=True)
     action = Choice(choices=ACTIONS)
 
@@ -43,7 +43,7 @@ class TraceStep(serializers.Serializer):
     priority = serializers.IntegerField(allow_null=True)
     action = Choice(choices=ACTIONS)
     matched = serializers.BooleanField()
-    decisive = serializers.BooleanField(help_text="The first that matched.")
+    decisive = serializers.BooleanField(help_text="Whether this is the first rule that matched.")
     failed = FailedCondition(
         allow_null=True,
         help_text="The condition that did not hold. Of the decisive rule `permissions`, if it allows and does not "
@@ -69,8 +69,8 @@ class ContextShown(serializers.Serializer):
 class ChargeShown(serializers.Serializer):
     amount = Amount(help_text="An exact decimal.")
     currency = serializers.CharField(help_text="ISO 4217, such as `EUR`.")
-    refunded = Amount(required=False, help_text="Of a single recorded decision: what was refunded.")
-    refundable = Amount(required=False, help_text="Of a single recorded decision: what is left to refund.")
+    refunded = Amount(required=False, help_text="Only for a single recorded decision: the refunded amount.")
+    refundable = Amount(required=False, help_text="Only for a single recorded decision: the amount still refundable.")
 
 
 class CreditsShown(serializers.Serializer):
@@ -80,13 +80,13 @@ class CreditsShown(serializers.Serializer):
 
     walletId = Id("wal")
     unit = serializers.CharField(help_text="ISO 4217, or `access`.")
-    remaining = serializers.FloatField(required=False, help_text="What can still be spent; an exact decimal.")
-    available = Amount(required=False, help_text="What could be spent.")
+    remaining = serializers.FloatField(required=False, help_text="The amount left to spend.")
+    available = Amount(required=False, help_text="The amount that could be spent.")
     nextRefillAt = Timestamp(required=False, allow_null=True)
 
     def get_fields(self) -> dict[str, serializers.Field]:
         """Add `required`, which cannot be declared above because every serializer has that attribute."""
-        costs = Amount(required=False, help_text="What the access costs, which the wallet does not cover.")
+        costs = Amount(required=False, help_text="The price of the access, which the wallet cannot cover.")
         return {**super().get_fields(), "required": costs}
 
 
@@ -107,50 +107,55 @@ class DecisionSerializer(serializers.Serializer):
     message = serializers.CharField(allow_null=True, help_text="The rule's.")
     contentId = Id("cnt")
     requester = RequesterShown()
-    permission = serializers.CharField(allow_null=True, help_text="The one asked for, if any.")
+    permission = serializers.CharField(allow_null=True, help_text="The requested permission, if any.")
     permissions = serializers.ListField(child=serializers.CharField())
     policyId = Id("pol", allow_null=True)
     policyVersion = serializers.IntegerField(allow_null=True)
     matchedRule = MatchedRule(allow_null=True, help_text="Null for the default action.")
     license = LicenseBehind(allow_null=True)
     rateLimit = RuleRateLimit(allow_null=True)
-    charge = ChargeShown(allow_null=True, help_text="What the access costs; null if nothing.")
-    credits = CreditsShown(required=False, help_text="Of the wallet that pays, or that does not cover the access.")
+    charge = ChargeShown(allow_null=True, help_text="The price of the access; null if free.")
+    credits = CreditsShown(required=False, help_text="The wallet that pays, or that cannot cover the access.")
     cacheFor = serializers.IntegerField(
-        min_value=0, help_text="Seconds that the answer may be kept; 0 where each access is to be checked."
+        min_value=0, help_text="Seconds for which the decision can be cached. 0: check each access."
     )
     dryRun = serializers.BooleanField()
     created = Timestamp()
     context = ContextShown(  # type: ignore[assignment]
-        required=False, help_text="Of a recorded decision: what was given of the requester."
+        required=False, help_text="Only for recorded decisions: the requester as given in the check."
     )
     keyId = Id(
         "key",
         required=False,
         allow_null=True,
-        help_text="With `expand=key`: the API key that asked. Null where none did, or none was recorded yet.",
+        help_text="With `expand=key`: the API key that made the check. Null if there was none.",
     )
-    url = serializers.CharField(required=False, help_text="Of a visit to a site: the page, without port and query.")
-    siteId = Id("site", required=False, allow_null=True, help_text="Of a visit: its site, if the host has one.")
+    url = serializers.CharField(
+        required=False, help_text="Only for visits to a site: the page, without port and query."
+    )
+    siteId = Id("site", required=False, allow_null=True, help_text="Only for visits: the site of the host, if any.")
     identifiedBy = Choice(
         choices=[one.value for one in Identification],
         required=False,
-        help_text="Of a visit: how the visitor was identified.",
+        help_text="Only for visits: how the visitor was identified.",
     )
     referrer = serializers.CharField(
-        required=False, allow_null=True, help_text="Of a reader's visit: the host of the page that linked here."
+        required=False, allow_null=True, help_text="Only for readers' visits: the host of the page that linked here."
     )
     imported = serializers.BooleanField(
-        required=False, help_text="Of a visit: whether it was imported from a log, and so never refused or charged."
+        required=False,
+        help_text="Only for visits: whether it was imported from a log, and so never refused or charged.",
     )
-    observed = ObservedDenial(required=False, help_text="What it would have been, if it would have been denied.")
+    observed = ObservedDenial(
+        required=False, help_text="The denial, if the decision would have been one. The site or policy only observes."
+    )
     token = serializers.CharField(
         required=False,
         help_text="With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys.",
     )
-    trace = TraceStep(many=True, required=False, help_text="With `explain`, and of a recorded decision.")
+    trace = TraceStep(many=True, required=False, help_text="With `explain`, and for a recorded decision.")
     traceTruncated = serializers.BooleanField(
-        required=False, help_text="True where the trace had too little room for all rules that were tried."
+        required=False, help_text="Whether the trace leaves out some of the evaluated rules."
     )
 
     unlisted = frozenset({"trace"})

@@ -116,7 +116,9 @@ class AccessViewSet(AccountViewSet):
         return Response(present_batch(self.decide(checks), checks, sign))
 
 
-EXPAND = OpenApiParameter("expand", str, enum=["key"], description="`key` adds `keyId`, the API key that asked.")
+EXPAND = OpenApiParameter(
+    "expand", str, enum=["key"], description="`key` adds `keyId`, the API key that made the check."
+)
 
 
 class DecisionViewSet(AccountViewSet[AccessEvent]):

@@ -15,12 +15,14 @@ class LicenseClientSerializer(StrictSerializer):
 
     id = Id("cli", read_only=True, help_text="The client_id.")
     object = Choice(choices=["license_client"], read_only=True)
-    requesterId = Text(max_length=255, source="requester_id", help_text="Whose licences its tokens are of.")
+    requesterId = Text(
+        max_length=255, source="requester_id", help_text="The requester whose licences the tokens represent."
+    )
     requesterName = Text(max_length=255, required=False, allow_null=True, source="requester_name")
     name = Text(max_length=255, required=False, help_text="A label for people; by default the requester's id.")
     prefix = serializers.CharField(read_only=True, help_text="The beginning of the secret, to recognise it by.")
     formerSecretUntil = Timestamp(
-        read_only=True, allow_null=True, help_text="Until when the secret before the last rotation works, too."
+        read_only=True, allow_null=True, help_text="Until when the previous secret works too."
     )
     revokedAt = Timestamp(read_only=True, allow_null=True)
     lastUsedAt = Timestamp(read_only=True, allow_null=True, help_text="To the minute; null before the first use.")
@@ -56,5 +58,5 @@ class SecretRotationSerializer(StrictSerializer):
         max_value=MAX_OVERLAP_SECONDS,
         default=0,
         source="overlap_seconds",
-        help_text="For how long the former secret keeps working.",
+        help_text="How long the old secret keeps working.",
     )

@@ -90,9 +90,9 @@ class ContentSerializer(StrictSerializer):
     status = Choice(
         choices=Status.choices,
         required=False,
-        help_text="A new item begins as `active`, whatever is given; PATCH changes it.",
+        help_text="New items are always `active`. Change it with PATCH.",
     )
-    stats = StatsSerializer(read_only=True, help_text="On a single item.")
+    stats = StatsSerializer(read_only=True, help_text="Only in replies about a single item.")
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
@@ -135,7 +135,7 @@ class BulkRowSerializer(ContentSerializer):
     """A row of a bulk request: a new item, or changes to the item with this `id` or `externalId`."""
 
     id = Id("cnt", required=False, allow_null=True, help_text="The item to change, as by PATCH.")
-    title = Text(max_length=500, required=False, help_text="Required of a new item.")
+    title = Text(max_length=500, required=False, help_text="Required when creating an item.")
 
 
 class BulkSerializer(StrictSerializer):
@@ -151,5 +151,5 @@ class BulkOutcomeSerializer(IndexedSerializer):
         choices=STATUSES,
         help_text="`201` created, `200` updated, `422` a fault of the row, `409` a conflict with another item.",
     )
-    content = ContentSerializer(allow_null=True, help_text="The item, without `stats`; null where there is an error.")
+    content = ContentSerializer(allow_null=True, help_text="The item, without `stats`. Null if the row has an error.")
     error = ErrorShown(allow_null=True, help_text=ALONE)

@@ -46,8 +46,8 @@ class SimulationBodySerializer(DraftSerializer):
     period = Choice(
         choices=[*PERIODS, ALL], required=False, help_text="Whole UTC days that end today. Default: `30d`."
     )
-    startDate = Timestamp(required=False, source="start", help_text="Overrides `period`; itself included.")
-    endDate = LastMoment(required=False, source="end", help_text="Itself included; a date means all of that day.")
+    startDate = Timestamp(required=False, source="start", help_text="Overrides `period`. Inclusive.")
+    endDate = LastMoment(required=False, source="end", help_text="Inclusive. A date means the whole day.")
     limit = Integer(
         min_value=1,
         max_value=MAX_DECISIONS,
@@ -84,7 +84,9 @@ class Verdict(serializers.Serializer):
 
 
 class SimulatedVerdict(Verdict):
-    matchedRule = serializers.IntegerField(allow_null=True, help_text="Its index; null for the default action.")
+    matchedRule = serializers.IntegerField(
+        allow_null=True, help_text="Index of the rule; null for the default action."
+    )
 
 
 class ChangedDecision(serializers.Serializer):
@@ -101,27 +103,27 @@ class SimulationSerializer(serializers.Serializer):
 
     object = Choice(choices=["policy_simulation"])
     policyId = Id("pol")
-    policyVersion = serializers.IntegerField(allow_null=True, help_text="Null if a draft was given.")
+    policyVersion = serializers.IntegerField(allow_null=True, help_text="Null if a draft was simulated.")
     startDate = Timestamp()
-    endDate = Timestamp(help_text="Itself included.")
+    endDate = Timestamp(help_text="Inclusive.")
     since = Timestamp(allow_null=True, help_text="The first decision that was counted.")
-    truncated = serializers.BooleanField(help_text="There are more decisions in the window, before `since`.")
+    truncated = serializers.BooleanField(help_text="Whether the window has older decisions, before `since`.")
     total = serializers.IntegerField(min_value=0)
     unchanged = serializers.IntegerField(min_value=0, help_text="Allowed before and after, or denied both times.")
     allowedToDenied = serializers.IntegerField(min_value=0)
     deniedToAllowed = serializers.IntegerField(min_value=0)
-    reasonChanged = serializers.IntegerField(min_value=0, help_text="Of the unchanged: denied for another reason.")
+    reasonChanged = serializers.IntegerField(min_value=0, help_text="Unchanged denials with a different reason.")
     byReason = ReasonCount(many=True)
-    byRequester = MovedRequester(many=True, help_text="The ten with most changes.")
-    byContent = MovedContent(many=True, help_text="The ten with most changes.")
-    revenueAtStake = Money(many=True, help_text="What the decisions that would be denied have charged.")
+    byRequester = MovedRequester(many=True, help_text="The ten with the most changes.")
+    byContent = MovedContent(many=True, help_text="The ten with the most changes.")
+    revenueAtStake = Money(many=True, help_text="The charges of decisions that would be denied.")
     examples = ChangedDecision(many=True, help_text="The newest five of each kind of change.")
 
 
 class FindingShown(serializers.Serializer):
     level = Choice(choices=LEVELS)
     code = Choice(choices=list(CODES))
-    path = serializers.CharField(help_text="As `rules[0].conditions`.")
+    path = serializers.CharField(help_text="For example `rules[0].conditions`.")
     message = serializers.CharField()
 
 
@@ -130,4 +132,4 @@ class LintSerializer(serializers.Serializer):
 
     object = Choice(choices=["policy_lint"])
     findings = FindingShown(many=True)
-    truncated = serializers.BooleanField(required=False, help_text="True where there are more findings than told.")
+    truncated = serializers.BooleanField(required=False, help_text="Whether there are more findings than returned.")

@@ -26,7 +26,7 @@ class ObservedRequester(serializers.Serializer):
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
     requests = serializers.IntegerField(min_value=0)
-    revenueAtStake = ChargeShown(many=True, help_text="What they would have been asked to pay, by currency.")
+    revenueAtStake = ChargeShown(many=True, help_text="The prices of the denied accesses, by currency.")
 
 
 class ObservedContent(serializers.Serializer):
@@ -39,15 +39,15 @@ class ObservedReport(serializers.Serializer):
     """Access that would have been refused if denials were enforced."""
 
     object = Choice(choices=["observed_report"])
-    siteId = Id("site", allow_null=True, help_text="Null: all sites and policies.")
+    siteId = Id("site", allow_null=True, help_text="Null if the report covers all sites and policies.")
     startDate = Timestamp()
-    endDate = Timestamp(help_text="Itself included.")
+    endDate = Timestamp(help_text="Inclusive.")
     total = serializers.IntegerField(min_value=0)
-    truncated = serializers.BooleanField(help_text="The revenue is that of the newest 10,000.")
+    truncated = serializers.BooleanField(help_text="Whether the revenue covers only the newest 10,000 denials.")
     byReason = ObservedReason(many=True)
-    byRequester = ObservedRequester(many=True, help_text="The ten with most.")
-    byContent = ObservedContent(many=True, help_text="The ten with most; the pages of a site count together.")
-    revenueAtStake = ChargeShown(many=True, help_text="What those would have been asked to pay, by currency.")
+    byRequester = ObservedRequester(many=True, help_text="The ten with the most requests.")
+    byContent = ObservedContent(many=True, help_text="The ten with the most. The pages of a site count as one.")
+    revenueAtStake = ChargeShown(many=True, help_text="The prices of the denied accesses, by currency.")
 
 
 class ObservedViewSet(AccountViewSet):
@@ -59,7 +59,7 @@ class ObservedViewSet(AccountViewSet):
         summary="Get observed denials",
         parameters=[
             *(one for one in USAGE.documented() if one.name != "groupBy"),
-            OpenApiParameter("siteId", SITE_ID, description="The pages of that site alone."),
+            OpenApiParameter("siteId", SITE_ID, description="Only pages of this site."),
         ],
         responses=ObservedReport,
     )

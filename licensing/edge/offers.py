@@ -44,7 +44,7 @@ class Permission(Text):
 class OfferSerializer(serializers.Serializer):
     """Access for a price, without a licence."""
 
-    licenseType = serializers.CharField(allow_null=True, help_text="The tier; null where the rule names none.")
+    licenseType = serializers.CharField(allow_null=True, help_text="The licence type; null if the rule names none.")
     permissions = serializers.ListField(child=serializers.CharField())
     pricePerAccess = ChargeShown()
 
@@ -53,17 +53,17 @@ class AccessOfferSerializer(serializers.Serializer):
     """The price of access now, and the policy's offers."""
 
     object = Choice(choices=["access_offer"])
-    url = serializers.CharField(allow_null=True, help_text="As it was asked for.")
+    url = serializers.CharField(allow_null=True, help_text="The requested URL.")
     contentId = Id("cnt")
-    requesterId = serializers.CharField(allow_null=True, help_text="Null: anybody.")
+    requesterId = serializers.CharField(allow_null=True, help_text="Null: an unknown requester.")
     permission = serializers.CharField(allow_null=True)
-    allowed = serializers.BooleanField(help_text="Whether it would be allowed as it is.")
+    allowed = serializers.BooleanField(help_text="Whether the access is allowed without buying anything.")
     reason = Choice(choices=[reason.value for reason in Reason], allow_null=True)
-    charge = ChargeShown(allow_null=True, help_text="What it would cost by the requester's licence; null if nothing.")
+    charge = ChargeShown(allow_null=True, help_text="The price under the requester's licence; null if free.")
     policyId = Id("pol", allow_null=True)
     policyVersion = serializers.IntegerField(allow_null=True)
     offers = OfferSerializer(many=True, help_text="In the order of the rules; the edge asks for the first.")
-    credits = CreditsShown(required=False, help_text="Of the wallet that would pay, or does not cover it.")
+    credits = CreditsShown(required=False, help_text="The wallet that would pay, or that cannot cover the access.")
 
 
 class BatchedOfferSerializer(AccessOfferSerializer):
@@ -94,7 +94,9 @@ class OfferBatchSerializer(StrictSerializer):
     """Pages and items, and the requester whose licences apply."""
 
     items = serializers.ListField(child=PageOrItemSerializer(), min_length=1, max_length=MAX_ITEMS)
-    requesterId = Text(max_length=255, required=False, allow_null=True, help_text="Whose licences count.")
+    requesterId = Text(
+        max_length=255, required=False, allow_null=True, help_text="The requester whose licences count."
+    )
     permission = Permission(required=False, allow_null=True, help_text="What the requester wants to do.")
 
 
@@ -108,7 +110,9 @@ class OfferViewSet(ReadingViewSet):
         parameters=[
             OpenApiParameter("url", URL_SCHEMA, description="The address of a page, or of a registered item,"),
             OpenApiParameter("contentId", str, description="or an item by its id."),
-            OpenApiParameter("requesterId", str, description="Whose licences count; without it anybody's access."),
+            OpenApiParameter(
+                "requesterId", str, description="The requester whose licences count. Default: an unknown requester."
+            ),
             OpenApiParameter("permission", PERMISSION_SCHEMA, description="What the requester wants to do."),
         ],
         responses=AccessOfferSerializer,

@@ -16,9 +16,9 @@ FACTS = ["operator", "class", "userAgent", "addressLists", "hosts", "signatureAg
 class EvidenceSerializer(serializers.Serializer):
     """A source that states facts of a crawler."""
 
-    facts = serializers.ListField(child=Choice(choices=FACTS), help_text="The fields that it states.")
-    url = serializers.CharField(help_text="The page or file that states them.")
-    date = serializers.DateField(help_text="The day on which it stated them.")
+    facts = serializers.ListField(child=Choice(choices=FACTS), help_text="The fields that the source states.")
+    url = serializers.CharField(help_text="The page or file that states the facts.")
+    date = serializers.DateField(help_text="The day on which the source stated them.")
 
 
 class CrawlerSerializer(serializers.Serializer):
@@ -31,23 +31,24 @@ class CrawlerSerializer(serializers.Serializer):
     )
     operator = serializers.CharField()
     userAgent = serializers.CharField(help_text="The token that its User-Agent contains.")
-    requesterId = serializers.CharField(
-        help_text="The requester that its verified visits are decided and counted for."
-    )
+    requesterId = serializers.CharField(help_text="The requester id of its verified visits.")
     addresses = serializers.ListField(
-        child=serializers.CharField(), help_text="The ranges of the table, and those that were loaded beside it."
+        child=serializers.CharField(), help_text="Address ranges of the table and of published lists."
     )
     hosts = serializers.ListField(
         child=serializers.CharField(), help_text="The domains that its addresses have their names in (reverse DNS)."
     )
     sources = serializers.ListField(
-        child=serializers.CharField(), help_text="Where its operator publishes them, or how to tell."
+        child=serializers.CharField(),
+        help_text="Where the operator publishes the addresses, or how to recognise them.",
     )
     addressLists = serializers.ListField(
         child=serializers.CharField(), help_text="The JSON files in which its operator publishes its addresses."
     )
     evidence = EvidenceSerializer(many=True, help_text="The source and date of each fact.")
-    signatureAgent = serializers.CharField(allow_null=True, help_text="The host with the keys that it signs by.")
+    signatureAgent = serializers.CharField(
+        allow_null=True, help_text="The host that publishes the crawler's signing keys."
+    )
 
 
 @extend_schema_serializer(many=False)
@@ -55,7 +56,7 @@ class CrawlerTableSerializer(serializers.Serializer):
     """The table of known crawlers."""
 
     object = Choice(choices=["crawler_table"])
-    date = serializers.DateField(help_text="When the table was collected.")
+    date = serializers.DateField(help_text="The date of the table.")
 
     def get_fields(self) -> dict[str, serializers.Field]:
         """Add the field `data` here, because serializers have an attribute of that name."""

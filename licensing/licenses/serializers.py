@@ -31,9 +31,9 @@ class LicenseSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         source="external_id",
-        help_text="The licence's id in your own system. Each licence of an account has another one.",
+        help_text="The licence's id in your own system. Unique within the account.",
     )
-    licenseType = Text(max_length=100, source="license_type", help_text="What the condition `licenseType` looks at.")
+    licenseType = Text(max_length=100, source="license_type", help_text="Compared by the condition `licenseType`.")
     contentIds = Texts(
         max_items=MAX_CONTENT_IDS,
         max_length=100,
@@ -59,14 +59,14 @@ class LicenseSerializer(StrictSerializer):
         source="policy_ids",
         help_text="and items under one of these policies.",
     )
-    startsAt = Timestamp(required=False, source="starts_at", help_text="Now, unless given. In the years 2000 to 2999.")
+    startsAt = Timestamp(required=False, source="starts_at", help_text="Default: now. Years 2000 to 2999.")
     expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
-    price = Money(required=False, allow_null=True, help_text="Enters the ledger at `startsAt`.")
+    price = Money(required=False, allow_null=True, help_text="Recorded in the ledger at `startsAt`.")
     pricePerAccess = Money(
         required=False,
         allow_null=True,
         source="price_per_access",
-        help_text="What each check costs that is allowed by this licence.",
+        help_text="The price of each access that this licence allows.",
     )
     metadata = FreeMetadata(required=False, allow_null=True)
     status = Choice(choices=STATES, read_only=True)
@@ -126,9 +126,14 @@ class LicenseBulkRowSerializer(LicenseSerializer):
 
     id = Id("lic", required=False, allow_null=True, help_text="The licence to change, as by PATCH.")
     requesterId = Text(
-        max_length=255, required=False, source="requester_id", help_text="Required of a new one. The caller's own id."
+        max_length=255,
+        required=False,
+        source="requester_id",
+        help_text="Required when creating a licence. The caller's own id.",
     )
-    licenseType = Text(max_length=100, required=False, source="license_type", help_text="Required of a new one.")
+    licenseType = Text(
+        max_length=100, required=False, source="license_type", help_text="Required when creating a licence."
+    )
 
 
 class LicenseBulkSerializer(StrictSerializer):
@@ -145,5 +150,5 @@ class LicenseBulkOutcomeSerializer(IndexedSerializer):
         help_text="`201` issued, `200` changed or already so, `422` a fault of the row, `409` a revoked licence, one "
         "that an earlier row is about, or an `externalId` that another licence has.",
     )
-    license = LicenseSerializer(allow_null=True, help_text="Null where there is an error.")
+    license = LicenseSerializer(allow_null=True, help_text="Null if the row has an error.")
     error = ErrorShown(allow_null=True, help_text=ALONE)

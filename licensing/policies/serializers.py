@@ -109,7 +109,7 @@ class HeldLicenseOfTestSerializer(AsSent):
     """A licence that the service holds for the requester and the item."""
 
     licenseType = Text(max_length=100)
-    startsAt = Moment(required=False, allow_null=True, help_text="Long ago, unless given.")
+    startsAt = Moment(required=False, allow_null=True, help_text="Default: long ago.")
     expiresAt = Moment(required=False, allow_null=True)
 
 
@@ -118,13 +118,13 @@ class RequesterOfTestSerializer(AsSent):
 
     facts = "requester"
     id = Text(max_length=255)
-    licenseType = Text(max_length=100, required=False, allow_null=True, help_text="What the caller vouches for.")
-    hasValidLicense = Boolean(required=False, allow_null=True, help_text="Likewise.")
+    licenseType = Text(max_length=100, required=False, allow_null=True, help_text="Asserted by the caller.")
+    hasValidLicense = Boolean(required=False, allow_null=True, help_text="Asserted by the caller.")
     licenses = Several(
         child=HeldLicenseOfTestSerializer(),
         required=False,
         max_length=MAX_LICENSES,
-        help_text="What the service holds for the requester and the item.",
+        help_text="The service's own licences for the requester and the item.",
     )
 
 
@@ -144,13 +144,13 @@ class ExpectedDecisionSerializer(AsSent):
     """The expected decision. Omitted members may have any value."""
 
     allowed = Boolean()
-    reason = Choice(choices=list(Reason), required=False, allow_null=True, help_text="Of a denial.")
+    reason = Choice(choices=list(Reason), required=False, allow_null=True, help_text="The reason of a denial.")
     matchedRule = Integer(
         required=False,
         allow_null=True,
         min_value=0,
         max_value=MAX_RULES - 1,
-        help_text="The index of the rule that decides; null for none.",
+        help_text="Index of the deciding rule; null if there is none.",
     )
 
     def validate(self, expected: dict[str, object]) -> dict[str, object]:
@@ -176,17 +176,17 @@ class PolicyTests(Several):
 class PolicyTestSerializer(AsSent):
     """An example request with its expected decision, run before each version is stored."""
 
-    name = Text(max_length=255, required=False, allow_null=True, help_text="What it shows.")
-    requester = RequesterOfTestSerializer(help_text="Who asks.")
-    content = ContentOfTestSerializer(required=False, allow_null=True, help_text="What is known of the item.")
+    name = Text(max_length=255, required=False, allow_null=True, help_text="What the test shows.")
+    requester = RequesterOfTestSerializer(help_text="The requester.")
+    content = ContentOfTestSerializer(required=False, allow_null=True, help_text="The item's facts.")
     permission = PermissionField(
         lambda text: permission_name(text, ""),
         required=False,
         allow_null=True,
         help_text="What the requester wants to do.",
     )
-    at = Moment(required=False, allow_null=True, help_text="When; the moment of the trial, unless given.")
-    expect = ExpectedDecisionSerializer(help_text="What has to come of it.")
+    at = Moment(required=False, allow_null=True, help_text="The time of the test check. Default: now.")
+    expect = ExpectedDecisionSerializer(help_text="The expected decision.")
 
     def get_fields(self) -> dict[str, serializers.Field]:
         """Add `context`, which cannot be declared above because every serializer has that attribute."""
@@ -224,18 +224,18 @@ class PolicySerializer(StrictSerializer):
         required=False,
         allow_null=True,
         source="external_id",
-        help_text="The policy's id in your own system. Each policy of an account has another one.",
+        help_text="The policy's id in your own system. Unique within the account.",
     )
     name = Text(max_length=255)
     description = Text(max_length=2000, required=False, allow_null=True, allow_blank=True)
     rules = RulesField(required=False)
     defaultAction = Choice(choices=ACTIONS, required=False, source="default_action")
-    mode = Choice(choices=MODES, required=False, help_text="How far its decisions are carried out.")
+    mode = Choice(choices=MODES, required=False, help_text="Whether decisions are enforced or only recorded.")
     tests = PolicyTests(
         child=PolicyTestSerializer(),
         required=False,
         max_length=MAX_TESTS,
-        help_text="Examples that every version has to pass before it is written.",
+        help_text="Tests that every version must pass before it is saved.",
     )
     metadata = FreeMetadata(required=False, allow_null=True)
     version = serializers.IntegerField(read_only=True, min_value=1)

@@ -16,7 +16,7 @@ class RequesterStatsSerializer(serializers.Serializer):
 
     allowed = serializers.IntegerField(min_value=0)
     denied = serializers.IntegerField(min_value=0)
-    lastSeenAt = Timestamp(allow_null=True, help_text="Of the latest decision; null before the first.")
+    lastSeenAt = Timestamp(allow_null=True, help_text="Time of the latest decision; null if there is none.")
 
 
 class RequesterProfileSerializer(StrictSerializer):
@@ -25,15 +25,13 @@ class RequesterProfileSerializer(StrictSerializer):
     id = Text(max_length=255, source="requester_id", help_text="Your own id. It cannot be changed.")
     object = Choice(choices=["requester"], read_only=True)
     name = Text(max_length=255, required=False, allow_null=True)
-    email = Email(required=False, allow_null=True, help_text="Where to reach them; nothing is sent to it.")
-    notes = Text(
-        max_length=MAX_NOTES, required=False, allow_null=True, help_text="For people; decisions do not read it."
-    )
+    email = Email(required=False, allow_null=True, help_text="Contact address. Nothing is sent to it.")
+    notes = Text(max_length=MAX_NOTES, required=False, allow_null=True, help_text="For people. Decisions ignore it.")
     metadata = FreeMetadata(required=False, allow_null=True)
-    mergedInto = Text(read_only=True, help_text="The id of the requester that it was merged into, if it was.")
+    mergedInto = Text(read_only=True, help_text="The requester that it was merged into, if any.")
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True, allow_null=True, help_text="Null until the first change.")
-    stats = RequesterStatsSerializer(read_only=True, help_text="On a single requester.")
+    stats = RequesterStatsSerializer(read_only=True, help_text="Only in replies about a single requester.")
 
     sometimes = frozenset({"mergedInto", "stats"})
     beside_state = frozenset({"stats"})
@@ -57,7 +55,7 @@ class RequesterProfileSerializer(StrictSerializer):
 class MergeSerializer(StrictSerializer):
     """The requester to merge into."""
 
-    into = Text(max_length=255, help_text="The id of the requester that gets everything.")
+    into = Text(max_length=255, help_text="The requester that receives all records.")
 
 
 class RequesterProfileChangeSerializer(RequesterProfileSerializer):

@@ -36,7 +36,7 @@ class SiteRuleSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         source="policy_id",
-        help_text="Null: its pages are unknown ones, as if no pattern matched.",
+        help_text="Null: its pages are unknown, as if no pattern matched.",
     )
 
     def to_internal_value(self, data: object) -> Rendered:
@@ -118,7 +118,7 @@ class SiteSerializer(StrictSerializer):
         child=SiteRuleSerializer(),
         required=False,
         max_length=MAX_RULES,
-        help_text="Which policies its pages have. An item registered by its `source` has its own.",
+        help_text="The policies of its pages. An item registered by its `source` keeps its own policy.",
     )
     verifiedAt = Timestamp(
         read_only=True, allow_null=True, help_text="When the host was verified as the account's; null if it is not."

@@ -28,28 +28,30 @@ KINDS = ["ai", "search"]
 
 
 class CrawlCounts(serializers.Serializer):
-    """Numbers of requests of crawlers."""
+    """Crawler requests, by outcome."""
 
     requests = serializers.IntegerField(min_value=0)
     allowed = serializers.IntegerField(min_value=0)
-    observed = serializers.IntegerField(min_value=0, help_text="Allowed only because denials are observed.")
+    observed = serializers.IntegerField(
+        min_value=0, help_text="Would be denied, but allowed because the site only observes."
+    )
     denied = serializers.IntegerField(min_value=0)
-    verified = serializers.IntegerField(min_value=0, help_text="Requests of crawlers that proved who they are.")
+    verified = serializers.IntegerField(min_value=0, help_text="Requests by crawlers with a verified identity.")
     violations = serializers.IntegerField(
-        min_value=0, help_text="Requests that the `robotsTxt` of the site disallows for the crawler."
+        min_value=0, help_text="Requests for pages that the site's `robotsTxt` disallows for the crawler."
     )
 
 
 class CrawlsAndMoney(CrawlCounts):
-    """Requests of crawlers, and the money for them."""
+    """Crawler requests and revenue."""
 
-    revenue = ChargeShown(many=True, help_text="What they were charged, less refunds, by currency.")
-    revenueAtStake = ChargeShown(many=True, help_text="What observed denials would have been asked to pay.")
+    revenue = ChargeShown(many=True, help_text="Charges less refunds, by currency.")
+    revenueAtStake = ChargeShown(many=True, help_text="Prices of observed denials, by currency.")
 
 
 class CrawlsOfDay(CrawlCounts):
     date = serializers.DateField(help_text="A UTC day.")
-    name = serializers.CharField(help_text="The class, operator or crawler, as `by` says.")
+    name = serializers.CharField(help_text="The class, operator or crawler, depending on `by`.")
 
 
 class CrawlsOfClass(CrawlsAndMoney):
@@ -63,9 +65,11 @@ class CrawlsOfCrawler(CrawlsAndMoney):
 
 
 class CrawlsAndReferrals(CrawlsAndMoney):
-    referrals = serializers.IntegerField(min_value=0, help_text="Readers who came from its AI or search services.")
+    referrals = serializers.IntegerField(
+        min_value=0, help_text="Readers sent by the operator's AI and search services."
+    )
     crawlsPerReferral = serializers.FloatField(
-        allow_null=True, help_text="`requests` ÷ `referrals`, to two places. Null without referrals."
+        allow_null=True, help_text="`requests` ÷ `referrals`, to two decimals. Null if there were no referrals."
     )
 
 
@@ -74,27 +78,29 @@ class CrawlsOfOperator(CrawlsAndReferrals):
 
 
 class ReferrerShown(serializers.Serializer):
-    """A host from which an AI or search service sent readers."""
+    """A referring host of an AI or search service."""
 
-    host = serializers.CharField(help_text="As in the table of referrers: `google.*` has every country's domain.")
-    name = serializers.CharField(allow_null=True, help_text="The service. Null if the table no longer has the host.")
+    host = serializers.CharField(
+        help_text="The host as listed in the referrer table. `google.*` covers all country domains."
+    )
+    name = serializers.CharField(allow_null=True, help_text="The service. Null if the table no longer lists the host.")
     operator = serializers.CharField(allow_null=True)
     kind = OneOf(choices=KINDS, allow_null=True)
-    referrals = serializers.IntegerField(min_value=0, help_text="Readers who came from this host.")
+    referrals = serializers.IntegerField(min_value=0, help_text="Readers sent by this host.")
 
 
 class CrawlerReportShown(serializers.Serializer):
-    """What crawlers took at the edge, and how many readers their operators sent."""
+    """Crawler requests and revenue at the edge, and the readers that crawler operators sent."""
 
     object = OneOf(choices=["crawler_report"])
-    siteId = Id("site", allow_null=True, help_text="Null: all sites.")
+    siteId = Id("site", allow_null=True, help_text="Null if the report covers all sites.")
     startDate = Timestamp()
-    endDate = Timestamp(help_text="Itself included.")
+    endDate = Timestamp(help_text="Inclusive.")
     truncated = serializers.BooleanField(
-        help_text="Whether `revenueAtStake` is only that of the newest 10,000 observed denials."
+        help_text="Whether `revenueAtStake` covers only the newest 10,000 observed denials."
     )
     summary = CrawlsAndReferrals()
-    timeSeries = CrawlsOfDay(many=True, help_text="The days that had requests.")
+    timeSeries = CrawlsOfDay(many=True, help_text="Only days with requests.")
     byClass = CrawlsOfClass(many=True, help_text="Most requests first.")
     byOperator = CrawlsOfOperator(many=True, help_text="Most requests first.")
     byCrawler = CrawlsOfCrawler(many=True, help_text="Most requests first.")
@@ -112,20 +118,20 @@ class CrawlerReportViewSet(AccountViewSet):
         summary="Get crawler analytics",
         parameters=[
             *(one for one in USAGE.documented() if one.name != "groupBy"),
-            OpenApiParameter("siteId", SITE_ID, description="Pages of this site only."),
+            OpenApiParameter("siteId", SITE_ID, description="Only pages of this site."),
             OpenApiParameter(
-                "url[prefix]", str, description="Pages below this URL only, such as `https://publisher.example/news/`."
+                "url[prefix]",
+                str,
+                description="Only pages below this URL, for example `https://publisher.example/news/`.",
             ),
             OpenApiParameter(
-                "by", str, enum=[one.value for one in By], default="class", description="Divides `timeSeries`."
+                "by", str, enum=[one.value for one in By], default="class", description="Grouping of `timeSeries`."
             ),
         ],
     )
     @action(detail=False)
     def crawlers(self, request: Request) -> HttpResponseBase:
-        """What crawlers requested in whole UTC days, whether robots.txt allowed it, what they paid, and how many
-        readers their operators sent.
-        """
+        """Returns crawler requests, robots.txt violations, revenue and referrals for whole UTC days."""
         accounts, query = [self.account_id], request.query_params
         window = whole_days(USAGE.parse(query, timezone.now(), lambda: first_event(accounts)))
         choice = Choice(

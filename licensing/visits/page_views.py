@@ -45,8 +45,8 @@ class PageVisitor(PageCounts):
     operator = serializers.CharField(allow_null=True, help_text="Who runs the crawler.")
     crawlerClass = OneOf(choices=CLASSES, help_text="`other` for a visitor that is not a known crawler.")
     identifiedBy = OneOf(choices=[one.value for one in Identification])
-    verified = serializers.BooleanField(help_text="Whether the visitor proved who it is.")
-    lastSeen = Timestamp(help_text="When the last of them was decided.")
+    verified = serializers.BooleanField(help_text="Whether the visitor's identity is proven.")
+    lastSeen = Timestamp(help_text="When the latest was decided.")
 
 
 class VisitorOfPage(serializers.Serializer):
@@ -59,10 +59,10 @@ class PageShown(PageCounts):
     """A page with the visitors that requested it most."""
 
     url = serializers.CharField(
-        allow_null=True, help_text="Without query. Null: all pages of a day beyond the first 20,000."
+        allow_null=True, help_text="Without query. Null for the sum of all pages beyond the first 20,000 of a day."
     )
-    lastSeen = Timestamp(help_text="When the last of them was decided.")
-    visitors = VisitorOfPage(many=True, help_text="The ten with most requests.")
+    lastSeen = Timestamp(help_text="When the latest was decided.")
+    visitors = VisitorOfPage(many=True, help_text="The ten with the most requests.")
 
 
 class FolderShown(PageCounts):
@@ -75,11 +75,11 @@ class PageReportShown(serializers.Serializer):
     """Requests at the edge by page, by folder, by crawler and by day."""
 
     object = OneOf(choices=["page_report"])
-    siteId = Id("site", allow_null=True, help_text="Null: all sites.")
+    siteId = Id("site", allow_null=True, help_text="Null if the report covers all sites.")
     startDate = Timestamp()
-    endDate = Timestamp(help_text="Itself included.")
+    endDate = Timestamp(help_text="Inclusive.")
     summary = PageCounts()
-    timeSeries = PagesOfDay(many=True, help_text="The days that had requests.")
+    timeSeries = PagesOfDay(many=True, help_text="Only days with requests.")
     byCrawler = PageVisitor(many=True, help_text=f"The {TOP} visitors with most requests.")
     folders = FolderShown(many=True, help_text=f"The {TOP} with most requests.")
     pages = PageShown(many=True, help_text=f"The {TOP} with most requests.")
@@ -96,9 +96,11 @@ class PageViewSet(AccountViewSet):
         summary="Get page analytics",
         parameters=[
             *(one for one in USAGE.documented() if one.name != "groupBy"),
-            OpenApiParameter("siteId", SITE_ID, description="Pages of this site only."),
+            OpenApiParameter("siteId", SITE_ID, description="Only pages of this site."),
             OpenApiParameter(
-                "url[prefix]", str, description="Pages below this URL only, such as `https://publisher.example/news/`."
+                "url[prefix]",
+                str,
+                description="Only pages below this URL, for example `https://publisher.example/news/`.",
             ),
         ],
     )

@@ -21,20 +21,20 @@ from licensing.visits.report import TOP, Visitor, visitor_report, whole_days
 class VisitCounts(serializers.Serializer):
     """Numbers of visits by answer."""
 
-    crawlerClass = Choice(choices=CLASSES, help_text="`other` for who is no known crawler.")
-    identifiedBy = Choice(choices=[one.value for one in Identification], help_text="What told who it was.")
-    verified = serializers.BooleanField(help_text="Whether that is more than anybody could say of himself.")
+    crawlerClass = Choice(choices=CLASSES, help_text="`other` for a visitor that is not a known crawler.")
+    identifiedBy = Choice(choices=[one.value for one in Identification], help_text="How the visitor was identified.")
+    verified = serializers.BooleanField(help_text="Whether the identity is proven, not only claimed.")
     allowed = serializers.IntegerField(min_value=0)
     observed = serializers.IntegerField(min_value=0, help_text="Allowed only because denials are observed.")
     denied = serializers.IntegerField(min_value=0)
-    lastSeen = Timestamp(help_text="When the last of them was decided.")
+    lastSeen = Timestamp(help_text="When the latest was decided.")
 
 
 class VisitorShown(VisitCounts):
     """Visits of one visitor, with the requester that its decisions count for."""
 
-    id = serializers.CharField(allow_null=True, help_text="Null for one that has gone.")
-    name = serializers.CharField(allow_null=True, help_text="As it was given last.")
+    id = serializers.CharField(allow_null=True, help_text="Null if the requester was deleted.")
+    name = serializers.CharField(allow_null=True, help_text="The latest name given.")
 
 
 class VisitorReportShown(serializers.Serializer):
@@ -42,9 +42,9 @@ class VisitorReportShown(serializers.Serializer):
 
     object = Choice(choices=["visitor_report"])
     startDate = Timestamp()
-    endDate = Timestamp(help_text="Itself included.")
-    total = serializers.IntegerField(min_value=0, help_text="How many visitors there are.")
-    byClass = VisitCounts(many=True, help_text="All of them, by class and by what told who they were.")
+    endDate = Timestamp(help_text="Inclusive.")
+    total = serializers.IntegerField(min_value=0, help_text="Number of visitors.")
+    byClass = VisitCounts(many=True, help_text="All visits, by crawler class and means of identification.")
     visitors = VisitorShown(many=True, help_text=f"The {TOP} with most visits.")
 
 

@@ -46,7 +46,7 @@ class LicenseForm(QuotaFields, forms.ModelForm):
     price_amount = Amount(label="Price", required=False, help_text="Recorded in the ledger when the licence starts.")
     price_currency = Currency(label="Currency of the price", required=False)
     access_amount = Amount(
-        label="Price per access", required=False, help_text="Charged for each access that this licence allows."
+        label="Price per access", required=False, help_text="The price of each access that this licence allows."
     )
     access_currency = Currency(label="Currency per access", required=False)
 

@@ -42,7 +42,7 @@ class PaymentForm(forms.ModelForm):
         help_text="Adds the amount to the wallet of the customer, or of its licence, in this currency.",
     )
 
-    received_at = Moment(label="Received (UTC)", help_text="Now, unless given.")
+    received_at = Moment(label="Received (UTC)", help_text="Default: now.")
 
     class Meta:
         model = Payment

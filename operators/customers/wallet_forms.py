@@ -35,12 +35,12 @@ class Terms(forms.Form):
     rollover_max = Amount(
         required=False,
         label="Rolls over at most",
-        help_text="How much unused credit is kept at the next refill. Empty: 0.",
+        help_text="Unused credit kept at the next refill. Empty: 0.",
     )
     overdraft = Amount(
         required=False,
         label="May go below 0 by",
-        help_text="How much may be spent below 0 and billed later. Empty: 0.",
+        help_text="Amount that may be spent below 0 and billed later. Empty: 0.",
     )
     low_percent = forms.IntegerField(
         required=False,
@@ -67,7 +67,7 @@ class WalletForm(Terms, forms.ModelForm):
         widget=UnfoldAdminTextInputWidget,
     )
     own_unit = choice("Counts", UNIT_CHOICES, "A quota of accesses, or money.")
-    amount = Amount(required=False, label="Begins with", help_text="What was paid for in advance. Empty: nothing.")
+    amount = Amount(required=False, label="Begins with", help_text="The amount paid in advance. Empty: nothing.")
 
     class Meta:
         model = Wallet

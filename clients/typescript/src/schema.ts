@@ -29,19 +29,19 @@ export interface components {
              * @enum {string}
              */
             object: "access_offer";
-            /** @description As it was asked for. */
+            /** @description The requested URL. */
             url: string | null;
             /** @description The content item's id. */
             contentId: string;
-            /** @description Null: anybody. */
+            /** @description Null: an unknown requester. */
             requesterId: string | null;
             /** @description What the requester wants to do. */
             permission: string | null;
-            /** @description Whether it would be allowed as it is. */
+            /** @description Whether the access is allowed without buying anything. */
             allowed: boolean;
             /** @description Why access was denied. */
             reason: components["schemas"]["Reason"] | null;
-            /** @description What it would cost by the requester's licence; null if nothing. */
+            /** @description The price under the requester's licence; null if free. */
             charge: components["schemas"]["ChargeShown"] | null;
             /** @description The policy's id. */
             policyId: string | null;
@@ -49,7 +49,7 @@ export interface components {
             policyVersion: number | null;
             /** @description In the order of the rules; the edge asks for the first. */
             offers: components["schemas"]["Offer"][];
-            /** @description Of the wallet that would pay, or does not cover it. */
+            /** @description The wallet that would pay, or that cannot cover the access. */
             credits?: components["schemas"]["CreditsShown"];
         };
         ActiveRequester: {
@@ -65,11 +65,11 @@ export interface components {
         AddressRanges: string[];
         /** @description An adjustment to add. */
         AdjustmentRequest: {
-            /** @description Negative for what is given back, and not 0. */
+            /** @description Not 0. Negative to give money back. */
             amount: string;
             /** @description ISO 4217. */
             currency: components["schemas"]["Currency"];
-            /** @description Reports count it on this day and convert it at this day's rate. Now, unless given. */
+            /** @description Reports count it on this day and convert it at that day's rate. Default: now. */
             occurredAt?: string | null;
             /** @description The licence's id. */
             licenseId?: string | null;
@@ -118,19 +118,19 @@ export interface components {
             readonly object: "api_key";
             /** @description A label for people. */
             name: string;
-            /** @description `public` keys only ever read. */
+            /** @description `public` keys can only read. */
             type: components["schemas"]["KeyType"];
             /** @description The beginning of the key, to recognise it by. */
             readonly prefix: string;
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
             permissions: components["schemas"]["ApiKeyPermission"][];
-            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
             allowedIps: string[];
-            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts: string[];
             /**
              * Format: date-time
-             * @description From then on the key is refused; null: never. By default the expiry of the key that creates it.
+             * @description When the key expires; null for never. Default: the expiry of the key that creates it.
              */
             expiresAt: string | null;
             /**
@@ -145,20 +145,20 @@ export interface components {
             readonly lastUsedAt: string | null;
             /**
              * Format: date-time
-             * @description Null, or when the key was revoked.
+             * @description When the key was revoked; null if it is not.
              */
             readonly revokedAt: string | null;
         };
         /** @description The result of a row. */
         ApiKeyBulkOutcome: {
-            /** @description Its place in `items`. */
+            /** @description Index of the row in `items`, from 0. */
             index: number;
             /**
              * @description `201` created, `200` changed, `403` more than the requesting key may give, `422` a fault of the row, `409` a revoked key, or one that an earlier row is about.
              * @enum {integer}
              */
             status: 200 | 201 | 403 | 409 | 422;
-            /** @description Null where there is an error. */
+            /** @description Null if the row has an error. */
             apiKey: components["schemas"]["OutcomeKey"] | null;
             /** @description As the row would be answered alone. */
             error: components["schemas"]["ErrorShown"] | null;
@@ -173,7 +173,7 @@ export interface components {
             object: "list";
             /** @description Always false. */
             hasMore: boolean;
-            /** @description How many rows were sent. */
+            /** @description Number of rows in the request. */
             totalCount: number;
         };
         /** @description Keys to create or change. */
@@ -185,17 +185,17 @@ export interface components {
         ApiKeyBulkRowRequest: {
             /** @description The key to change, as by PATCH. */
             id?: string | null;
-            /** @description A label for people. Required of a new key. */
+            /** @description A label for people. Required when creating a key. */
             name?: string;
-            /** @description Required of a new key. `public` keys only ever read. */
+            /** @description Required when creating a key. `public` keys can only read. */
             type?: components["schemas"]["KeyType"];
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
             permissions?: components["schemas"]["ApiKeyPermission"][];
-            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
             allowedIps?: string[];
-            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts?: string[];
-            /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
+            /** @description When the key expires; null for never. Default: the expiry of the key that creates it. */
             expiresAt?: string | null;
         };
         /** @enum {string} */
@@ -204,15 +204,15 @@ export interface components {
         ApiKeyRequest: {
             /** @description A label for people. */
             name: string;
-            /** @description `public` keys only ever read. */
+            /** @description `public` keys can only read. */
             type: components["schemas"]["KeyType"];
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
             permissions?: components["schemas"]["ApiKeyPermission"][];
-            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
             allowedIps?: string[];
-            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts?: string[];
-            /** @description From then on the key is refused; null: never. By default the expiry of the key that creates it. */
+            /** @description When the key expires; null for never. Default: the expiry of the key that creates it. */
             expiresAt?: string | null;
         };
         AttributeComparison: {
@@ -237,7 +237,7 @@ export interface components {
              * @enum {string}
              */
             object: "audit_entry";
-            /** @description The kind of resource and what was done, as in `content.updated`. */
+            /** @description Kind of resource and action, for example `content.updated`. */
             action: string;
             actorType: components["schemas"]["ActorType"];
             /** @description A key's id, an operator's number, a command's name; null for the service itself. */
@@ -248,13 +248,13 @@ export interface components {
             resourceType: string;
             /** @description The id of what was changed. */
             resourceId: string;
-            /** @description The title or name that the resource had then. */
+            /** @description Title or name of the resource at that time. */
             resourceTitle: string;
             /** @description Of each field that changed its value before and after; null where there was none. */
             changes: {
                 [key: string]: unknown[];
             };
-            /** @description The `X-Request-Id` of the request that did it. */
+            /** @description The `X-Request-Id` of the request that made the change. */
             requestId: string | null;
             /** @description The client's address. */
             address: string | null;
@@ -275,19 +275,19 @@ export interface components {
              * @description or by its URL.
              */
             source?: string | null;
-            /** @description Who asks: an object, or just the id. */
+            /** @description The requester: an object, or just the id. */
             requester?: string | components["schemas"]["Requester"] | null;
             /** @description What the requester wants to do. */
             permission?: string | null;
             /** @description From where the requester asks. */
             context?: components["schemas"]["Context"] | null;
-            /** @description Decide, and record and count nothing. */
+            /** @description Decide without recording or counting anything. */
             dryRun?: boolean | null;
             /** @description Add the `trace` of the rules. */
             explain?: boolean | null;
             /** @description Add `token`, the decision as a signed JWS. */
             sign?: boolean | null;
-            /** @description With `dryRun`: decides instead of the item's own. */
+            /** @description With `dryRun`: decides in place of the item's policy. */
             policy?: components["schemas"]["Draft"] | null;
             /** @description The checks, in the order of the reply. */
             checks: components["schemas"]["BatchItem"][];
@@ -302,21 +302,21 @@ export interface components {
              * @description or by its URL.
              */
             source?: string | null;
-            /** @description Who asks: an object, or just the id. */
+            /** @description The requester: an object, or just the id. */
             requester?: string | components["schemas"]["Requester"] | null;
             /** @description What the requester wants to do. */
             permission?: string | null;
             /** @description From where the requester asks. */
             context?: components["schemas"]["Context"] | null;
-            /** @description Decide, and record and count nothing. */
+            /** @description Decide without recording or counting anything. */
             dryRun?: boolean | null;
             /** @description Add the `trace` of the rules. */
             explain?: boolean | null;
             /** @description Add `token`, the decision as a signed JWS. */
             sign?: boolean | null;
-            /** @description With `dryRun`: decides instead of the item's own. */
+            /** @description With `dryRun`: decides in place of the item's policy. */
             policy?: components["schemas"]["Draft"] | null;
-            /** @description Comes back with the decision. */
+            /** @description Returned with the decision. */
             correlationId?: string | null;
         };
         /** @description A decision of a batch. One that failed has `error`, and otherwise only `object` and `allowed`. */
@@ -337,7 +337,7 @@ export interface components {
             /** @description The content item's id. */
             contentId?: string;
             requester?: components["schemas"]["RequesterShown"];
-            /** @description The one asked for, if any. */
+            /** @description The requested permission, if any. */
             permission?: string | null;
             /** @description What is granted. */
             permissions?: string[];
@@ -351,11 +351,11 @@ export interface components {
             license?: components["schemas"]["LicenseBehind"] | null;
             /** @description The limit of the rule that matched; null for none. */
             rateLimit?: components["schemas"]["RuleRateLimit"] | null;
-            /** @description What the access costs; null if nothing. */
+            /** @description The price of the access; null if free. */
             charge?: components["schemas"]["ChargeShown"] | null;
-            /** @description Of the wallet that pays, or that does not cover the access. */
+            /** @description The wallet that pays, or that cannot cover the access. */
             credits?: components["schemas"]["CreditsShown"];
-            /** @description Seconds that the answer may be kept; 0 where each access is to be checked. */
+            /** @description Seconds for which the decision can be cached. 0: check each access. */
             cacheFor?: number;
             /** @description Whether the decision was only rehearsed. */
             dryRun?: boolean;
@@ -364,27 +364,27 @@ export interface components {
              * @description When it was created.
              */
             created?: string;
-            /** @description Of a recorded decision: what was given of the requester. */
+            /** @description Only for recorded decisions: the requester as given in the check. */
             context?: components["schemas"]["ContextShown"];
-            /** @description With `expand=key`: the API key that asked. Null where none did, or none was recorded yet. */
+            /** @description With `expand=key`: the API key that made the check. Null if there was none. */
             keyId?: string | null;
-            /** @description Of a visit to a site: the page, without port and query. */
+            /** @description Only for visits to a site: the page, without port and query. */
             url?: string;
-            /** @description Of a visit: its site, if the host has one. */
+            /** @description Only for visits: the site of the host, if any. */
             siteId?: string | null;
-            /** @description Of a visit: how the visitor was identified. */
+            /** @description Only for visits: how the visitor was identified. */
             identifiedBy?: components["schemas"]["Identification"];
-            /** @description Of a reader's visit: the host of the page that linked here. */
+            /** @description Only for readers' visits: the host of the page that linked here. */
             referrer?: string | null;
-            /** @description Of a visit: whether it was imported from a log, and so never refused or charged. */
+            /** @description Only for visits: whether it was imported from a log, and so never refused or charged. */
             imported?: boolean;
-            /** @description What it would have been, if it would have been denied. */
+            /** @description The denial, if the decision would have been one. The site or policy only observes. */
             observed?: components["schemas"]["ObservedDenial"];
             /** @description With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys. */
             token?: string;
-            /** @description With `explain`, and of a recorded decision. */
+            /** @description With `explain`, and for a recorded decision. */
             trace?: components["schemas"]["TraceStep"][];
-            /** @description True where the trace had too little room for all rules that were tried. */
+            /** @description Whether the trace leaves out some of the evaluated rules. */
             traceTruncated?: boolean;
             /** @description The caller's own name for the check. */
             correlationId?: string;
@@ -397,19 +397,19 @@ export interface components {
              * @enum {string}
              */
             object: "access_offer";
-            /** @description As it was asked for. */
+            /** @description The requested URL. */
             url?: string | null;
             /** @description The content item's id. */
             contentId?: string;
-            /** @description Null: anybody. */
+            /** @description Null: an unknown requester. */
             requesterId?: string | null;
             /** @description What the requester wants to do. */
             permission?: string | null;
-            /** @description Whether it would be allowed as it is. */
+            /** @description Whether the access is allowed without buying anything. */
             allowed?: boolean;
             /** @description Why access was denied. */
             reason?: components["schemas"]["Reason"] | null;
-            /** @description What it would cost by the requester's licence; null if nothing. */
+            /** @description The price under the requester's licence; null if free. */
             charge?: components["schemas"]["ChargeShown"] | null;
             /** @description The policy's id. */
             policyId?: string | null;
@@ -417,17 +417,17 @@ export interface components {
             policyVersion?: number | null;
             /** @description In the order of the rules; the edge asks for the first. */
             offers?: components["schemas"]["Offer"][];
-            /** @description Of the wallet that would pay, or does not cover it. */
+            /** @description The wallet that would pay, or that cannot cover the access. */
             credits?: components["schemas"]["CreditsShown"];
             error?: components["schemas"]["ErrorShown"];
         };
         /** @description The outcome of a row of a bulk request. */
         BulkOutcome: {
-            /** @description Its place in `items`. */
+            /** @description Index of the row in `items`, from 0. */
             index: number;
             /** @description `201` created, `200` updated, `422` a fault of the row, `409` a conflict with another item. */
             status: components["schemas"]["OutcomeStatus"];
-            /** @description The item, without `stats`; null where there is an error. */
+            /** @description The item, without `stats`. Null if the row has an error. */
             content: components["schemas"]["Content"] | null;
             /** @description As the row would be answered alone. */
             error: components["schemas"]["ErrorShown"] | null;
@@ -442,7 +442,7 @@ export interface components {
             object: "list";
             /** @description Always false. */
             hasMore: boolean;
-            /** @description How many rows were sent. */
+            /** @description Number of rows in the request. */
             totalCount: number;
         };
         /** @description The body of a bulk request. */
@@ -456,7 +456,7 @@ export interface components {
             id?: string | null;
             /** @description The publisher's own id of the item, unique in the account. */
             externalId?: string | null;
-            /** @description Required of a new item. */
+            /** @description Required when creating an item. */
             title?: string;
             type?: components["schemas"]["ContentType"];
             /**
@@ -494,7 +494,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description A new item begins as `active`, whatever is given; PATCH changes it. */
+            /** @description New items are always `active`. Change it with PATCH. */
             status?: components["schemas"]["ContentStatus"];
         };
         Categories: string[];
@@ -523,12 +523,12 @@ export interface components {
             currency: string;
             /**
              * Format: decimal
-             * @description Of a single recorded decision: what was refunded.
+             * @description Only for a single recorded decision: the refunded amount.
              */
             refunded?: string;
             /**
              * Format: decimal
-             * @description Of a single recorded decision: what is left to refund.
+             * @description Only for a single recorded decision: the amount still refundable.
              */
             refundable?: string;
         };
@@ -543,19 +543,19 @@ export interface components {
              * @description or by its URL.
              */
             source?: string | null;
-            /** @description Who asks: an object, or just the id. */
+            /** @description The requester: an object, or just the id. */
             requester: string | components["schemas"]["Requester"];
             /** @description What the requester wants to do. */
             permission?: string | null;
             /** @description From where the requester asks. */
             context?: components["schemas"]["Context"] | null;
-            /** @description Decide, and record and count nothing. */
+            /** @description Decide without recording or counting anything. */
             dryRun?: boolean | null;
             /** @description Add the `trace` of the rules. */
             explain?: boolean | null;
             /** @description Add `token`, the decision as a signed JWS. */
             sign?: boolean | null;
-            /** @description With `dryRun`: decides instead of the item's own. */
+            /** @description With `dryRun`: decides in place of the item's policy. */
             policy?: components["schemas"]["Draft"] | null;
         };
         /**
@@ -663,9 +663,9 @@ export interface components {
             };
             /** @description Free labels. */
             tags: string[];
-            /** @description A new item begins as `active`, whatever is given; PATCH changes it. */
+            /** @description New items are always `active`. Change it with PATCH. */
             status: components["schemas"]["ContentStatus"];
-            /** @description On a single item. */
+            /** @description Only in replies about a single item. */
             readonly stats?: components["schemas"]["Stats"];
             /**
              * Format: date-time
@@ -680,7 +680,7 @@ export interface components {
         };
         /** @description The item of a test. */
         ContentOfTest: {
-            /** @description `article`, unless given. */
+            /** @description Default: `article`. */
             type?: components["schemas"]["ContentType"] | null;
             /** @description Of the item. */
             tags?: string[] | null;
@@ -689,7 +689,7 @@ export interface components {
         };
         /** @description The item of a test. */
         ContentOfTestRequest: {
-            /** @description `article`, unless given. */
+            /** @description Default: `article`. */
             type?: components["schemas"]["ContentType"] | null;
             /** @description Of the item. */
             tags?: string[] | null;
@@ -738,7 +738,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description A new item begins as `active`, whatever is given; PATCH changes it. */
+            /** @description New items are always `active`. Change it with PATCH. */
             status?: components["schemas"]["ContentStatus"];
         };
         /** @enum {string} */
@@ -803,31 +803,31 @@ export interface components {
             operator: string;
             /** @description The token that its User-Agent contains. */
             userAgent: string;
-            /** @description The requester that its verified visits are decided and counted for. */
+            /** @description The requester id of its verified visits. */
             requesterId: string;
-            /** @description The ranges of the table, and those that were loaded beside it. */
+            /** @description Address ranges of the table and of published lists. */
             addresses: string[];
             /** @description The domains that its addresses have their names in (reverse DNS). */
             hosts: string[];
-            /** @description Where its operator publishes them, or how to tell. */
+            /** @description Where the operator publishes the addresses, or how to recognise them. */
             sources: string[];
             /** @description The JSON files in which its operator publishes its addresses. */
             addressLists: string[];
             /** @description The source and date of each fact. */
             evidence: components["schemas"]["Evidence"][];
-            /** @description The host with the keys that it signs by. */
+            /** @description The host that publishes the crawler's signing keys. */
             signatureAgent: string | null;
         };
         /** @enum {string} */
         CrawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
-        /** @description What crawlers took at the edge, and how many readers their operators sent. */
+        /** @description Crawler requests and revenue at the edge, and the readers that crawler operators sent. */
         CrawlerReportShown: {
             /**
              * @description The kind of the object.
              * @enum {string}
              */
             object: "crawler_report";
-            /** @description Null: all sites. */
+            /** @description Null if the report covers all sites. */
             siteId: string | null;
             /**
              * Format: date-time
@@ -836,13 +836,13 @@ export interface components {
             startDate: string;
             /**
              * Format: date-time
-             * @description Itself included.
+             * @description Inclusive.
              */
             endDate: string;
-            /** @description Whether `revenueAtStake` is only that of the newest 10,000 observed denials. */
+            /** @description Whether `revenueAtStake` covers only the newest 10,000 observed denials. */
             truncated: boolean;
             summary: components["schemas"]["CrawlsAndReferrals"];
-            /** @description The days that had requests. */
+            /** @description Only days with requests. */
             timeSeries: components["schemas"]["CrawlsOfDay"][];
             /** @description Most requests first. */
             byClass: components["schemas"]["CrawlsOfClass"][];
@@ -862,75 +862,75 @@ export interface components {
             object: "crawler_table";
             /**
              * Format: date
-             * @description When the table was collected.
+             * @description The date of the table.
              */
             date: string;
             /** @description The items of the list, in order. */
             data: components["schemas"]["Crawler"][];
         };
-        /** @description Requests of crawlers, and the money for them. */
+        /** @description Crawler requests and revenue. */
         CrawlsAndReferrals: {
             /** @description How many requests. */
             requests: number;
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: number;
-            /** @description Allowed only because denials are observed. */
+            /** @description Would be denied, but allowed because the site only observes. */
             observed: number;
             /** @description How many requests were denied. */
             denied: number;
-            /** @description Requests of crawlers that proved who they are. */
+            /** @description Requests by crawlers with a verified identity. */
             verified: number;
-            /** @description Requests that the `robotsTxt` of the site disallows for the crawler. */
+            /** @description Requests for pages that the site's `robotsTxt` disallows for the crawler. */
             violations: number;
-            /** @description What they were charged, less refunds, by currency. */
+            /** @description Charges less refunds, by currency. */
             revenue: components["schemas"]["ChargeShown"][];
-            /** @description What observed denials would have been asked to pay. */
+            /** @description Prices of observed denials, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
-            /** @description Readers who came from its AI or search services. */
+            /** @description Readers sent by the operator's AI and search services. */
             referrals: number;
             /**
              * Format: double
-             * @description `requests` ÷ `referrals`, to two places. Null without referrals.
+             * @description `requests` ÷ `referrals`, to two decimals. Null if there were no referrals.
              */
             crawlsPerReferral: number | null;
         };
-        /** @description Requests of crawlers, and the money for them. */
+        /** @description Crawler requests and revenue. */
         CrawlsOfClass: {
             /** @description How many requests. */
             requests: number;
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: number;
-            /** @description Allowed only because denials are observed. */
+            /** @description Would be denied, but allowed because the site only observes. */
             observed: number;
             /** @description How many requests were denied. */
             denied: number;
-            /** @description Requests of crawlers that proved who they are. */
+            /** @description Requests by crawlers with a verified identity. */
             verified: number;
-            /** @description Requests that the `robotsTxt` of the site disallows for the crawler. */
+            /** @description Requests for pages that the site's `robotsTxt` disallows for the crawler. */
             violations: number;
-            /** @description What they were charged, less refunds, by currency. */
+            /** @description Charges less refunds, by currency. */
             revenue: components["schemas"]["ChargeShown"][];
-            /** @description What observed denials would have been asked to pay. */
+            /** @description Prices of observed denials, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
             crawlerClass: components["schemas"]["CrawlerClass"];
         };
-        /** @description Requests of crawlers, and the money for them. */
+        /** @description Crawler requests and revenue. */
         CrawlsOfCrawler: {
             /** @description How many requests. */
             requests: number;
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: number;
-            /** @description Allowed only because denials are observed. */
+            /** @description Would be denied, but allowed because the site only observes. */
             observed: number;
             /** @description How many requests were denied. */
             denied: number;
-            /** @description Requests of crawlers that proved who they are. */
+            /** @description Requests by crawlers with a verified identity. */
             verified: number;
-            /** @description Requests that the `robotsTxt` of the site disallows for the crawler. */
+            /** @description Requests for pages that the site's `robotsTxt` disallows for the crawler. */
             violations: number;
-            /** @description What they were charged, less refunds, by currency. */
+            /** @description Charges less refunds, by currency. */
             revenue: components["schemas"]["ChargeShown"][];
-            /** @description What observed denials would have been asked to pay. */
+            /** @description Prices of observed denials, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
             /** @description A name for people. */
             name: string;
@@ -938,51 +938,51 @@ export interface components {
             operator: string;
             crawlerClass: components["schemas"]["CrawlerClass"];
         };
-        /** @description Numbers of requests of crawlers. */
+        /** @description Crawler requests, by outcome. */
         CrawlsOfDay: {
             /** @description How many requests. */
             requests: number;
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: number;
-            /** @description Allowed only because denials are observed. */
+            /** @description Would be denied, but allowed because the site only observes. */
             observed: number;
             /** @description How many requests were denied. */
             denied: number;
-            /** @description Requests of crawlers that proved who they are. */
+            /** @description Requests by crawlers with a verified identity. */
             verified: number;
-            /** @description Requests that the `robotsTxt` of the site disallows for the crawler. */
+            /** @description Requests for pages that the site's `robotsTxt` disallows for the crawler. */
             violations: number;
             /**
              * Format: date
              * @description A UTC day.
              */
             date: string;
-            /** @description The class, operator or crawler, as `by` says. */
+            /** @description The class, operator or crawler, depending on `by`. */
             name: string;
         };
-        /** @description Requests of crawlers, and the money for them. */
+        /** @description Crawler requests and revenue. */
         CrawlsOfOperator: {
             /** @description How many requests. */
             requests: number;
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: number;
-            /** @description Allowed only because denials are observed. */
+            /** @description Would be denied, but allowed because the site only observes. */
             observed: number;
             /** @description How many requests were denied. */
             denied: number;
-            /** @description Requests of crawlers that proved who they are. */
+            /** @description Requests by crawlers with a verified identity. */
             verified: number;
-            /** @description Requests that the `robotsTxt` of the site disallows for the crawler. */
+            /** @description Requests for pages that the site's `robotsTxt` disallows for the crawler. */
             violations: number;
-            /** @description What they were charged, less refunds, by currency. */
+            /** @description Charges less refunds, by currency. */
             revenue: components["schemas"]["ChargeShown"][];
-            /** @description What observed denials would have been asked to pay. */
+            /** @description Prices of observed denials, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
-            /** @description Readers who came from its AI or search services. */
+            /** @description Readers sent by the operator's AI and search services. */
             referrals: number;
             /**
              * Format: double
-             * @description `requests` ÷ `referrals`, to two places. Null without referrals.
+             * @description `requests` ÷ `referrals`, to two decimals. Null if there were no referrals.
              */
             crawlsPerReferral: number | null;
             /** @description Who runs it. */
@@ -1000,19 +1000,19 @@ export interface components {
             readonly object: "api_key";
             /** @description A label for people. */
             name: string;
-            /** @description `public` keys only ever read. */
+            /** @description `public` keys can only read. */
             type: components["schemas"]["KeyType"];
             /** @description The beginning of the key, to recognise it by. */
             readonly prefix: string;
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
             permissions: components["schemas"]["ApiKeyPermission"][];
-            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
             allowedIps: string[];
-            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts: string[];
             /**
              * Format: date-time
-             * @description From then on the key is refused; null: never. By default the expiry of the key that creates it.
+             * @description When the key expires; null for never. Default: the expiry of the key that creates it.
              */
             expiresAt: string | null;
             /**
@@ -1027,7 +1027,7 @@ export interface components {
             readonly lastUsedAt: string | null;
             /**
              * Format: date-time
-             * @description Null, or when the key was revoked.
+             * @description When the key was revoked; null if it is not.
              */
             readonly revokedAt: string | null;
             /** @description The full key. Shown only in this reply. */
@@ -1044,7 +1044,7 @@ export interface components {
             balance: string;
             /**
              * Format: decimal
-             * @description What can be spent, down to the floor.
+             * @description The amount that can be spent before the balance reaches the floor.
              */
             available: string;
         };
@@ -1059,12 +1059,12 @@ export interface components {
             unit: string;
             /**
              * Format: double
-             * @description What can still be spent; an exact decimal.
+             * @description The amount left to spend.
              */
             remaining?: number;
             /**
              * Format: decimal
-             * @description What could be spent.
+             * @description The amount that could be spent.
              */
             available?: string;
             /**
@@ -1074,7 +1074,7 @@ export interface components {
             nextRefillAt?: string | null;
             /**
              * Format: decimal
-             * @description What the access costs, which the wallet does not cover.
+             * @description The price of the access, which the wallet cannot cover.
              */
             required?: string;
         };
@@ -1098,7 +1098,7 @@ export interface components {
             /** @description The content item's id. */
             contentId: string;
             requester: components["schemas"]["RequesterShown"];
-            /** @description The one asked for, if any. */
+            /** @description The requested permission, if any. */
             permission: string | null;
             /** @description What is granted. */
             permissions: string[];
@@ -1112,11 +1112,11 @@ export interface components {
             license: components["schemas"]["LicenseBehind"] | null;
             /** @description The limit of the rule that matched; null for none. */
             rateLimit: components["schemas"]["RuleRateLimit"] | null;
-            /** @description What the access costs; null if nothing. */
+            /** @description The price of the access; null if free. */
             charge: components["schemas"]["ChargeShown"] | null;
-            /** @description Of the wallet that pays, or that does not cover the access. */
+            /** @description The wallet that pays, or that cannot cover the access. */
             credits?: components["schemas"]["CreditsShown"];
-            /** @description Seconds that the answer may be kept; 0 where each access is to be checked. */
+            /** @description Seconds for which the decision can be cached. 0: check each access. */
             cacheFor: number;
             /** @description Whether the decision was only rehearsed. */
             dryRun: boolean;
@@ -1125,27 +1125,27 @@ export interface components {
              * @description When it was created.
              */
             created: string;
-            /** @description Of a recorded decision: what was given of the requester. */
+            /** @description Only for recorded decisions: the requester as given in the check. */
             context?: components["schemas"]["ContextShown"];
-            /** @description With `expand=key`: the API key that asked. Null where none did, or none was recorded yet. */
+            /** @description With `expand=key`: the API key that made the check. Null if there was none. */
             keyId?: string | null;
-            /** @description Of a visit to a site: the page, without port and query. */
+            /** @description Only for visits to a site: the page, without port and query. */
             url?: string;
-            /** @description Of a visit: its site, if the host has one. */
+            /** @description Only for visits: the site of the host, if any. */
             siteId?: string | null;
-            /** @description Of a visit: how the visitor was identified. */
+            /** @description Only for visits: how the visitor was identified. */
             identifiedBy?: components["schemas"]["Identification"];
-            /** @description Of a reader's visit: the host of the page that linked here. */
+            /** @description Only for readers' visits: the host of the page that linked here. */
             referrer?: string | null;
-            /** @description Of a visit: whether it was imported from a log, and so never refused or charged. */
+            /** @description Only for visits: whether it was imported from a log, and so never refused or charged. */
             imported?: boolean;
-            /** @description What it would have been, if it would have been denied. */
+            /** @description The denial, if the decision would have been one. The site or policy only observes. */
             observed?: components["schemas"]["ObservedDenial"];
             /** @description With `sign`: the decision as a compact JWS; `/.well-known/jwks.json` has the keys. */
             token?: string;
-            /** @description With `explain`, and of a recorded decision. */
+            /** @description With `explain`, and for a recorded decision. */
             trace?: components["schemas"]["TraceStep"][];
-            /** @description True where the trace had too little room for all rules that were tried. */
+            /** @description Whether the trace leaves out some of the evaluated rules. */
             traceTruncated?: boolean;
         };
         DecisionBatch: {
@@ -1219,7 +1219,7 @@ export interface components {
         EarningContent: {
             /** @description The resource's id. */
             id: string;
-            /** @description Also of an item that was deleted. */
+            /** @description The title, even of a deleted item. */
             title: string;
             /**
              * Format: decimal
@@ -1227,20 +1227,20 @@ export interface components {
              */
             revenue: string;
         };
-        /** @description What the plan includes at the edge, and its use. Nothing is refused beyond it. */
+        /** @description The plan's quota of proxy requests, and its use. Requests over the quota are still answered. */
         EdgeLimits: {
             minute: components["schemas"]["EdgeWindow"];
             day: components["schemas"]["EdgeWindow"];
         };
-        /** @description A window of the plan's meter at the edge. Questions beyond it are answered too. */
+        /** @description One window of the edge quota. Requests over the quota are still answered. */
         EdgeWindow: {
-            /** @description Questions of proxies that the plan includes. */
+            /** @description Proxy requests included in the plan. */
             limit: number;
-            /** @description Questions that the account's proxies have asked in it; may exceed `limit`. */
+            /** @description Proxy requests in this window. Can exceed `limit`. */
             used: number;
-            /** @description 0 once `limit` is exceeded. */
+            /** @description 0 once `used` reaches `limit`. */
             remaining: number;
-            /** @description When it ends, in Unix seconds. */
+            /** @description End of the window, in Unix seconds. */
             reset: number;
         };
         /** @enum {string} */
@@ -1295,7 +1295,7 @@ export interface components {
         ErrorShown: {
             /** @description Machine-readable and stable. */
             code: string;
-            /** @description For people; names what is wrong. */
+            /** @description For people: what is wrong. */
             message: string;
             /** @description The kind of error. */
             type: string;
@@ -1325,7 +1325,7 @@ export interface components {
              * @description When it was created.
              */
             created: string;
-            /** @description The resource as the API showed it at that moment. */
+            /** @description The resource as the API returned it at that time. */
             data: {
                 [key: string]: unknown;
             };
@@ -1340,13 +1340,13 @@ export interface components {
         EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled";
         /** @description A source that states facts of a crawler. */
         Evidence: {
-            /** @description The fields that it states. */
+            /** @description The fields that the source states. */
             facts: ("operator" | "class" | "userAgent" | "addressLists" | "hosts" | "signatureAgent")[];
-            /** @description The page or file that states them. */
+            /** @description The page or file that states the facts. */
             url: string;
             /**
              * Format: date
-             * @description The day on which it stated them.
+             * @description The day on which the source stated them.
              */
             date: string;
         };
@@ -1354,18 +1354,18 @@ export interface components {
         ExpectedDecision: {
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: boolean;
-            /** @description Of a denial. */
+            /** @description The reason of a denial. */
             reason?: components["schemas"]["Reason"] | null;
-            /** @description The index of the rule that decides; null for none. */
+            /** @description Index of the deciding rule; null if there is none. */
             matchedRule?: number | null;
         };
         /** @description The expected decision. Omitted members may have any value. */
         ExpectedDecisionRequest: {
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: boolean;
-            /** @description Of a denial. */
+            /** @description The reason of a denial. */
             reason?: components["schemas"]["Reason"] | null;
-            /** @description The index of the rule that decides; null for none. */
+            /** @description Index of the deciding rule; null if there is none. */
             matchedRule?: number | null;
         };
         FailedCondition: {
@@ -1392,7 +1392,7 @@ export interface components {
         FieldErrorShown: {
             /** @description Machine-readable and stable. */
             code: string;
-            /** @description For people; names what is wrong. */
+            /** @description For people: what is wrong. */
             message: string;
             /** @description The offending field. */
             param?: string;
@@ -1410,7 +1410,7 @@ export interface components {
              * @enum {string}
              */
             code: "duplicate_rule" | "unreachable_rule" | "contradictory_conditions" | "ended" | "permission_never_granted" | "never_allows" | "price_never_quoted" | "unknown_license_type" | "allow_without_license" | "default_allows" | "allow_by_name_alone" | "license_may_have_lapsed" | "grants_nothing" | "begun";
-            /** @description As `rules[0].conditions`. */
+            /** @description For example `rules[0].conditions`. */
             path: string;
             /** @description For people. */
             message: string;
@@ -1446,10 +1446,10 @@ export interface components {
             amount: string;
             /**
              * Format: decimal
-             * @description What is left of it.
+             * @description The amount left.
              */
             readonly remaining: string;
-            /** @description `paid`, unless given. */
+            /** @description Default: `paid`. */
             kind: components["schemas"]["GrantKind"];
             /** @description Lower ones are spent first. */
             priority: number;
@@ -1483,7 +1483,7 @@ export interface components {
         GrantRequest: {
             /** @description A number or a decimal in a string, with up to 6 places. */
             amount: string;
-            /** @description `paid`, unless given. */
+            /** @description Default: `paid`. */
             kind?: components["schemas"]["GrantKind"];
             /** @description Lower ones are spent first. */
             priority?: number;
@@ -1500,7 +1500,7 @@ export interface components {
         HeldLicenseOfTest: {
             /** @description The tier of the licence. */
             licenseType: string;
-            /** @description Long ago, unless given. */
+            /** @description Default: long ago. */
             startsAt?: string | null;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
@@ -1509,7 +1509,7 @@ export interface components {
         HeldLicenseOfTestRequest: {
             /** @description The tier of the licence. */
             licenseType: string;
-            /** @description Long ago, unless given. */
+            /** @description Default: long ago. */
             startsAt?: string | null;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
@@ -1535,14 +1535,14 @@ export interface components {
             readonly type: components["schemas"]["EntryType"];
             /**
              * Format: decimal
-             * @description Negative for what is given back, and not 0.
+             * @description Not 0. Negative to give money back.
              */
             amount: string;
             /** @description ISO 4217. */
             currency: string;
             /**
              * Format: date-time
-             * @description Reports count it on this day and convert it at this day's rate. Now, unless given.
+             * @description Reports count it on this day and convert it at that day's rate. Default: now.
              */
             occurredAt: string | null;
             /** @description The licence's id. */
@@ -1559,12 +1559,12 @@ export interface components {
             description: string | null;
             /**
              * Format: decimal
-             * @description What was refunded of the decision's charge or of the licence's price; null for an adjustment.
+             * @description The amount refunded of the charge or licence price; null for an adjustment.
              */
             readonly refunded: string;
             /**
              * Format: decimal
-             * @description What is left to refund of it.
+             * @description The amount still refundable.
              */
             readonly refundable: string;
             /**
@@ -1586,9 +1586,9 @@ export interface components {
             requesterId: string;
             /** @description The requester's name. */
             requesterName: string | null;
-            /** @description The licence's id in your own system. Each licence of an account has another one. */
+            /** @description The licence's id in your own system. Unique within the account. */
             externalId: string | null;
-            /** @description What the condition `licenseType` looks at. */
+            /** @description Compared by the condition `licenseType`. */
             licenseType: string;
             /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
             contentIds: string[];
@@ -1598,7 +1598,7 @@ export interface components {
             policyIds: string[];
             /**
              * Format: date-time
-             * @description Now, unless given. In the years 2000 to 2999.
+             * @description Default: now. Years 2000 to 2999.
              */
             startsAt: string;
             /**
@@ -1606,9 +1606,9 @@ export interface components {
              * @description When it ends; null for never.
              */
             expiresAt: string | null;
-            /** @description Enters the ledger at `startsAt`. */
+            /** @description Recorded in the ledger at `startsAt`. */
             price: components["schemas"]["Money"] | null;
-            /** @description What each check costs that is allowed by this licence. */
+            /** @description The price of each access that this licence allows. */
             pricePerAccess: components["schemas"]["Money"] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -1655,11 +1655,11 @@ export interface components {
         };
         /** @description The outcome of a row. */
         LicenseBulkOutcome: {
-            /** @description Its place in `items`. */
+            /** @description Index of the row in `items`, from 0. */
             index: number;
             /** @description `201` issued, `200` changed or already so, `422` a fault of the row, `409` a revoked licence, one that an earlier row is about, or an `externalId` that another licence has. */
             status: components["schemas"]["OutcomeStatus"];
-            /** @description Null where there is an error. */
+            /** @description Null if the row has an error. */
             license: components["schemas"]["License"] | null;
             /** @description As the row would be answered alone. */
             error: components["schemas"]["ErrorShown"] | null;
@@ -1674,7 +1674,7 @@ export interface components {
             object: "list";
             /** @description Always false. */
             hasMore: boolean;
-            /** @description How many rows were sent. */
+            /** @description Number of rows in the request. */
             totalCount: number;
         };
         /** @description Licences to issue or change. */
@@ -1686,13 +1686,13 @@ export interface components {
         LicenseBulkRowRequest: {
             /** @description The licence to change, as by PATCH. */
             id?: string | null;
-            /** @description Required of a new one. The caller's own id. */
+            /** @description Required when creating a licence. The caller's own id. */
             requesterId?: string;
             /** @description The requester's name. */
             requesterName?: string | null;
-            /** @description The licence's id in your own system. Each licence of an account has another one. */
+            /** @description The licence's id in your own system. Unique within the account. */
             externalId?: string | null;
-            /** @description Required of a new one. */
+            /** @description Required when creating a licence. */
             licenseType?: string;
             /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
             contentIds?: string[] | null;
@@ -1700,13 +1700,13 @@ export interface components {
             tags?: string[] | null;
             /** @description and items under one of these policies. */
             policyIds?: string[] | null;
-            /** @description Now, unless given. In the years 2000 to 2999. */
+            /** @description Default: now. Years 2000 to 2999. */
             startsAt?: string;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
-            /** @description Enters the ledger at `startsAt`. */
+            /** @description Recorded in the ledger at `startsAt`. */
             price?: components["schemas"]["MoneyRequest"] | null;
-            /** @description What each check costs that is allowed by this licence. */
+            /** @description The price of each access that this licence allows. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -1728,7 +1728,7 @@ export interface components {
              * @enum {string}
              */
             readonly object: "license_client";
-            /** @description Whose licences its tokens are of. */
+            /** @description The requester whose licences the tokens represent. */
             requesterId: string;
             /** @description The requester's name. */
             requesterName: string | null;
@@ -1738,7 +1738,7 @@ export interface components {
             readonly prefix: string;
             /**
              * Format: date-time
-             * @description Until when the secret before the last rotation works, too.
+             * @description Until when the previous secret works too.
              */
             readonly formerSecretUntil: string | null;
             /**
@@ -1759,7 +1759,7 @@ export interface components {
         };
         /** @description A requester's credentials at the licence server; `id` is the client_id. */
         LicenseClientRequest: {
-            /** @description Whose licences its tokens are of. */
+            /** @description The requester whose licences the tokens represent. */
             requesterId: string;
             /** @description The requester's name. */
             requesterName?: string | null;
@@ -1775,7 +1775,7 @@ export interface components {
              * @enum {string}
              */
             readonly object: "license_client";
-            /** @description Whose licences its tokens are of. */
+            /** @description The requester whose licences the tokens represent. */
             requesterId: string;
             /** @description The requester's name. */
             requesterName: string | null;
@@ -1785,7 +1785,7 @@ export interface components {
             readonly prefix: string;
             /**
              * Format: date-time
-             * @description Until when the secret before the last rotation works, too.
+             * @description Until when the previous secret works too.
              */
             readonly formerSecretUntil: string | null;
             /**
@@ -1812,9 +1812,9 @@ export interface components {
             requesterId: string;
             /** @description The requester's name. */
             requesterName?: string | null;
-            /** @description The licence's id in your own system. Each licence of an account has another one. */
+            /** @description The licence's id in your own system. Unique within the account. */
             externalId?: string | null;
-            /** @description What the condition `licenseType` looks at. */
+            /** @description Compared by the condition `licenseType`. */
             licenseType: string;
             /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
             contentIds?: string[] | null;
@@ -1822,13 +1822,13 @@ export interface components {
             tags?: string[] | null;
             /** @description and items under one of these policies. */
             policyIds?: string[] | null;
-            /** @description Now, unless given. In the years 2000 to 2999. */
+            /** @description Default: now. Years 2000 to 2999. */
             startsAt?: string;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
-            /** @description Enters the ledger at `startsAt`. */
+            /** @description Recorded in the ledger at `startsAt`. */
             price?: components["schemas"]["MoneyRequest"] | null;
-            /** @description What each check costs that is allowed by this licence. */
+            /** @description The price of each access that this licence allows. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -1858,11 +1858,11 @@ export interface components {
             object: "policy_lint";
             /** @description What was found, in the order of the rules. */
             findings: components["schemas"]["FindingShown"][];
-            /** @description True where there are more findings than told. */
+            /** @description Whether there are more findings than returned. */
             truncated?: boolean;
         };
         MatchedRule: {
-            /** @description In the policy's list, counted from 0. */
+            /** @description Index in the policy's list, from 0. */
             index: number;
             /** @description Lower ones are tried first; a missing one last. */
             priority: number | null;
@@ -1870,7 +1870,7 @@ export interface components {
         };
         /** @description The requester to merge into. */
         MergeRequest: {
-            /** @description The id of the requester that gets everything. */
+            /** @description The requester that receives all records. */
             into: string;
         };
         /** @enum {string} */
@@ -1942,7 +1942,7 @@ export interface components {
              * @enum {string}
              */
             object: "observed_report";
-            /** @description Null: all sites and policies. */
+            /** @description Null if the report covers all sites and policies. */
             siteId: string | null;
             /**
              * Format: date-time
@@ -1951,20 +1951,20 @@ export interface components {
             startDate: string;
             /**
              * Format: date-time
-             * @description Itself included.
+             * @description Inclusive.
              */
             endDate: string;
             /** @description The sum. */
             total: number;
-            /** @description The revenue is that of the newest 10,000. */
+            /** @description Whether the revenue covers only the newest 10,000 denials. */
             truncated: boolean;
             /** @description How many for each reason. */
             byReason: components["schemas"]["ObservedReason"][];
-            /** @description The ten with most. */
+            /** @description The ten with the most requests. */
             byRequester: components["schemas"]["ObservedRequester"][];
-            /** @description The ten with most; the pages of a site count together. */
+            /** @description The ten with the most. The pages of a site count as one. */
             byContent: components["schemas"]["ObservedContent"][];
-            /** @description What those would have been asked to pay, by currency. */
+            /** @description The prices of the denied accesses, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
         };
         ObservedRequester: {
@@ -1974,12 +1974,12 @@ export interface components {
             name: string | null;
             /** @description How many requests. */
             requests: number;
-            /** @description What they would have been asked to pay, by currency. */
+            /** @description The prices of the denied accesses, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
         };
         /** @description Access for a price, without a licence. */
         Offer: {
-            /** @description The tier; null where the rule names none. */
+            /** @description The licence type; null if the rule names none. */
             licenseType: string | null;
             /** @description What is granted. */
             permissions: string[];
@@ -1989,7 +1989,7 @@ export interface components {
         OfferBatchRequest: {
             /** @description The rows: each a new item or a change of one. */
             items: components["schemas"]["PageOrItemRequest"][];
-            /** @description Whose licences count. */
+            /** @description The requester whose licences count. */
             requesterId?: string | null;
             /**
              * @description What the requester wants to do.
@@ -2023,19 +2023,19 @@ export interface components {
             readonly object: "api_key";
             /** @description A label for people. */
             name: string;
-            /** @description `public` keys only ever read. */
+            /** @description `public` keys can only read. */
             type: components["schemas"]["KeyType"];
             /** @description The beginning of the key, to recognise it by. */
             readonly prefix: string;
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
             permissions: components["schemas"]["ApiKeyPermission"][];
-            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
             allowedIps: string[];
-            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts: string[];
             /**
              * Format: date-time
-             * @description From then on the key is refused; null: never. By default the expiry of the key that creates it.
+             * @description When the key expires; null for never. Default: the expiry of the key that creates it.
              */
             expiresAt: string | null;
             /**
@@ -2050,7 +2050,7 @@ export interface components {
             readonly lastUsedAt: string | null;
             /**
              * Format: date-time
-             * @description Null, or when the key was revoked.
+             * @description When the key was revoked; null if it is not.
              */
             readonly revokedAt: string | null;
             /** @description The full key. Shown only in this reply. */
@@ -2070,7 +2070,7 @@ export interface components {
             /** @description A name for people. */
             name: string;
             /**
-             * @description What the limits come from.
+             * @description The plan that sets the limits.
              * @enum {string}
              */
             plan: "starter" | "professional" | "enterprise";
@@ -2128,7 +2128,7 @@ export interface components {
              * @enum {string}
              */
             object: "page_report";
-            /** @description Null: all sites. */
+            /** @description Null if the report covers all sites. */
             siteId: string | null;
             /**
              * Format: date-time
@@ -2137,11 +2137,11 @@ export interface components {
             startDate: string;
             /**
              * Format: date-time
-             * @description Itself included.
+             * @description Inclusive.
              */
             endDate: string;
             summary: components["schemas"]["PageCounts"];
-            /** @description The days that had requests. */
+            /** @description Only days with requests. */
             timeSeries: components["schemas"]["PagesOfDay"][];
             /** @description The 100 visitors with most requests. */
             byCrawler: components["schemas"]["PageVisitor"][];
@@ -2160,14 +2160,14 @@ export interface components {
             observed: number;
             /** @description How many requests were denied. */
             denied: number;
-            /** @description Without query. Null: all pages of a day beyond the first 20,000. */
+            /** @description Without query. Null for the sum of all pages beyond the first 20,000 of a day. */
             url: string | null;
             /**
              * Format: date-time
-             * @description When the last of them was decided.
+             * @description When the latest was decided.
              */
             lastSeen: string;
-            /** @description The ten with most requests. */
+            /** @description The ten with the most requests. */
             visitors: components["schemas"]["VisitorOfPage"][];
         };
         /** @description A crawler or another visitor of these pages. */
@@ -2189,11 +2189,11 @@ export interface components {
             /** @description `other` for a visitor that is not a known crawler. */
             crawlerClass: components["schemas"]["CrawlerClass"];
             identifiedBy: components["schemas"]["Identification"];
-            /** @description Whether the visitor proved who it is. */
+            /** @description Whether the visitor's identity is proven. */
             verified: boolean;
             /**
              * Format: date-time
-             * @description When the last of them was decided.
+             * @description When the latest was decided.
              */
             lastSeen: string;
         };
@@ -2562,15 +2562,15 @@ export interface components {
         PatchedApiKeyChangeRequest: {
             /** @description A label for people. */
             name?: string;
-            /** @description `public` keys only ever read. */
+            /** @description `public` keys can only read. */
             type?: components["schemas"]["KeyType"];
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
             permissions?: components["schemas"]["ApiKeyPermission"][];
-            /** @description Addresses or CIDR ranges without host bits, IPv4 or IPv6. None: any address. By default those of the key that creates it. */
+            /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
             allowedIps?: string[];
-            /** @description Host names that the key may ask about at the edge; about any other it is answered 403. None: any host. By default those of the key that creates it. Other endpoints ignore it. */
+            /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts?: string[];
-            /** @description From then on the key is refused; null: never. One that has expired works again until then. */
+            /** @description When the key expires; null for never. A later date makes an expired key valid again. */
             expiresAt?: string | null;
         };
         /** @description A publisher's content item, as the API shows and accepts it. */
@@ -2615,7 +2615,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description A new item begins as `active`, whatever is given; PATCH changes it. */
+            /** @description New items are always `active`. Change it with PATCH. */
             status?: components["schemas"]["ContentStatus"];
         };
         /** @description A licence: its type, scope, period and prices. */
@@ -2624,9 +2624,9 @@ export interface components {
             requesterId?: string;
             /** @description The requester's name. */
             requesterName?: string | null;
-            /** @description The licence's id in your own system. Each licence of an account has another one. */
+            /** @description The licence's id in your own system. Unique within the account. */
             externalId?: string | null;
-            /** @description What the condition `licenseType` looks at. */
+            /** @description Compared by the condition `licenseType`. */
             licenseType?: string;
             /** @description The items that it covers. Without contentIds, tags and policyIds it covers all. */
             contentIds?: string[] | null;
@@ -2634,13 +2634,13 @@ export interface components {
             tags?: string[] | null;
             /** @description and items under one of these policies. */
             policyIds?: string[] | null;
-            /** @description Now, unless given. In the years 2000 to 2999. */
+            /** @description Default: now. Years 2000 to 2999. */
             startsAt?: string;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
-            /** @description Enters the ledger at `startsAt`. */
+            /** @description Recorded in the ledger at `startsAt`. */
             price?: components["schemas"]["MoneyRequest"] | null;
-            /** @description What each check costs that is allowed by this licence. */
+            /** @description The price of each access that this licence allows. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -2655,7 +2655,7 @@ export interface components {
         };
         /** @description The terms on which requesters may access linked items. */
         PatchedPolicyRequest: {
-            /** @description The policy's id in your own system. Each policy of an account has another one. */
+            /** @description The policy's id in your own system. Unique within the account. */
             externalId?: string | null;
             /** @description A name for people. */
             name?: string;
@@ -2667,9 +2667,9 @@ export interface components {
              */
             rules: components["schemas"]["Rule"][];
             defaultAction?: components["schemas"]["RuleAction"];
-            /** @description How far its decisions are carried out. */
+            /** @description Whether decisions are enforced or only recorded. */
             mode?: components["schemas"]["Mode"];
-            /** @description Examples that every version has to pass before it is written. */
+            /** @description Tests that every version must pass before it is saved. */
             tests?: components["schemas"]["PolicyTestRequest"][];
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -2688,10 +2688,10 @@ export interface components {
             name?: string | null;
             /**
              * Format: email
-             * @description Where to reach them; nothing is sent to it.
+             * @description Contact address. Nothing is sent to it.
              */
             email?: string | null;
-            /** @description For people; decisions do not read it. */
+            /** @description For people. Decisions ignore it. */
             notes?: string | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -2724,16 +2724,16 @@ export interface components {
             linkLabel?: string | null;
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
-            /** @description What a page gets that no policy is known of. */
+            /** @description What happens to pages without a policy. */
             unknown?: components["schemas"]["RuleAction"];
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
             robotsTxt?: string | null;
-            /** @description Which policies its pages have. An item registered by its `source` has its own. */
+            /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
             rules?: components["schemas"]["SiteRuleRequest"][];
         };
         /** @description What can be changed of a wallet. */
         PatchedWalletChangeRequest: {
-            /** @description How far the balance may fall; 0 or less. */
+            /** @description The lowest permitted balance; 0 or less. */
             floor?: string;
             /** @description Balances that an event tells of once they are passed. */
             thresholds?: components["schemas"]["ThresholdRequest"][];
@@ -2751,7 +2751,7 @@ export interface components {
             events?: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description?: string | null;
-            /** @description Which `access.denied` and `access.allowed` to send, if `events` names them; null for all. */
+            /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
             accessFilter?: components["schemas"]["AccessFilterRequest"] | null;
             status?: components["schemas"]["WebhookStatus"];
             /** @description Sent with each delivery, for example for authentication. Stored encrypted, never shown. */
@@ -2790,10 +2790,10 @@ export interface components {
             currency: string;
             /**
              * Format: date-time
-             * @description Now, unless given.
+             * @description Default: now.
              */
             receivedAt: string | null;
-            /** @description Your own id. A payment with a known one is recorded once. */
+            /** @description Your own id. Each id is recorded once. */
             externalId: string | null;
             /** @description For your own records. */
             note: string | null;
@@ -2811,9 +2811,9 @@ export interface components {
             amount: string;
             /** @description ISO 4217. */
             currency: components["schemas"]["Currency"];
-            /** @description Now, unless given. */
+            /** @description Default: now. */
             receivedAt?: string | null;
-            /** @description Your own id. A payment with a known one is recorded once. */
+            /** @description Your own id. Each id is recorded once. */
             externalId?: string | null;
             /** @description For your own records. */
             note?: string | null;
@@ -2828,7 +2828,7 @@ export interface components {
              * @enum {string}
              */
             readonly object: "policy";
-            /** @description The policy's id in your own system. Each policy of an account has another one. */
+            /** @description The policy's id in your own system. Unique within the account. */
             externalId: string | null;
             /** @description A name for people. */
             name: string;
@@ -2840,9 +2840,9 @@ export interface components {
              */
             rules: components["schemas"]["Rule"][];
             defaultAction: components["schemas"]["RuleAction"];
-            /** @description How far its decisions are carried out. */
+            /** @description Whether decisions are enforced or only recorded. */
             mode: components["schemas"]["Mode"];
-            /** @description Examples that every version has to pass before it is written. */
+            /** @description Tests that every version must pass before it is saved. */
             tests: components["schemas"]["PolicyTest"][];
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -2869,7 +2869,7 @@ export interface components {
         };
         /** @description The terms on which requesters may access linked items. */
         PolicyRequest: {
-            /** @description The policy's id in your own system. Each policy of an account has another one. */
+            /** @description The policy's id in your own system. Unique within the account. */
             externalId?: string | null;
             /** @description A name for people. */
             name: string;
@@ -2881,9 +2881,9 @@ export interface components {
              */
             rules: components["schemas"]["Rule"][];
             defaultAction?: components["schemas"]["RuleAction"];
-            /** @description How far its decisions are carried out. */
+            /** @description Whether decisions are enforced or only recorded. */
             mode?: components["schemas"]["Mode"];
-            /** @description Examples that every version has to pass before it is written. */
+            /** @description Tests that every version must pass before it is saved. */
             tests?: components["schemas"]["PolicyTestRequest"][];
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -2909,7 +2909,7 @@ export interface components {
              * @enum {string}
              */
             readonly object: "policy";
-            /** @description The policy's id in your own system. Each policy of an account has another one. */
+            /** @description The policy's id in your own system. Unique within the account. */
             externalId: string | null;
             /** @description A name for people. */
             name: string;
@@ -2921,9 +2921,9 @@ export interface components {
              */
             rules: components["schemas"]["Rule"][];
             defaultAction: components["schemas"]["RuleAction"];
-            /** @description How far its decisions are carried out. */
+            /** @description Whether decisions are enforced or only recorded. */
             mode: components["schemas"]["Mode"];
-            /** @description Examples that every version has to pass before it is written. */
+            /** @description Tests that every version must pass before it is saved. */
             tests: components["schemas"]["PolicyTest"][];
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -2950,40 +2950,40 @@ export interface components {
         };
         /** @description An example request with its expected decision, run before each version is stored. */
         PolicyTest: {
-            /** @description What it shows. */
+            /** @description What the test shows. */
             name?: string | null;
-            /** @description Who asks. */
+            /** @description The requester. */
             requester: components["schemas"]["RequesterOfTest"];
-            /** @description What is known of the item. */
+            /** @description The item's facts. */
             content?: components["schemas"]["ContentOfTest"] | null;
             /**
              * @description What the requester wants to do.
              * @example commercial_use
              */
             permission?: string | null;
-            /** @description When; the moment of the trial, unless given. */
+            /** @description The time of the test check. Default: now. */
             at?: string | null;
-            /** @description What has to come of it. */
+            /** @description The expected decision. */
             expect: components["schemas"]["ExpectedDecision"];
             /** @description The circumstances. */
             context?: components["schemas"]["ContextOfTest"] | null;
         };
         /** @description An example request with its expected decision, run before each version is stored. */
         PolicyTestRequest: {
-            /** @description What it shows. */
+            /** @description What the test shows. */
             name?: string | null;
-            /** @description Who asks. */
+            /** @description The requester. */
             requester: components["schemas"]["RequesterOfTestRequest"];
-            /** @description What is known of the item. */
+            /** @description The item's facts. */
             content?: components["schemas"]["ContentOfTestRequest"] | null;
             /**
              * @description What the requester wants to do.
              * @example commercial_use
              */
             permission?: string | null;
-            /** @description When; the moment of the trial, unless given. */
+            /** @description The time of the test check. Default: now. */
             at?: string | null;
-            /** @description What has to come of it. */
+            /** @description The expected decision. */
             expect: components["schemas"]["ExpectedDecisionRequest"];
             /** @description The circumstances. */
             context?: components["schemas"]["ContextOfTestRequest"] | null;
@@ -3016,20 +3016,20 @@ export interface components {
              * @enum {string}
              */
             object: "webhook_recovery";
-            /** @description The endpoint. */
+            /** @description The webhook endpoint. */
             webhookId: string;
             /**
              * Format: date-time
-             * @description As requested; null: failed deliveries only.
+             * @description `since` of the request. Null if only failed deliveries are sent again.
              */
             since: string | null;
             /** @description As requested. */
             dryRun: boolean;
-            /** @description The number of events that are sent again. */
+            /** @description Number of events sent again. */
             events: number;
-            /** @description The oldest of them; null if there are none. */
+            /** @description The oldest event; null if there are none. */
             firstEvent: components["schemas"]["RecoveredEvent"] | null;
-            /** @description The newest of them; null if there are none. */
+            /** @description The newest event; null if there are none. */
             lastEvent: components["schemas"]["RecoveredEvent"] | null;
         };
         RecoveredEvent: {
@@ -3047,7 +3047,7 @@ export interface components {
             /** @description Sends every event from this time on that the endpoint subscribes to and did not get, also events from before it was created. Without it, only deliveries that were queued and failed are sent again. */
             since?: string | null;
             /**
-             * @description Report what would be sent, and send nothing.
+             * @description Report the events without sending them.
              * @default false
              */
             dryRun: boolean;
@@ -3057,11 +3057,11 @@ export interface components {
             /** @description The endpoint to send the event to again. */
             webhookId: string;
         };
-        /** @description A host from which an AI or search service sent readers. */
+        /** @description A referring host of an AI or search service. */
         ReferrerShown: {
-            /** @description As in the table of referrers: `google.*` has every country's domain. */
+            /** @description The host as listed in the referrer table. `google.*` covers all country domains. */
             host: string;
-            /** @description The service. Null if the table no longer has the host. */
+            /** @description The service. Null if the table no longer lists the host. */
             name: string | null;
             /** @description Who runs it. */
             operator: string | null;
@@ -3070,7 +3070,7 @@ export interface components {
              * @enum {string|null}
              */
             kind: "ai" | "search" | null;
-            /** @description Readers who came from this host. */
+            /** @description Readers sent by this host. */
             referrals: number;
         };
         /** @description Credit that comes again each period, and ends with it but for what rolls over. */
@@ -3083,7 +3083,7 @@ export interface components {
             every: components["schemas"]["RefillPeriod"];
             /**
              * Format: date-time
-             * @description When a period begins; by default when the refill was set.
+             * @description Start of a period. Default: when the refill was set.
              */
             anchor: string;
             rollover: components["schemas"]["Rollover"];
@@ -3095,7 +3095,7 @@ export interface components {
             /** @description A number or a decimal in a string, with up to 6 places. */
             amount: string;
             every: components["schemas"]["RefillPeriod"];
-            /** @description When a period begins; by default when the refill was set. */
+            /** @description Start of a period. Default: when the refill was set. */
             anchor?: string;
             rollover?: components["schemas"]["RolloverRequest"];
         };
@@ -3104,13 +3104,13 @@ export interface components {
             id: string;
             /** @description A name for people. */
             name?: string | null;
-            /** @description What you know of the requester, for conditions on `attributes`; without it its `metadata`. */
+            /** @description Requester facts for conditions on `attributes`. Default: the requester's `metadata`. */
             attributes?: {
                 [key: string]: string | number | boolean;
             } | null;
-            /** @description What the caller vouches for. */
+            /** @description Asserted by the caller. */
             licenseType?: string | null;
-            /** @description Likewise. */
+            /** @description Asserted by the caller. */
             hasValidLicense?: boolean | null;
         };
         RequesterIds: string[];
@@ -3118,13 +3118,13 @@ export interface components {
         RequesterOfTest: {
             /** @description The resource's id. */
             id: string;
-            /** @description What the caller vouches for. */
+            /** @description Asserted by the caller. */
             licenseType?: string | null;
-            /** @description Likewise. */
+            /** @description Asserted by the caller. */
             hasValidLicense?: boolean | null;
-            /** @description What the service holds for the requester and the item. */
+            /** @description The service's own licences for the requester and the item. */
             licenses?: components["schemas"]["HeldLicenseOfTest"][];
-            /** @description What you know of the requester, for conditions on `attributes`; without it its `metadata`. */
+            /** @description Requester facts for conditions on `attributes`. Default: the requester's `metadata`. */
             attributes?: {
                 [key: string]: string | number | boolean;
             } | null;
@@ -3133,13 +3133,13 @@ export interface components {
         RequesterOfTestRequest: {
             /** @description The resource's id. */
             id: string;
-            /** @description What the caller vouches for. */
+            /** @description Asserted by the caller. */
             licenseType?: string | null;
-            /** @description Likewise. */
+            /** @description Asserted by the caller. */
             hasValidLicense?: boolean | null;
-            /** @description What the service holds for the requester and the item. */
+            /** @description The service's own licences for the requester and the item. */
             licenses?: components["schemas"]["HeldLicenseOfTestRequest"][];
-            /** @description What you know of the requester, for conditions on `attributes`; without it its `metadata`. */
+            /** @description Requester facts for conditions on `attributes`. Default: the requester's `metadata`. */
             attributes?: {
                 [key: string]: string | number | boolean;
             } | null;
@@ -3157,10 +3157,10 @@ export interface components {
             name: string | null;
             /**
              * Format: email
-             * @description Where to reach them; nothing is sent to it.
+             * @description Contact address. Nothing is sent to it.
              */
             email: string | null;
-            /** @description For people; decisions do not read it. */
+            /** @description For people. Decisions ignore it. */
             notes: string | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -3172,7 +3172,7 @@ export interface components {
             metadata: {
                 [key: string]: string | number | boolean | null;
             };
-            /** @description The id of the requester that it was merged into, if it was. */
+            /** @description The requester that it was merged into, if any. */
             readonly mergedInto?: string;
             /**
              * Format: date-time
@@ -3184,7 +3184,7 @@ export interface components {
              * @description Null until the first change.
              */
             readonly updated: string | null;
-            /** @description On a single requester. */
+            /** @description Only in replies about a single requester. */
             readonly stats?: components["schemas"]["RequesterStats"];
         };
         /** @description Whoever decisions are about: a customer, an organisation, a reader or a crawler, by your own id. */
@@ -3195,10 +3195,10 @@ export interface components {
             name?: string | null;
             /**
              * Format: email
-             * @description Where to reach them; nothing is sent to it.
+             * @description Contact address. Nothing is sent to it.
              */
             email?: string | null;
-            /** @description For people; decisions do not read it. */
+            /** @description For people. Decisions ignore it. */
             notes?: string | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -3217,7 +3217,7 @@ export interface components {
             id: string;
             /** @description A name for people. */
             name: string | null;
-            /** @description What you know of the requester, for conditions on `attributes`; without it its `metadata`. */
+            /** @description Requester facts for conditions on `attributes`. Default: the requester's `metadata`. */
             attributes?: {
                 [key: string]: string | number | boolean;
             };
@@ -3230,14 +3230,14 @@ export interface components {
             denied: number;
             /**
              * Format: date-time
-             * @description Of the latest decision; null before the first.
+             * @description Time of the latest decision; null if there is none.
              */
             lastSeenAt: string | null;
         };
         RevenueBucket: {
             /**
              * Format: date
-             * @description A day, a week's Monday, a month's first.
+             * @description First day of the bucket: the day, the Monday of the week or the first of the month.
              */
             date: string;
             /**
@@ -3249,7 +3249,7 @@ export interface components {
         /** @description Amounts are in the summary's currency, each rounded separately (half to even) to its minor unit. */
         RevenueReport: {
             summary: components["schemas"]["RevenueSummary"];
-            /** @description All buckets of the window, oldest first; those with nothing too. */
+            /** @description All buckets of the window, oldest first, including empty ones. */
             timeSeries: components["schemas"]["RevenueBucket"][];
             /** @description By licence type; `other` is what belongs to none. Where a licence type is called `other`, that has the name, and what belongs to none is under the empty one. */
             byLicenseType: {
@@ -3270,12 +3270,12 @@ export interface components {
             currency: string;
             /**
              * Format: decimal
-             * @description Against the window of equal length before; null if that was 0.
+             * @description Change from the preceding window of equal length. Null if that total was 0.
              */
             changePercent: string;
             /**
              * Format: decimal
-             * @description `total` ÷ elapsed days of the window × 30.
+             * @description `total` ÷ elapsed days × 30.
              */
             projectedMonthly: string;
         };
@@ -3400,10 +3400,10 @@ export interface components {
             events: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description: string | null;
-            /** @description Which `access.denied` and `access.allowed` to send, if `events` names them; null for all. */
+            /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
             accessFilter: components["schemas"]["AccessFilter"] | null;
             status: components["schemas"]["WebhookStatus"];
-            /** @description Why the service disabled it; null if it did not. */
+            /** @description Why the service disabled the endpoint; null if it did not. */
             readonly disabledReason: string | null;
             /** @description The names of `headers`. */
             readonly headerNames: string[];
@@ -3428,7 +3428,7 @@ export interface components {
         /** @description The body of a secret rotation. */
         SecretRotationRequest: {
             /**
-             * @description For how long the former secret keeps working.
+             * @description How long the old secret keeps working.
              * @default 0
              */
             overlapSeconds: number;
@@ -3438,7 +3438,7 @@ export interface components {
             allowed: boolean;
             /** @description Why access was denied. */
             reason: components["schemas"]["Reason"] | null;
-            /** @description Its index; null for the default action. */
+            /** @description Index of the rule; null for the default action. */
             matchedRule: number | null;
         };
         /** @description How a policy would have decided recorded checks. */
@@ -3450,7 +3450,7 @@ export interface components {
             object: "policy_simulation";
             /** @description The policy's id. */
             policyId: string;
-            /** @description Null if a draft was given. */
+            /** @description Null if a draft was simulated. */
             policyVersion: number | null;
             /**
              * Format: date-time
@@ -3459,7 +3459,7 @@ export interface components {
             startDate: string;
             /**
              * Format: date-time
-             * @description Itself included.
+             * @description Inclusive.
              */
             endDate: string;
             /**
@@ -3467,7 +3467,7 @@ export interface components {
              * @description The first decision that was counted.
              */
             since: string | null;
-            /** @description There are more decisions in the window, before `since`. */
+            /** @description Whether the window has older decisions, before `since`. */
             truncated: boolean;
             /** @description The sum. */
             total: number;
@@ -3477,15 +3477,15 @@ export interface components {
             allowedToDenied: number;
             /** @description How many denied requests would be allowed. */
             deniedToAllowed: number;
-            /** @description Of the unchanged: denied for another reason. */
+            /** @description Unchanged denials with a different reason. */
             reasonChanged: number;
             /** @description How many for each reason. */
             byReason: components["schemas"]["ReasonCount"][];
-            /** @description The ten with most changes. */
+            /** @description The ten with the most changes. */
             byRequester: components["schemas"]["MovedRequester"][];
-            /** @description The ten with most changes. */
+            /** @description The ten with the most changes. */
             byContent: components["schemas"]["MovedContent"][];
-            /** @description What the decisions that would be denied have charged. */
+            /** @description The charges of decisions that would be denied. */
             revenueAtStake: components["schemas"]["Money"][];
             /** @description The newest five of each kind of change. */
             examples: components["schemas"]["ChangedDecision"][];
@@ -3503,9 +3503,9 @@ export interface components {
              * @enum {string}
              */
             period?: "7d" | "30d" | "90d" | "year" | "all";
-            /** @description Overrides `period`; itself included. */
+            /** @description Overrides `period`. Inclusive. */
             startDate?: string;
-            /** @description Itself included; a date means all of that day. */
+            /** @description Inclusive. A date means the whole day. */
             endDate?: string;
             /** @description The newest so many decisions are replayed. Default: 100,000. */
             limit?: number;
@@ -3537,11 +3537,11 @@ export interface components {
             linkLabel: string | null;
             /** @description How far its decisions are carried out. */
             mode: components["schemas"]["Mode"];
-            /** @description What a page gets that no policy is known of. */
+            /** @description What happens to pages without a policy. */
             unknown: components["schemas"]["RuleAction"];
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
             robotsTxt: string | null;
-            /** @description Which policies its pages have. An item registered by its `source` has its own. */
+            /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
             rules: components["schemas"]["SiteRule"][];
             /**
              * Format: date-time
@@ -3580,11 +3580,11 @@ export interface components {
             linkLabel?: string | null;
             /** @description How far its decisions are carried out. */
             mode?: components["schemas"]["Mode"];
-            /** @description What a page gets that no policy is known of. */
+            /** @description What happens to pages without a policy. */
             unknown?: components["schemas"]["RuleAction"];
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
             robotsTxt?: string | null;
-            /** @description Which policies its pages have. An item registered by its `source` has its own. */
+            /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
             rules?: components["schemas"]["SiteRuleRequest"][];
         };
         /** @description A path pattern and the policy of its pages. */
@@ -3594,7 +3594,7 @@ export interface components {
              * @example /premium/*
              */
             pattern: string;
-            /** @description Null: its pages are unknown ones, as if no pattern matched. */
+            /** @description Null: its pages are unknown, as if no pattern matched. */
             policyId: string | null;
         };
         /** @description A path pattern and the policy of its pages. */
@@ -3604,7 +3604,7 @@ export interface components {
              * @example /premium/*
              */
             pattern: string;
-            /** @description Null: its pages are unknown ones, as if no pattern matched. */
+            /** @description Null: its pages are unknown, as if no pattern matched. */
             policyId?: string | null;
         };
         /** @description A requester's charges, payments and credit movements of one month, in one currency. */
@@ -3620,7 +3620,7 @@ export interface components {
             requesterId: string | null;
             /** @description The requester's name. */
             requesterName: string | null;
-            /** @description The UTC month in which the entries were booked, as in `2026-01`. */
+            /** @description The UTC month in which the entries were recorded, for example `2026-01`. */
             month: string;
             /** @description ISO 4217, or `access` for quotas. */
             currency: string;
@@ -3631,7 +3631,7 @@ export interface components {
             status: "open" | "closed";
             /**
              * Format: decimal
-             * @description What all earlier months add up to.
+             * @description The sum of all earlier months.
              */
             opening: string;
             /**
@@ -3651,34 +3651,34 @@ export interface components {
             adjustments: string;
             /**
              * Format: decimal
-             * @description Of the month: `licenses`, `usage` and `adjustments`.
+             * @description Charges of the month by kind: `licenses`, `usage` and `adjustments`.
              */
             total: string;
             /**
              * Format: decimal
-             * @description What was charged: `total` + `refunds`.
+             * @description Gross charges: `total` + `refunds`.
              */
             charges: string;
             /**
              * Format: decimal
-             * @description What was given back: the adjustments below 0.
+             * @description The sum of negative adjustments.
              */
             refunds: string;
             /**
              * Format: decimal
-             * @description What the requester paid.
+             * @description Payments by the requester.
              */
             payments: string;
             /**
              * Format: decimal
-             * @description What the requester owes: `opening` + `charges` - `refunds` - `payments`.
+             * @description The amount owed: `opening` + `charges` - `refunds` - `payments`.
              */
             closing: string;
             /** @description Null without a wallet in the currency. */
             credits: components["schemas"]["StatementCredits"] | null;
-            /** @description How many checks were charged. */
+            /** @description Number of charged checks. */
             decisions: number;
-            /** @description How many lines of the ledger the statement has. */
+            /** @description Number of ledger lines in the statement. */
             lines: number;
             /**
              * Format: date-time
@@ -3690,7 +3690,7 @@ export interface components {
         StatementCredits: {
             /**
              * Format: decimal
-             * @description What the wallets held when the month began.
+             * @description Wallet balances at the start of the month.
              */
             opening: string;
             /**
@@ -3700,12 +3700,12 @@ export interface components {
             granted: string;
             /**
              * Format: decimal
-             * @description What charged checks took.
+             * @description The amount spent by charged checks.
              */
             spent: string;
             /**
              * Format: decimal
-             * @description What ended or was voided.
+             * @description The amount expired or voided.
              */
             expired: string;
             /**
@@ -3736,7 +3736,7 @@ export interface components {
             amount: string;
             /** @description ISO 4217, such as `EUR`. */
             currency: string;
-            /** @description How many checks were charged; 0 for other types. */
+            /** @description Number of charged checks; 0 for other types. */
             decisions: number;
             /** @description The licence's id. */
             licenseId: string | null;
@@ -3744,23 +3744,23 @@ export interface components {
             licenseType: string | null;
             /** @description The content item's id. */
             contentId: string | null;
-            /** @description As it is now; null for an item that is gone. */
+            /** @description Current title. Null if the item was deleted. */
             contentTitle: string | null;
             /** @description Free text for people. */
             description: string | null;
             /**
              * Format: date-time
-             * @description When reports count it; of charges the first one.
+             * @description When reports count the entry; for charges, the first one.
              */
             occurredAt: string;
             /**
              * Format: date-time
-             * @description When it was booked; of charges the first one.
+             * @description When the entry was recorded; for charges, the first one.
              */
             created: string;
             /**
              * Format: date-time
-             * @description When the last of its entries was booked.
+             * @description When the last entry was recorded.
              */
             latest: string;
         };
@@ -3799,13 +3799,13 @@ export interface components {
             action: components["schemas"]["RuleAction"];
             /** @description Whether all conditions of the rule held. */
             matched: boolean;
-            /** @description The first that matched. */
+            /** @description Whether this is the first rule that matched. */
             decisive: boolean;
             /** @description The condition that did not hold. Of the decisive rule `permissions`, if it allows and does not grant the permission that was asked for. */
             failed: components["schemas"]["FailedCondition"] | null;
         };
         UsageBucket: {
-            /** @description `YYYY-MM-DD`: a day, a week's Monday, a month's first. An hour's timestamp. */
+            /** @description Start of the bucket: `YYYY-MM-DD` for days, weeks (Monday) and months (the first); a timestamp for hours. */
             date: string;
             /** @description How many requests. */
             requests: number;
@@ -3816,13 +3816,13 @@ export interface components {
         };
         UsageReport: {
             summary: components["schemas"]["UsageSummary"];
-            /** @description All buckets of the window, oldest first; those with nothing too. */
+            /** @description All buckets of the window, oldest first, including empty ones. */
             timeSeries: components["schemas"]["UsageBucket"][];
             /** @description At most ten, by requests, then by id. */
             topContent: components["schemas"]["UsedContent"][];
             /** @description At most ten, by requests, then by id. */
             topRequesters: components["schemas"]["ActiveRequester"][];
-            /** @description Adds up to `denied`; the most frequent first. */
+            /** @description Sums to `denied`. Most frequent first. */
             byDenialReason: components["schemas"]["DenialReason"][];
         };
         UsageSummary: {
@@ -3840,7 +3840,7 @@ export interface components {
         UsedContent: {
             /** @description The resource's id. */
             id: string;
-            /** @description Also of an item that was deleted. */
+            /** @description The title, even of a deleted item. */
             title: string | null;
             /** @description How many requests. */
             requests: number;
@@ -3862,11 +3862,11 @@ export interface components {
         };
         /** @description Numbers of visits by answer. */
         VisitCounts: {
-            /** @description `other` for who is no known crawler. */
+            /** @description `other` for a visitor that is not a known crawler. */
             crawlerClass: components["schemas"]["CrawlerClass"];
-            /** @description What told who it was. */
+            /** @description How the visitor was identified. */
             identifiedBy: components["schemas"]["Identification"];
-            /** @description Whether that is more than anybody could say of himself. */
+            /** @description Whether the identity is proven, not only claimed. */
             verified: boolean;
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: number;
@@ -3876,7 +3876,7 @@ export interface components {
             denied: number;
             /**
              * Format: date-time
-             * @description When the last of them was decided.
+             * @description When the latest was decided.
              */
             lastSeen: string;
         };
@@ -3902,23 +3902,23 @@ export interface components {
             startDate: string;
             /**
              * Format: date-time
-             * @description Itself included.
+             * @description Inclusive.
              */
             endDate: string;
-            /** @description How many visitors there are. */
+            /** @description Number of visitors. */
             total: number;
-            /** @description All of them, by class and by what told who they were. */
+            /** @description All visits, by crawler class and means of identification. */
             byClass: components["schemas"]["VisitCounts"][];
             /** @description The 100 with most visits. */
             visitors: components["schemas"]["VisitorShown"][];
         };
         /** @description Visits of one visitor, with the requester that its decisions count for. */
         VisitorShown: {
-            /** @description `other` for who is no known crawler. */
+            /** @description `other` for a visitor that is not a known crawler. */
             crawlerClass: components["schemas"]["CrawlerClass"];
-            /** @description What told who it was. */
+            /** @description How the visitor was identified. */
             identifiedBy: components["schemas"]["Identification"];
-            /** @description Whether that is more than anybody could say of himself. */
+            /** @description Whether the identity is proven, not only claimed. */
             verified: boolean;
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: number;
@@ -3928,12 +3928,12 @@ export interface components {
             denied: number;
             /**
              * Format: date-time
-             * @description When the last of them was decided.
+             * @description When the latest was decided.
              */
             lastSeen: string;
-            /** @description Null for one that has gone. */
+            /** @description Null if the requester was deleted. */
             id: string | null;
-            /** @description As it was given last. */
+            /** @description The latest name given. */
             name: string | null;
         };
         /** @description Prepaid credit of a requester, or of one of its licences. */
@@ -3958,7 +3958,7 @@ export interface components {
             readonly balance: string;
             /**
              * Format: decimal
-             * @description How far the balance may fall; 0 or less.
+             * @description The lowest permitted balance; 0 or less.
              */
             floor: string;
             /** @description Balances that an event tells of once they are passed. */
@@ -3995,7 +3995,7 @@ export interface components {
             type: components["schemas"]["WalletEntryType"];
             /**
              * Format: decimal
-             * @description Negative for what leaves the balance.
+             * @description Negative if the balance falls.
              */
             amount: string;
             /** @description The grant's id; null where it concerns none. */
@@ -4004,7 +4004,7 @@ export interface components {
             decisionId: string | null;
             /**
              * Format: date-time
-             * @description When it took effect.
+             * @description When the entry took effect.
              */
             created: string;
         };
@@ -4018,7 +4018,7 @@ export interface components {
             licenseId?: string | null;
             /** @description ISO 4217, or `access`: how many accesses. */
             unit: components["schemas"]["WalletUnit"];
-            /** @description How far the balance may fall; 0 or less. */
+            /** @description The lowest permitted balance; 0 or less. */
             floor?: string;
             /** @description Balances that an event tells of once they are passed. */
             thresholds?: components["schemas"]["ThresholdRequest"][];
@@ -4036,7 +4036,7 @@ export interface components {
              * @enum {string}
              */
             object: "webhook_delivery";
-            /** @description The endpoint. */
+            /** @description The webhook endpoint. */
             webhookId: string;
             /** @description The event. */
             eventId: string;
@@ -4052,7 +4052,7 @@ export interface components {
             error: string | null;
             /** @description The first 1,024 bytes of the reply's body. */
             response: string;
-            /** @description How long the attempt took, in milliseconds. */
+            /** @description Duration of the attempt, in milliseconds. */
             durationMs: number;
             /**
              * Format: date-time
@@ -4083,10 +4083,10 @@ export interface components {
             events: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description: string | null;
-            /** @description Which `access.denied` and `access.allowed` to send, if `events` names them; null for all. */
+            /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
             accessFilter: components["schemas"]["AccessFilter"] | null;
             status: components["schemas"]["WebhookStatus"];
-            /** @description Why the service disabled it; null if it did not. */
+            /** @description Why the service disabled the endpoint; null if it did not. */
             readonly disabledReason: string | null;
             /** @description The names of `headers`. */
             readonly headerNames: string[];
@@ -4117,7 +4117,7 @@ export interface components {
             events?: components["schemas"]["EventPattern"][];
             /** @description Free text for people. */
             description?: string | null;
-            /** @description Which `access.denied` and `access.allowed` to send, if `events` names them; null for all. */
+            /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
             accessFilter?: components["schemas"]["AccessFilterRequest"] | null;
             status?: components["schemas"]["WebhookStatus"];
             /** @description Sent with each delivery, for example for authentication. Stored encrypted, never shown. */
@@ -4132,13 +4132,13 @@ export interface components {
         Weekdays: components["schemas"]["Weekday"][];
         /** @description A window of the plan: the UTC minute or day. */
         Window: {
-            /** @description Requests that it has. */
+            /** @description Requests included in the plan. */
             limit: number;
-            /** @description Requests that all keys of the account have made in it, this one among them. */
+            /** @description Requests by all keys of the account in this window, including this one. */
             used: number;
             /** @description How many requests are left in the window. */
             remaining: number;
-            /** @description When it ends, in Unix seconds. */
+            /** @description End of the window, in Unix seconds. */
             reset: number;
         };
         /** @description An event as endpoints get it. */
@@ -4156,7 +4156,7 @@ export interface components {
              * @description When it was created.
              */
             created: string;
-            /** @description The resource as the API showed it at that moment. */
+            /** @description The resource as the API returned it at that time. */
             data: {
                 [key: string]: unknown;
             };

@@ -190,7 +190,7 @@ CrawlerClass: TypeAlias = Literal["ai_training", "ai_input", "search", "archive"
 
 class CrawlsAndReferrals(TypedDict):
     """
-    Requests of crawlers, and the money for them.
+    Crawler requests and revenue.
     """
 
     requests: int
@@ -207,7 +207,7 @@ class CrawlsAndReferrals(TypedDict):
 
 class CrawlsOfClass(TypedDict):
     """
-    Requests of crawlers, and the money for them.
+    Crawler requests and revenue.
     """
 
     requests: int
@@ -223,7 +223,7 @@ class CrawlsOfClass(TypedDict):
 
 class CrawlsOfCrawler(TypedDict):
     """
-    Requests of crawlers, and the money for them.
+    Crawler requests and revenue.
     """
 
     requests: int
@@ -241,7 +241,7 @@ class CrawlsOfCrawler(TypedDict):
 
 class CrawlsOfDay(TypedDict):
     """
-    Numbers of requests of crawlers.
+    Crawler requests, by outcome.
     """
 
     requests: int
@@ -256,7 +256,7 @@ class CrawlsOfDay(TypedDict):
 
 class CrawlsOfOperator(TypedDict):
     """
-    Requests of crawlers, and the money for them.
+    Crawler requests and revenue.
     """
 
     requests: int
@@ -490,7 +490,7 @@ class EarningContent(TypedDict):
 
 class EdgeWindow(TypedDict):
     """
-    A window of the plan's meter at the edge. Questions beyond it are answered too.
+    One window of the edge quota. Requests over the quota are still answered.
     """
 
     limit: int
@@ -1173,7 +1173,7 @@ class RedeliveryRequest(TypedDict):
 
 class ReferrerShown(TypedDict):
     """
-    A host from which an AI or search service sent readers.
+    A referring host of an AI or search service.
     """
 
     host: str
@@ -1897,7 +1897,7 @@ class Crawler(TypedDict):
 
 class CrawlerReportShown(TypedDict):
     """
-    What crawlers took at the edge, and how many readers their operators sent.
+    Crawler requests and revenue at the edge, and the readers that crawler operators sent.
     """
 
     object: Literal["crawler_report"]
@@ -1945,7 +1945,7 @@ class CreatedApiKey(TypedDict):
 
 class EdgeLimits(TypedDict):
     """
-    What the plan includes at the edge, and its use. Nothing is refused beyond it.
+    The plan's quota of proxy requests, and its use. Requests over the quota are still answered.
     """
 
     minute: EdgeWindow
