@@ -107,7 +107,7 @@ def first_operator() -> Made:
 
 
 def answer(doing: str, *command: str) -> Made:
-    """The object that a command of manage.py prints last."""
+    """Return the last JSON object that a manage.py command prints."""
     told: Made = json.loads(must(doing, PYTHON, "manage.py", *command, "--json", piped=True).splitlines()[-1])
     return told
 

@@ -1,4 +1,4 @@
-"""What benchmarks.admin_pages looks at: rows cloned by SQL from those that the API itself made."""
+"""Data for benchmarks.admin_pages: rows cloned by SQL from rows that the API made."""
 
 from dataclasses import dataclass
 

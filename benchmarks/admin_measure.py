@@ -1,4 +1,4 @@
-"""The part of benchmarks.admin_pages that runs within the service: finds the pages, opens them, prints JSON."""
+"""The part of benchmarks.admin_pages inside the service: finds the pages, opens them, prints JSON."""
 
 import json
 from collections.abc import Iterator

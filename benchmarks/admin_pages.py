@@ -1,4 +1,4 @@
-"""Every page of the admin with much data: its queries, and how long the server takes.
+"""Queries and server time of every admin page on much data.
 
     python -m benchmarks.admin_pages                                     # 1 million decisions, 50,000 items
     python -m benchmarks.admin_pages --items 1000000 --events 3000000    # larger

@@ -1,4 +1,4 @@
-"""The attacks of benchmarks.attacks, each by a process of its own; see there. Against a service of one's own only."""
+"""The attacks of benchmarks.attacks, one process each. Use them only against your own service."""
 
 import gzip
 import json
@@ -71,13 +71,13 @@ def named(name: str) -> Callable[[Attack], Attack]:
 
 
 def attack(name: str, target: Target, seconds: float, begun: Any) -> None:
-    """Runs an attack for so long at most, in a process of its own; sets the event `begun`."""
+    """Run an attack with a time limit in its own process. Sets the event `begun`."""
     begun.set()
     ATTACKS[name](target, time.monotonic() + seconds)
 
 
 def by_many(count: int, work: Callable[[], None]) -> None:
-    """The work in so many threads, which do not outlive their process."""
+    """Run the work in daemon threads."""
     threads = [Thread(target=work, daemon=True) for _ in range(count)]
     for thread in threads:
         thread.start()
@@ -124,7 +124,7 @@ def simulations(target: Target, until: float) -> None:
 
 @named("unread-exports")
 def unread_exports(target: Target, until: float) -> None:
-    """Files that nobody reads, or a byte a second of them."""
+    """Request exports and read them not at all, or a byte per second."""
     asked = target.head("GET /v1/access/decisions?format=jsonl")
     opened = [target.connect(receive_bytes=4096) for _ in range(16)]
     for one in opened:
@@ -197,7 +197,7 @@ def login_pages(target: Target, until: float) -> None:
 
 @named("unknown-paths")
 def unknown_paths(target: Target, until: float) -> None:
-    """With a key that is well-formed and nobody's."""
+    """Request unknown paths with a well-formed, unknown key."""
     headers = {"Authorization": f"Bearer {keytext.generate('secret')}"}
     again_and_again(target, until, 8, "GET", f"/v1/{secrets.token_hex(4)}", headers=headers)
 
@@ -237,7 +237,7 @@ def blank_imports(target: Target, until: float) -> None:
 
 @named("audit-comparisons")
 def audit_comparisons(target: Target, until: float) -> None:
-    """The audit log's page of a change of two rules with 500 tags each, all of them others than before."""
+    """Open the audit log's page of a change that replaced two rules' 500 tags each."""
 
     def rules(begin: int) -> list[dict[str, Any]]:
         tags = [[f"{begin + number}" for number in range(500)] for _ in range(2)]

@@ -1,4 +1,4 @@
-"""One caller against all others: what another account's checks, lists and probes cost beside each attack.
+"""Another account's checks, lists and probes during each attack.
 
     python -m benchmarks.attacks [--sqlite] [--seconds 10] [--only NAME …] [--decisions 100000] [--readme]
 
@@ -31,7 +31,7 @@ BATCH = 100
 
 @dataclass
 class Kind:
-    """Requests of one kind, `rate` a second. What could not begin when it was due has waited since then."""
+    """Requests of one kind, `rate` per second. Times count from when a request was due."""
 
     name: str
     rate: float

@@ -48,7 +48,7 @@ POLICIES = {
 
 
 def binary(given: str | None) -> str:
-    """The server itself, also where the npm package's starter is named: a Node process is no part of it."""
+    """Return the server's binary, even if given the npm package's Node launcher."""
     found = given or os.environ.get("CERBOS") or shutil.which("cerbos")
     path = Path(found) if found else ROOT / "node_modules" / ".bin" / "cerbos"
     if not path.exists():

@@ -1,4 +1,4 @@
-"""Checks that are denied, with and without an endpoint that hears of denials (docs/guides/webhooks.md, Decisions).
+"""Denied checks with and without an endpoint that receives denial events (docs/guides/webhooks.md, Decisions).
 
     python -m benchmarks.denials
 

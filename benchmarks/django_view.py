@@ -1,4 +1,4 @@
-"""The service's Django view in threads, without the gateway on the event loop: the way of checks that are left to it.
+"""The service's Django view in threads, without the event loop's gateway: the request path of the checks left to it.
 
 It reads key, item and requester by the ORM for each check, and commits each decision by itself. Mounted as
 config/asgi.py mounts Django, so that nothing but the way of the check differs.

@@ -45,7 +45,7 @@ def one_of(table: str) -> str:
 
 
 class Data:
-    """What an installation is to hold beside what was made through its API."""
+    """Data to add to an installation by SQL."""
 
     def __init__(self, made: Installation) -> None:
         self.made = made
@@ -146,7 +146,7 @@ def draw(members: Sequence[Any], count: int, how: str) -> list[Any]:
 def drawn_script(
     path: Path, made: Installation, items: list[str], requesters: list[str], how: str, count: int
 ) -> Path:
-    """A script whose requests follow a list drawn beforehand, from a random place on."""
+    """Write a wrk script that sends a predrawn list of requests, starting at a random position."""
     pairs = zip(draw(items, count, how), draw(requesters, count, how), strict=True)
     drawn = path.with_suffix(".draws")
     drawn.write_text("".join(item + requester for item, requester in pairs))

@@ -23,7 +23,7 @@ STOP_SECONDS = 20
 
 
 class WrongAnswerError(Exception):
-    """A side that does not do what it is measured for: its figures would mean nothing."""
+    """A side answered incorrectly, so its figures are invalid."""
 
 
 def expect(ok: bool, what: str) -> None:
@@ -125,7 +125,7 @@ def uvicorn(application: str, port: int) -> list[str]:
 
 @contextmanager
 def workplace(*, storage: bool = True) -> Iterator[tuple[ExitStack, Path, Services | None]]:
-    """A stack for what is to be stopped, a directory, and PostgreSQL and Valkey if wanted."""
+    """Yield an exit stack, a directory, and optionally PostgreSQL and Valkey."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     random.seed(1)
     with TemporaryDirectory(prefix="benchmark-") as directory, ExitStack() as stack:

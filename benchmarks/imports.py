@@ -31,7 +31,7 @@ WAYS = {"import": "by an import", "bulk": "by bulk requests"}
 
 @dataclass
 class Beside(Side):
-    """What checks measured beside something. `rows`: what it wrote in a second; `cores`: what its process took."""
+    """Results of checks beside other work, which wrote `rows` per second and used `cores` cores."""
 
     rows: float = 0.0
     cores: float = 0.0

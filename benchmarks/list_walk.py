@@ -1,4 +1,4 @@
-"""What a page of GET /v1/content costs at the begin, in the middle and at the end of a long list.
+"""The cost of a page of GET /v1/content at the start, middle and end of a long list.
 
     python benchmarks/list_walk.py [--items N] [--limit N]
     python -m tests.services python benchmarks/list_walk.py    # on PostgreSQL

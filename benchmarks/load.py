@@ -64,7 +64,7 @@ def processor_seconds(roots: Sequence[int]) -> float:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run measured. Times are in milliseconds, CPU in microseconds for each unit of work."""
+    """Results of one run. Times in milliseconds, CPU in microseconds per unit of work."""
 
     rate: float  # units of work per second
     p50: float

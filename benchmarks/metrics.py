@@ -1,4 +1,4 @@
-"""What the metrics cost an access check, beside the same counts by prometheus_client: microseconds, best of some runs.
+"""The cost of metrics per access check, compared with prometheus_client: microseconds, best of several runs.
 
 python -m benchmarks.metrics                                        of one process, numbers in memory
 PROMETHEUS_MULTIPROC_DIR=$(mktemp -d) python -m benchmarks.metrics  of several, numbers in mapped files

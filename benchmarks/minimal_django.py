@@ -1,4 +1,4 @@
-"""The least that a Django view can do: JSON in, JSON out, no middleware, no database. A project in a file."""
+"""Minimal Django views: JSON in, JSON out, without middleware and database. A project in one file."""
 
 import json
 

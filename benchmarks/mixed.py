@@ -79,7 +79,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class Mixed(Run):
-    """CPU is that of the checks alone; `beside` is what the writes took of the whole of server and storage."""
+    """CPU of the checks only; `beside` is the writes' share of server and storage."""
 
     writes: float = 0.0  # per second
     beside: float = 0.0
@@ -87,7 +87,7 @@ class Mixed(Run):
 
 @dataclass
 class Beside(Side):
-    """Checks beside so many writes per second. `cost`: CPU milliseconds of one, of server and storage."""
+    """Checks beside a rate of writes per second. `cost`: CPU milliseconds per write, of server and storage."""
 
     rate: float = 0.0
     writer: Writer | None = None
@@ -106,7 +106,7 @@ class Beside(Side):
 
 
 def cost_of_write(made: Installation, writer: Writer, storage: tuple[int, ...], seconds: float) -> tuple[float, float]:
-    """CPU milliseconds of a write, of server and storage: what they take without checks, less what they take idle."""
+    """Return the CPU milliseconds per write, of server and storage, without checks and less idle use."""
     spent: list[list[float]] = []
     for rate in (0, RATES[-1]):
         before = processor_seconds([made.server.pid]), processor_seconds(storage)
@@ -175,7 +175,7 @@ def elsewhere(made: Installation) -> Writer:
 
 
 def measured(made: Installation, count: int, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """The result with so many items, as text and as runs."""
+    """Return the result for a number of items, as text and as runs."""
     assert made.services
     items, script = prepared(made, count)
     before, writer, storage = made.rows(), Writer(made, items, made.headers), made.services.pids

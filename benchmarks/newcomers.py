@@ -1,4 +1,4 @@
-"""A check by somebody who has never asked before, against the same by somebody known.
+"""A check by a new requester, compared with one by a known requester.
 
     python -m benchmarks.newcomers [--before REVISION]
 

@@ -106,7 +106,7 @@ class Installation:
         return json.loads(self.manage(*command, "--json").splitlines()[-1])
 
     def serve_instead(self, command: Sequence[str], **environment: str) -> None:
-        """Another application on the same port and data, once what it cannot make itself is made."""
+        """Serve another application on the same port and data, after creating what it cannot create itself."""
         self.server.stop()
         log = self.directory / "instead.log"
         ready = f"{self.url}/readyz"
@@ -157,7 +157,7 @@ class Installation:
         return rows
 
     def total_requests(self, items: Sequence[str]) -> int:
-        """What the service itself says of these items."""
+        """Return the service's own count of requests for these items."""
         return sum(self.client.get(f"/v1/content/{item}").json()["stats"]["totalRequests"] for item in items)
 
     def expect_all_stored(

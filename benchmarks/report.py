@@ -1,4 +1,4 @@
-"""What the measurements have in common on their command lines and in their results."""
+"""Shared command line options and result formats of the benchmarks."""
 
 import argparse
 import json

@@ -16,7 +16,7 @@ HEADERS = {"with an Idempotency-Key": "Idempotency-Key", "without": "X-Request-I
 
 
 def expect_replay(made: Installation, side: Ours) -> None:
-    """A retry has the first reply again, and is no decision."""
+    """Check that a retry returns the first reply and records no decision."""
     replies = [
         made.client.post(side.side.url, content=side.body, headers={"Idempotency-Key": "benchmark"}) for _ in range(2)
     ]

@@ -37,7 +37,7 @@ def minimal_side(stack: ExitStack, name: str, directory: Path, application: str,
 
 
 def plain_side(stack: ExitStack, directory: Path, services: Services | None) -> Ours:
-    """The straightforward version on a database of its own, whose policy and item the service has made."""
+    """Return the straightforward version as a side, on its own database with policy and item made by the service."""
     made = installed(stack, "plain", directory, services)
     items = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
     # On SQLite one process, which counts limits in its memory, and few threads: they write one at a time.

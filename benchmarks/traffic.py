@@ -1,4 +1,4 @@
-"""Checks as traffic brings them: thousands of different bodies, requesters by Zipf's law, and mixed outcomes.
+"""Realistic checks: thousands of different bodies, Zipf-distributed requesters, mixed outcomes.
 
 1,000 items under three policies, 1,000 requesters (the n-th asks 1/n as often as the first) and four permissions make
 2,000 different questions. They are drawn from a fixed seed, so that all sides and all runs answer the same ones.
@@ -51,7 +51,7 @@ LICENSE_TYPES = (None, None, None, "commercial", "commercial", "commercial", "co
 
 
 class Question(NamedTuple):
-    """Who asks for what: numbers of items (of 1,000), a requester as a check names it, and a permission."""
+    """A requester, a permission, and the numbers of the requested items (of 1,000)."""
 
     items: tuple[int, ...]
     requester: dict[str, Any]
@@ -81,7 +81,7 @@ def questions(size: int = 1) -> list[Question]:
 
 
 def is_allowed(item: int, question: Question) -> bool:
-    """What the three policies say, written once more as a check of all sides."""
+    """Whether the three policies allow it: an independent implementation to check all sides."""
     license_type, permission = question.requester.get("licenseType"), question.permission
     match kind_of(item):
         case "licensed":

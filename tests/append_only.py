@@ -1,4 +1,4 @@
-"""What is append-only is so by triggers. Tests lift them: to give rows times that no clock gave, to empty tables."""
+"""Disable the append-only triggers in tests, to set arbitrary times or empty tables."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

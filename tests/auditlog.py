@@ -1,4 +1,4 @@
-"""What tests need of the audit log."""
+"""Audit log helpers for tests."""
 
 from typing import Any
 

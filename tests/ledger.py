@@ -1,4 +1,4 @@
-"""What tests need of the ledger: entries, and who earned them."""
+"""Ledger helpers for tests."""
 
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -48,7 +48,7 @@ def migrate(database_url: str, directory: Path) -> None:
 
 
 def copy_of_sqlite(target: Path) -> None:
-    """Puts a migrated database there, in place of what there is."""
+    """Copy a migrated database there, replacing any existing one."""
     template = CACHE / f"{fingerprint()}.sqlite3"
     with one_at_a_time():
         if not template.exists():

@@ -25,7 +25,7 @@ Connect = Callable[[str | None], ApiClient]
 
 
 class Response:
-    """What Reply reads of a response."""
+    """The parts of a response that Reply reads."""
 
     def __init__(self, start: dict[str, Any], body: bytes) -> None:
         self.status_code = start["status"]

@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def compare(made: Installation, directory: Path, options: Any) -> tuple[str, dict[str, Any]]:
-    """What to publish of the installation, once it is filled."""
+    """Return the results to publish for a filled installation."""
     from benchmarks.reports import measure, postgresql, recording, sizes, sqlite, year  # noqa: PLC0415 - need settings
     from benchmarks.reports.sides import Sides, add_rates  # noqa: PLC0415
 

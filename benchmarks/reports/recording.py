@@ -41,7 +41,7 @@ def without_rollups(statement: str) -> str:
 
 
 def recording_rates(database: str, account: str, rounds: int) -> Rates:
-    """Each side in turn, items and requesters drawn as in the year's events; every batch a commit of its own."""
+    """Measure recording with and without rollups in turn; one commit per batch."""
     rates = Rates()
     with psycopg.connect(database, autocommit=True) as connection:
         epoch: Any = connection.execute("SELECT epoch FROM accounts_account WHERE id = %s", [account]).fetchone()

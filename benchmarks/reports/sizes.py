@@ -1,4 +1,4 @@
-"""How much room the rollups take, beside that of what they are made from."""
+"""Disk size of the rollups and of their sources."""
 
 USAGE = ("hourlyusage", "contentyear", "contentmonth", "requesteryear", "requestermonth")
 REVENUE = ("tierrevenue", "contentrevenue", "requesterrevenue", "contentrevenueyear", "requesterrevenueyear")

@@ -1,4 +1,4 @@
-"""What the year is made of on either database: who asks for what, what comes of it, and what it costs."""
+"""The year's data on either database: requests, outcomes and charges."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -43,7 +43,7 @@ DOLLAR, EURO = "USD", "EUR"
 
 
 def published_rates(today: date) -> Iterator[tuple[date, str, Decimal]]:
-    """What a euro was worth, made up for every day that an entry can be of; a day's dollars come first."""
+    """Return invented euro rates for each day of the year; the dollar comes first."""
     for ago in range(DAYS + 2):
         day = today - timedelta(days=ago)
         number = day.toordinal()
@@ -52,7 +52,7 @@ def published_rates(today: date) -> Iterator[tuple[date, str, Decimal]]:
 
 
 def dollars(today: date) -> Iterator[tuple[date, str, Decimal]]:
-    """What a unit of each currency was worth in dollars."""
+    """Return the value of each currency in dollars."""
     for day, currency, rate in published_rates(today):
         if currency == DOLLAR:
             of_euro = rate

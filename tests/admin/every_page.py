@@ -1,4 +1,4 @@
-"""Every page of the admin, found by the addresses that the site has: a new one is among them by itself."""
+"""Every page of the admin, from the site's URL patterns, so new pages are included."""
 
 from collections.abc import Iterator
 
@@ -54,7 +54,7 @@ def names_of_pages() -> set[str]:
 
 
 def models() -> dict[str, type[Model]]:
-    """What the site shows, by the beginning of the names of its views."""
+    """Return the site's models by the prefix of their view names."""
     return {f"{model._meta.app_label}_{model._meta.model_name}_": model for model in admin.site._registry}
 
 
@@ -72,7 +72,7 @@ def newest_of(model: type[Model]) -> str | None:
 
 
 def addresses() -> Iterator[tuple[str, str]]:
-    """Every page's name and address; those of one object are the newest one's. Left out: of what there is none of."""
+    """Return name and address of every page. Object pages show the newest object, if there is one."""
     wanted = names_of_pages()
     for name in sorted(wanted):
         try:

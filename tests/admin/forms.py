@@ -1,4 +1,4 @@
-"""What a browser would send: the fields of a page's form as they stand, with those changed that a test fills in."""
+"""The fields that a browser would send for a page's form, with a test's changes."""
 
 import re
 from html.parser import HTMLParser

@@ -26,7 +26,7 @@ def page(client, **query):
 
 
 def figure(reply, name):
-    """What the page says beneath a figure's label."""
+    """Return the text below a figure's label."""
     return re.search(rf'<dd id="{name}">([^<]*)</dd>', reply.content.decode()).group(1)
 
 
@@ -35,7 +35,7 @@ def number(reply, name):
 
 
 def rows(reply, name):
-    """What a list of the page says, line by line, bars and hints left out."""
+    """Return the text of each row of a list, without bars and hints."""
     table = re.search(rf'<table aria-labelledby="{name}">(.*?)</table>', reply.content.decode(), re.S)
     lines = re.findall(r"<tr>(.*?)</tr>", table.group(1), re.S)[1:] if table else []
     return [

@@ -24,7 +24,7 @@ def meeting(write: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def both(*actions: Callable[[], Any]) -> list[Any]:
-    """What the actions return, each in a thread and on a connection of its own."""
+    """Run the actions in parallel threads with separate connections; return their results."""
 
     def run(action: Callable[[], Any]) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Check access: a dry run in the admin, of what is entered or of a recorded decision, and examples kept of it."""
+"""Check access: a dry run in the admin, of entered values or a recorded decision, saved as a policy test."""
 
 import re
 

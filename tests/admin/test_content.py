@@ -1,4 +1,4 @@
-"""Content is found, written by the services, and shows what was asked for it."""
+"""Content in the admin: search, changes through the services, and decisions about an item."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""A file is imported in the browser: shown first, written after the confirmation, its bad rows told."""
+"""Importing a file in the browser: preview, confirmation, report of invalid rows."""
 
 import csv
 import gzip
@@ -190,7 +190,7 @@ def test_a_small_file_that_is_huge_inside_is_refused(admin, bring, monkeypatch):
 
 
 def test_blank_lines_are_passed_over_many_at_a_time(admin, bring, monkeypatch):
-    """Each of them would count as a line, were it read by itself."""
+    """Each blank line would count as a line if read separately."""
     monkeypatch.setattr(preview, "MOST_LINES", 100)
     blank = b"\n" * 2_000_000 + b" \t\r\n" * 1_000
     address = bring(gzip.compress(b"externalId,title\n" + blank + b"a,A\n" + blank + b"b,B\n" + blank), "blank.csv.gz")

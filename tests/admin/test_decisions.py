@@ -110,7 +110,7 @@ def test_a_decision_is_shown_as_recorded_whatever_has_changed_since(admin, decid
 
 
 def verdict(client, decision):
-    """What the page leads with, as text, and the links in it."""
+    """Return the page's headline as text, and its links."""
     html = re.search(r'<section class="verdict .*?</section>', page(client, decision)).group()
     links = {unescape(text): unescape(link) for link, text in re.findall(r'<a [^>]*href="([^"]*)">([^<]*)</a>', html)}
     return " ".join(unescape(re.sub("<[^>]+>", " ", html)).split()), links

@@ -1,4 +1,4 @@
-"""The overview leads with what was earned, what was refused that might have paid, and what needs a hand."""
+"""The overview starts with revenue, lost revenue and open problems."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""The history of an object is what the audit log tells of it."""
+"""An object's history page shows its audit log entries."""
 
 import pytest
 from django.contrib.auth.models import Group, User

@@ -1,4 +1,4 @@
-"""Members of staff of one account try every address of the admin on what is another's, with the ids of it."""
+"""Staff of one account cannot open any admin address with another account's ids."""
 
 import io
 import re
@@ -78,7 +78,7 @@ def addresses(theirs):
 
 
 def everything(theirs):
-    """What their rows say."""
+    """Return the text of all rows."""
     return [list(model.objects.filter(pk=obj.pk).values()) for model, obj in theirs.items()]
 
 

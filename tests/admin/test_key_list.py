@@ -1,4 +1,4 @@
-"""The list of keys in the admin: those to look after are found and told of."""
+"""The list of keys in the admin highlights keys that need attention."""
 
 from datetime import timedelta
 

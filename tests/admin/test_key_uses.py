@@ -1,4 +1,4 @@
-"""The page of a key shows what was changed and decided with it."""
+"""A key's page shows the changes and decisions made with it."""
 
 import pytest
 

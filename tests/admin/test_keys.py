@@ -65,7 +65,7 @@ def test_the_same_form_makes_one_key_only(admin, account):
 
 
 def see(client, key):
-    """What the page of a new key sends once it is shown."""
+    """The request that the page of a new key sends when shown."""
     assert client.post(reverse("admin:accounts_apikey_seen", args=[key.pk])).status_code == 204
 
 
@@ -201,7 +201,7 @@ def test_a_key_that_has_ended_offers_nothing_to_press(admin, account):
 
 
 def test_each_step_is_in_the_history(admin, account):
-    """Which is what the audit log tells of the key."""
+    """The history shows the key's audit log entries."""
     key, _ = factories.api_key(account)
     act(admin, key, "rotate", overlap_seconds="3600")
     act(admin, key, "revoke")

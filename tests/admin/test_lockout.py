@@ -1,4 +1,4 @@
-"""Who guesses at an operator's password locks himself out, and the operator not."""
+"""Guessing an operator's password locks out the attacker, not the operator."""
 
 import time
 

@@ -43,7 +43,7 @@ def test_usage_is_that_of_the_api(admin, api, busy, period):
 
 
 def counted(client, reply, name):
-    """What each row of a list says, and how many rows the list has that its figure leads to."""
+    """Return each row's text, and the number of rows in the list that its figure links to."""
     table = re.search(rf'<table aria-labelledby="{name}">(.*?)</table>', reply.content.decode(), re.S).group(1)
     told = []
     for line in re.findall(r"<tr>(.*?)</tr>", table, re.S)[1:]:

@@ -1,4 +1,4 @@
-"""The overview of those accounts that its reader may see and has chosen, and what it says where there is nothing."""
+"""The overview of the chosen accounts, within those the reader may see, and its empty states."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""No page of the admin is larger than 120 KiB of HTML: lists have 50 rows, others much of what they can have."""
+"""No admin page exceeds 120 KiB of HTML, with 50 rows per list and well-filled objects."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -43,7 +43,7 @@ def rules(number):
 
 @pytest.fixture(scope="module")
 def filled(for_the_module):
-    """An account with 50 of everything, and others beside it."""
+    """An account with 50 of each resource, beside other accounts."""
     with for_the_module():
         account = factories.account("The Coastal Publishing House")
         api = ApiClient(factories.key_text(account))
@@ -77,7 +77,7 @@ def operator(db, filled):
 
 
 def size_of(client, address):
-    """In bytes of HTML; None if there is no page, but something else."""
+    """Return the page's size in bytes of HTML; None if the reply is not a page."""
     reply = client.get(address)
     assert reply.status_code in (200, 302, 403, 404), address
     if reply.status_code != 200 or "text/html" not in reply.headers["Content-Type"]:

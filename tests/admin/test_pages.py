@@ -1,4 +1,4 @@
-"""What holds for every page of the admin."""
+"""Rules for every page of the admin."""
 
 import re
 

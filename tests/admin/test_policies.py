@@ -33,7 +33,7 @@ def html_of(reply):
 
 
 def save(client, policy, **fields):
-    """What the Save button does; `fields` by the names of the form."""
+    """Submit the form with these fields."""
     return submit(client, change_url(policy), **{"_save": "Save", **fields})
 
 

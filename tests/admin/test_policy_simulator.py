@@ -28,7 +28,7 @@ def address(policy):
 
 @pytest.fixture
 def draft(admin, policy, item):
-    """The simulator as the editor's button opens it, with a draft for enterprise licences alone."""
+    """Open the simulator with a draft that allows only enterprise licences."""
     reply = submit(admin, change_url(policy), _edit="simulate", **{"rules-0-licenseType": "enterprise"})
     html = reply.content.decode()
     assert "It is not saved" in html

@@ -1,4 +1,4 @@
-"""What was booked is given back by a button: the adjustment is prefilled, and booked after a page that asks."""
+"""Refunding an entry by a button: a prefilled adjustment, recorded after confirmation."""
 
 from decimal import Decimal
 from functools import partial
@@ -47,7 +47,7 @@ def book(client, obj, **fields):
 
 
 def total_of(obj):
-    """What the object charged."""
+    """Return the total that the object was charged."""
     return Decimal(100) if isinstance(obj, License) else Decimal("0.05")
 
 

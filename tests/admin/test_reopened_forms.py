@@ -1,4 +1,4 @@
-"""A form that is to be shown again, as after a login, keeps what was entered and saves nothing."""
+"""A reopened form, for example after a login, keeps the entered values and saves nothing."""
 
 import pytest
 from django.contrib.auth.models import Group, User

@@ -28,7 +28,7 @@ def told(rules):
 
 
 def tried(rules):
-    """What the rules are about, in the order in which a check tries them."""
+    """Return the rules' subjects in evaluation order."""
     return told([rules[rule.index] for rule in sorted(parse_rules(rules), key=precedence)])
 
 

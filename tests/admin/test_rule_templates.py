@@ -41,7 +41,7 @@ def test_a_template_is_a_policy_that_lint_warns_of_in_nothing_but_that_it_never_
 
 
 def test_templates_add_up_to_one_policy():
-    """What denies in some cases goes first, what matches everything last, and each rule is there once."""
+    """Conditional denials come first, catch-all rules last, and no rule twice."""
     rules = with_templates("paywall", "metered", "embargo", "no_ai", "research", "paywall")
     assert told(rules) == [
         "deny permission",

@@ -1,4 +1,4 @@
-"""A member of staff sees the accounts that they are there for, and nothing of others."""
+"""Staff see only their own accounts."""
 
 import pytest
 from django.contrib.admin import site

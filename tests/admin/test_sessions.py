@@ -1,4 +1,4 @@
-"""Sessions end with what they were signed in by."""
+"""Sessions end when the credentials they used change."""
 
 import time
 from datetime import timedelta
@@ -79,7 +79,7 @@ def test_turning_it_off_oneself_keeps_ones_own(anna, annas):
 class TestSettingUpTheSecondFactor:
     @pytest.fixture
     def elsewhere(self, anna, sign_in):
-        """Another browser in which Anna is signed in, by the password alone."""
+        """Another browser in which Anna is signed in by password only."""
         return sign_in(anna)
 
     @pytest.fixture

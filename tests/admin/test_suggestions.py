@@ -1,4 +1,4 @@
-"""Fields suggest what they can hold, as one types: what the operator may see of the account."""
+"""Fields suggest values while typing, within the operator's scope."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""What nobody touched on a form stays as it is stored, also where a form or a browser would trim it."""
+"""Untouched form fields keep their stored values, even if a form or browser would trim them."""
 
 import orjson
 import pytest
@@ -14,7 +14,7 @@ from tests.admin.forms import submit
 
 
 def changed(obj):
-    """What the log tells of the latest change, made on a form."""
+    """Return the audit log's fields of the latest change by form."""
     return set(AuditEntry.objects.filter(resource_id=obj.pk, actor_type="operator").latest("pk").changes)
 
 

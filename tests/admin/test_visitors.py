@@ -1,4 +1,4 @@
-"""The page that tells who came to the edge."""
+"""The admin page of crawler traffic."""
 
 import html
 import re

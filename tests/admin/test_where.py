@@ -1,4 +1,4 @@
-"""The admin can be switched off, or answer at a host name or a port of its own alone."""
+"""The admin can be switched off, or limited to its own host name or port."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ print(any(name.partition(".")[0] in ("unfold", "operators") for name in __import
 
 @pytest.fixture(scope="module")
 def switched_off():
-    """What a process with ADMIN=off says of itself."""
+    """Return the output of a process with ADMIN=off."""
     environment = {**os.environ, "ADMIN": "off", "DJANGO_SETTINGS_MODULE": "config.settings"}
     done = subprocess.run(
         [sys.executable, "-c", PROBE],

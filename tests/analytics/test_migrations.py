@@ -1,4 +1,4 @@
-"""Migrations that move figures: they have to say what they said before."""
+"""Migrations that move figures keep their values."""
 
 from datetime import UTC, datetime
 

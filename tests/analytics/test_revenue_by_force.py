@@ -80,7 +80,7 @@ class World:
         return next(self.rates[currency, day - n * DAY] for n in range(8) if (currency, day - n * DAY) in self.rates)
 
     def worth(self, entry, currency):
-        """StopIteration where there is no rate."""
+        """Return the rate of the day. Raises StopIteration if there is none."""
         amount, day = Fraction(entry.amount), entry.occurred_at.date()
         if entry.currency == currency:
             return amount
@@ -132,7 +132,7 @@ def number(value, places):
 
 
 def shown(figures, currency):
-    """As it is sent: each figure rounded by itself, half to even."""
+    """Return the figures as sent, each rounded half to even."""
     places = PLACES[currency]
 
     def money(value):
@@ -172,7 +172,7 @@ def compare(account, world, query, start, end, group, currency):
 
 
 def in_a_zone(moment, chance):
-    """The same moment, told with an offset."""
+    """Return the same time with a UTC offset."""
     offset = timedelta(minutes=chance.choice([0, 0, 60, -330, 765]))
     local = (moment + offset).replace(tzinfo=None).isoformat()
     sign = "-" if offset < timedelta(0) else "+"

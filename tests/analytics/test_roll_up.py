@@ -83,7 +83,7 @@ def batch(api, account):
 
 
 def told_of(api, decisions):
-    """The report and the items, as the API tells of them."""
+    """Return the report and the items from the API."""
     yield api.get("/v1/analytics/usage", period="7d").body
     for decision in decisions:
         yield api.get(f"/v1/content/{decision['contentId']}").body["stats"]

@@ -57,7 +57,7 @@ LOOKS: list[tuple[str, dict[str, int], dict[str, Any]]] = [
 
 
 def missing() -> str:
-    """What is missing to run a browser; empty if nothing is."""
+    """Return what is missing to run a browser; empty if nothing."""
     if sync_playwright is None:
         return "Playwright is not installed: `python3 run.py setup --dev` does that"
     return "" if CHROMIUM else "there is no Chromium: `apt-get install chromium`, or set CHROMIUM to its path"

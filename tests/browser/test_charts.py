@@ -1,4 +1,4 @@
-"""Charts are drawn from their tables, in either theme, and told by pointer and keyboard."""
+"""Charts are drawn from their tables in both themes, and can be read by pointer and keyboard."""
 
 from datetime import UTC, datetime
 

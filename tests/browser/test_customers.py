@@ -25,7 +25,7 @@ def hand():
 
 
 def rows_of(page, number):
-    """Waits for the list to have so many rows."""
+    """Wait until the list has this number of rows."""
     page.locator("#result_list tbody tr").nth(number - 1).wait_for()
     return page.locator("#result_list tbody tr").count() == number
 

@@ -13,7 +13,7 @@ MOST = 72  # pixels of two lines with their padding
 
 @pytest.fixture(scope="package")
 def something_of_everything(deployment, operator):
-    """The demo, and what it has none of."""
+    """The demo, plus the resources that it lacks."""
     made = deployment.manage("seed_demo", "--beside", "--days", "20")
     deployment.manage("create_operator", "a-colleague-with-a-rather-long-name", "--role", "viewer", "--all-accounts")
     with deployment.client(made["key"]) as api:

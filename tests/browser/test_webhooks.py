@@ -16,7 +16,7 @@ def act(page, link, button):
 
 
 def reload_until(page, text):
-    """What a worker does is seen by whoever loads the page again."""
+    """Reload the page until it shows the worker's result."""
 
     def is_shown():
         page.reload()

@@ -43,7 +43,7 @@ TYPES_OF_PYTHON = [
 
 @dataclass(frozen=True)
 class Operation:
-    """What a method of a client has to know."""
+    """The data from which a client method is generated."""
 
     name: str
     method: str

@@ -45,7 +45,7 @@ def test_the_typescript_client_is_typed():
 
 
 def test_a_name_of_an_amount_is_no_other_number_in_the_same_answer():
-    """For the clients know amounts by their names."""
+    """Clients recognise amounts by field name."""
     document = openapi_document()
     schemas = document["components"]["schemas"]
     for answer, names in generate.amounts(document).items():

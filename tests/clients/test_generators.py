@@ -61,7 +61,7 @@ SAW: dict[str, Any] = {
 
 
 def saw(*command: object, cwd: Path, **environment: str) -> dict[str, Any]:
-    """What the story printed. Fails with what went wrong otherwise."""
+    """Return the story's output; fail with its error."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,

@@ -1,4 +1,4 @@
-"""What the tests of import_content share."""
+"""Shared fixtures of the import_content tests."""
 
 import io
 import json

@@ -22,7 +22,7 @@ DEPLOYED = {
 
 
 def found(**changed):
-    """The ids of what a check of a deployment finds."""
+    """Return the ids of a deployment check's findings."""
     with override_settings(**{**DEPLOYED, **changed}):
         return {message.id for message in run_checks(include_deployment_checks=True) if not message.is_silenced()}
 

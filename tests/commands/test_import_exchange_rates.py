@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def load(tmp_path):
-    """Writes a file and imports it; the result, and what was said on the way."""
+    """Write a file and import it; return the result and the output."""
 
     def run(data, name="rates.csv", *options):
         path = tmp_path / name

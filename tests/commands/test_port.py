@@ -1,4 +1,4 @@
-"""A port that is taken is told before anything is said to be served."""
+"""A port in use is reported before the server claims to serve."""
 
 import io
 import socket

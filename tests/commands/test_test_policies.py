@@ -1,4 +1,4 @@
-"""manage.py test_policies: the tests of stored policies, which time may have made wrong."""
+"""manage.py test_policies: runs the tests of stored policies, which can fail as time passes."""
 
 import io
 import json

@@ -46,5 +46,5 @@ def values_of(fact: Fact) -> st.SearchStrategy[Any]:
 
 
 def sent_in(part: str) -> st.SearchStrategy[dict[str, Any]]:
-    """Some of what callers send in that part of a check."""
+    """A strategy for facts in this part of a check."""
     return st.fixed_dictionaries({}, optional={fact.key: values_of(fact) for fact in SENT[part]})

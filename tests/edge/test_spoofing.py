@@ -1,4 +1,4 @@
-"""What a visitor says of himself in his User-Agent alone gains him nothing, whatever the policy."""
+"""A claimed User-Agent never gains access, whatever the policy."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""All faults of a check's body at once: the first as ever, each once, and nothing that shows only afterwards."""
+"""A check returns all faults of its body at once, each one time. The first stays the main error."""
 
 import re
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""A key creates none that outlives it or works from elsewhere than itself (docs/reference/api.md, Keys)."""
+"""A key cannot create keys with a later expiry or other addresses (docs/reference/api.md, Keys)."""
 
 from datetime import timedelta
 

@@ -29,7 +29,7 @@ logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of thous
 
 
 def eventually(condition: Callable[[], Any], seconds: float = 20) -> Any:
-    """The first true value of the condition; what it last was if there is none in time."""
+    """Return the condition's first true value, or its last value on timeout."""
     deadline = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -143,7 +143,7 @@ class Publisher:
 
 
 def race(server: Deployment, keys: int) -> tuple[Counter[int], int]:
-    """The statuses of what ended keys asked for, and how many decisions they have left."""
+    """Return the statuses of requests with ended keys, and the number of decisions that they recorded."""
     publishers = [Publisher(server, key) for key, _ in server.accounts(ACCOUNTS)]
     with ThreadPoolExecutor(ACCOUNTS) as threads:
         statuses = sum(threads.map(lambda one: one.end_keys(keys // ACCOUNTS), publishers), Counter())

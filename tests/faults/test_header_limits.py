@@ -85,7 +85,7 @@ def connection(server: Deployment) -> Iterator[Connection]:
 
 
 def time_of_the_loop(server: Deployment) -> int:
-    """Nanoseconds of the processor that the thread of the event loop has taken."""
+    """Return the CPU time of the event loop's thread, in nanoseconds."""
     assert server.process
     pid = server.process.pid
     return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0])

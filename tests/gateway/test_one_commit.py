@@ -111,7 +111,7 @@ def test_recording_changes_no_entry(gateway, checks, entries_of):
 
 @pytest.fixture
 def alike(account, entries_of):
-    """The entries of a request with ten checks that are decided alike."""
+    """Return the entries of a request with ten identically decided checks."""
     policy = factories.policy(account, factories.ALLOW_ALL)
     items = [factories.content(account, policy_id=policy.pk) for _ in range(10)]
     checks = [Check(("contentId", item.pk), "org_acme", names_item_alone=True) for item in items]

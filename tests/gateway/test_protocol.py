@@ -1,4 +1,4 @@
-"""Requests on the wire: however a client cuts them into packets, they are read and answered alike, and in turn."""
+"""Requests split into any packets are read the same way and answered in order."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ END = b"|"
 
 
 async def echo(scope, receive, send):
-    """Answers what was asked, the first request last if nobody keeps the order."""
+    """Echo requests; the first is the slowest, to reveal a lost order."""
     body = await read_body(scope, receive, 1000)
     await asyncio.sleep(0.02 if body == b"first" else 0)
     told = b" ".join((scope["method"].encode(), scope["path"].encode(), scope["query_string"], body)) + END
@@ -24,7 +24,7 @@ async def echo(scope, receive, send):
 
 
 def answers(packets: Sequence[bytes]) -> list[str]:
-    """What the server said to each request of these packets, sent one after the other."""
+    """Send the packets one by one and return the reply to each request."""
 
     async def exchange() -> bytes:
         config = Config(echo, http=BoundedProtocol, log_config=None)

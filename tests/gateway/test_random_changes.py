@@ -1,4 +1,4 @@
-"""Whatever changes between checks or during one, each is decided as by a process that has cached nothing."""
+"""After any change between or during checks, decisions equal those of an uncached process."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -97,7 +97,7 @@ class World:
             keys.remove(ask)  # once is enough: refusals count against a limit
 
     def fresh(self, check: Check, ask: Ask) -> Answer | ApiError:
-        """What a process answers now that has cached nothing, to a check of that moment."""
+        """Return the answer of an uncached process to a check at this time."""
         try:
             find_grant(ask.authorization.removeprefix("Bearer ")).check(timezone.now())
         except InvalidApiKey as error:
@@ -178,7 +178,7 @@ class World:
 
 
 def told(answer: Answer | ApiError) -> object:
-    """What depends on facts, and not on the moment."""
+    """Return the parts of a decision that do not depend on the time."""
     if isinstance(answer, ApiError):
         assert isinstance(answer, InvalidApiKey | NotFound), answer
         return type(answer)

@@ -1,4 +1,4 @@
-"""Requesters that are looked up on the event loop (licensing.access.event_loop.lookup) are those that a thread finds.
+"""The event loop (licensing.access.event_loop.lookup) finds the same requesters as a thread.
 
 Who has licences that are not compiled is left to a thread.
 """
@@ -145,7 +145,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
 
     @pytest.fixture
     def look_up(threads, account):
-        """What a check finds in a process that has nothing cached."""
+        """Return the facts that a check finds in an uncached process."""
 
         async def find(check):
             gateway = Gateway()

@@ -1,4 +1,4 @@
-"""The two ways of answering a check read a request's head alike, and answer with the same one."""
+"""Both request paths read a request's headers the same way and return the same headers."""
 
 from io import BytesIO
 

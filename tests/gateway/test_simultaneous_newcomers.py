@@ -94,7 +94,7 @@ if connection.vendor == "postgresql":
 
     @together
     def test_a_record_waits_for_nobody_who_writes_to_the_account(account, item):
-        """It carries the checks of others."""
+        """A commit also contains other requests' checks."""
         new, known = entries_of(account, check(item)), entries_of(account, check(item, "org_known"))
         [outcome] = recorder.record(known)
         known = entries_of(account, check(item, "org_known"))

@@ -1,4 +1,4 @@
-"""Trailer fields of a chunked request are no headers, and have the bounds of a head."""
+"""Trailer fields of a chunked request are not headers; the same size limits apply."""
 
 import pytest
 

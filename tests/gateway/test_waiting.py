@@ -20,7 +20,7 @@ class Clock:
         self.now = asyncio.get_running_loop().time()
 
     async def after(self, seconds: float) -> int:
-        """How many connections there are when so many seconds have passed."""
+        """Return the number of connections after this many seconds."""
         for connection in list(self.connections.open):
             self.connections.look_at(connection, self.now)
         self.now += seconds
@@ -134,7 +134,7 @@ def test_a_request_may_take_as_long_as_the_server_needs():
 
 
 def stream(parts: int, sent: list[int], ended: asyncio.Event, size: int = 1024 * 1024):
-    """An application that sends so many parts, as fast as its client reads."""
+    """An application that sends this number of parts, as fast as the client reads."""
 
     async def application(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})

@@ -72,7 +72,7 @@ def exchanged(application: Application, *packets: bytes, last: bytes = LAST) -> 
 
 
 async def read_all(reader: asyncio.StreamReader) -> bytes:
-    """What comes until the connection ends, however it does."""
+    """Read until the connection ends in any way."""
     received = b""
     with suppress(ConnectionError):
         while part := await reader.read(65_536):

@@ -1,4 +1,4 @@
-"""What Prometheus reads."""
+"""Parse the metrics that Prometheus reads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

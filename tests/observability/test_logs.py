@@ -1,4 +1,4 @@
-"""What the log says, for people and as JSON."""
+"""Log lines, as text and as JSON."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Secrets are sent wherever a request has room for one; then all that was logged is searched for them."""
+"""Secrets sent in any part of a request never appear in the logs."""
 
 import logging
 

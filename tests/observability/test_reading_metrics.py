@@ -1,4 +1,4 @@
-"""Who may read /metrics: whoever has the token; without one this machine, but nobody whom a proxy on it lets in."""
+"""/metrics requires the token; without one, only direct local requests can read it, not proxied ones."""
 
 import pytest
 from django.test import Client

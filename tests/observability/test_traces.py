@@ -1,4 +1,4 @@
-"""Traces: what is seen of a request, and that nothing of it is there while they are off."""
+"""Traces of requests, and their absence while tracing is off."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ class Spans:
         return [span for span in self.all if span.name == name]
 
     def below(self, name: str) -> list[str]:
-        """The names of what happened within the one span of a name, directly or not."""
+        """Return the names of all descendants of the only span with this name."""
         [top] = self.named(name)
         inside, names = {top.context.span_id}, []
         for span in sorted(self.all, key=lambda span: span.start_time or 0):

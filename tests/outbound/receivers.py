@@ -1,4 +1,4 @@
-"""Listeners on loopback that count who connects, and answer as they are told."""
+"""Loopback listeners that count connections and return configured replies."""
 
 import datetime
 import socket

@@ -1,4 +1,4 @@
-"""A request to a URL that somebody named reaches public addresses alone (docs/explanation/security.md)."""
+"""Requests to user-supplied URLs reach only public addresses (docs/explanation/security.md)."""
 
 import asyncio
 import socket

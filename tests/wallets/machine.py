@@ -55,7 +55,7 @@ class Wallets(RuleBasedStateMachine):
         raise NotImplementedError
 
     def clean_up(self) -> None:
-        """Store what is due and close months, as upkeep does at a time of its own."""
+        """Store due entries and close months, as upkeep does."""
 
     # --- What there is -----------------------------------------------------------------------------------------------
 
@@ -329,7 +329,7 @@ class Wallets(RuleBasedStateMachine):
     def verdict(
         self, name: str, models: dict[str, Model], revoked: set[str]
     ) -> tuple[bool, str | None, list[tuple[str, Decimal]]]:
-        """Whether it is allowed, why not, and what it spends, or the wallet that lacks credit."""
+        """Return outcome, reason, and the amount spent or the wallet without credit."""
         if name in revoked:
             return False, "no_license", []
         for model in models.values():
@@ -367,7 +367,7 @@ class Wallets(RuleBasedStateMachine):
         )
 
     def found(self, id_: str) -> Any:
-        """What the service shows of a wallet: balance, entries, and events with the balance before."""
+        """Return a wallet's balance, entries, and events with the previous balance."""
         entries = [(one["type"], Decimal(str(one["amount"]))) for one in self.pages(f"/v1/wallets/{id_}/entries")]
         events = [
             (one["type"], Decimal(str(one["previous"]["balance"])))

@@ -1,4 +1,4 @@
-"""A wallet in plain Python, as docs/wallets.md describes it. It imports nothing of the service."""
+"""A wallet in plain Python, as docs/guides/wallets.md describes it. Imports nothing from the service."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

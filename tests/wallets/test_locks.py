@@ -1,4 +1,4 @@
-"""Who spends, grants, refunds and merges locks wallets first, in the order of their ids: nobody waits in a ring."""
+"""Spending, granting, refunding and merging lock wallets first, in id order, so they cannot deadlock."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What the record of a commit spends: what its wallets cover, of requests that are stored."""
+"""A commit spends only what its wallets cover, and only for stored requests."""
 
 from decimal import Decimal
 

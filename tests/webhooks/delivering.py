@@ -1,4 +1,4 @@
-"""Delivering what is due, step by step, as the worker does."""
+"""Deliver due events step by step, as the worker does."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ def answering(status: int, *headers: str, body: bytes = b"ok") -> bytes:
 
 
 def parts(request: bytes) -> tuple[dict[str, str], bytes]:
-    """Headers, by names in lower case, and body of what a receiver got."""
+    """Return headers (lower-case names) and body of a received request."""
     head, _, body = request.partition(b"\r\n\r\n")
     lines = [line.partition(":") for line in head.decode().split("\r\n")[1:]]
     return {name.lower(): value.strip() for name, _, value in lines}, body

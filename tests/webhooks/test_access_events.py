@@ -1,4 +1,4 @@
-"""What endpoints hear of decisions: a sum for each requester, reason and minute, where they ask for it by name."""
+"""Events about decisions: one per requester, reason and minute, for endpoints that subscribe to them by name."""
 
 import json
 from datetime import timedelta
@@ -16,7 +16,7 @@ PATH = "/v1/webhooks"
 
 
 def told(clock, **after):
-    """What is told once that much time has passed, twice asked for."""
+    """Return the events after this time; a second run adds none."""
     clock.advance(**(after or {"seconds": 75}))
     summaries.tell()
     summaries.tell()

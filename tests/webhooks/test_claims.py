@@ -1,4 +1,4 @@
-"""Claims: what a worker takes on is nobody else's until its lease is over."""
+"""Claims: no other worker takes a claimed delivery until its lease ends."""
 
 from accounts.webhooks import queue, services
 from accounts.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint

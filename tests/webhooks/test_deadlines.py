@@ -1,4 +1,4 @@
-"""What will end, or has ended, is told once for each end (docs/guides/webhooks.md)."""
+"""Upcoming and past ends are reported once each (docs/guides/webhooks.md)."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ def _now(clock):
 
 
 def told(clock):
-    """The types of the events that time writes, each with what it is about."""
+    """Return type and object of the events about ends."""
     deadlines.tell()
     deadlines.tell()  # once is enough
     ended = Event.objects.filter(type__in=["api_key.expiring", "license.expiring", "license.expired"])

@@ -1,4 +1,4 @@
-"""How events are delivered: what is sent, and when it is tried again."""
+"""Delivery of events: requests and retries."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""/v1/webhooks: endpoints, their secrets, and what they are asked to do."""
+"""/v1/webhooks: endpoints, their secrets and actions."""
 
 import logging
 

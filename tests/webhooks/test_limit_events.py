@@ -1,4 +1,4 @@
-"""That a limit is used up, or nearly so, is told once in each of its windows."""
+"""Limits at 80 % or 100 % are reported once per window."""
 
 import json
 

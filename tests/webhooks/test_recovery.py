@@ -1,4 +1,4 @@
-"""What an endpoint is sent again: failed deliveries, or from a chosen time every event that it did not get."""
+"""Recovery: sends failed deliveries again, or every missed event since a chosen time."""
 
 import pytest
 

@@ -18,7 +18,7 @@ LOST = 0
 
 @dataclass
 class Reply:
-    """What came back, and between which moments of the world's time. Status 0: the connection ended without it."""
+    """A reply, and the world's time before and after. Status 0: the connection ended without a reply."""
 
     begun: float
     ended: float
@@ -32,7 +32,7 @@ class Reply:
 
     @property
     def is_lost(self) -> bool:
-        """Whether nobody knows what became of the request: a proxy says so with a 5xx."""
+        """Whether the request's outcome is unknown (a 5xx from a proxy)."""
         return self.status == LOST or self.status >= 500
 
 
@@ -87,7 +87,7 @@ class Caller:
         return reply
 
     def get(self, path: str, **query: Any) -> Any:
-        """The JSON of a GET that has to succeed."""
+        """Return the JSON of a GET that must succeed."""
         reply = self.send_until_answered("GET", f"{path}?{urlencode(query)}" if query else path)
         assert reply.status == 200, (path, query, reply.status, reply.content[:2000])
         return reply.body

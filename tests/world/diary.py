@@ -1,4 +1,4 @@
-"""What the people of the world did and were answered: all that the model knows. Plain data, without the product."""
+"""Requests and replies of the world: the model's only input. Plain data, without product code."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -93,7 +93,7 @@ EVENTS = ("content.", "policy.", "api_key.", "license.", "revenue.")
 
 
 class Deed(NamedTuple):
-    """A change that has to leave one entry in the audit log and, where there is a type for it, one event."""
+    """A change that must produce one audit log entry and, if a type exists for it, one event."""
 
     action: str  # as the audit log calls it
     event: str | None
@@ -113,7 +113,7 @@ class Promise(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """An entry that the ledger has to have, but for the charges of decisions."""
+    """An expected ledger entry, except charges of decisions."""
 
     type: str  # license or adjustment
     amount: Decimal

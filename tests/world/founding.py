@@ -70,7 +70,7 @@ def create_sites(world: World, api: Caller) -> None:
 
 
 def create_webhooks(world: World, api: Caller) -> None:
-    """One that hears of everything, and one that hears of licences, money and refusals."""
+    """Create an endpoint for all events, and one for licences, money and denials."""
     first, second = world.machines.receivers
     for receiver, events in ((first, ["*"]), (second, ["license.*", "revenue.adjusted", "access.denied"])):
         reply = api.send("POST", "/v1/webhooks", {"url": receiver.url, "events": events})
@@ -78,7 +78,7 @@ def create_webhooks(world: World, api: Caller) -> None:
 
 
 def sell(world: World, api: Caller) -> None:
-    """What the customers begin the month with."""
+    """Issue the licences that customers have at the start of the month."""
     issue = sales.issue
     today = world.clock.now()
     items = [world.ids[publisher.external_id(n)] for n in (1, 10, 28)]

@@ -33,7 +33,7 @@ SETTINGS = {
 
 
 def missing_tools() -> list[str]:
-    """What this machine lacks for the world, as Debian calls it."""
+    """Return the missing programs, as Debian package names."""
     return [name for name, found in (("nginx", NGINX), ("faketime", LIBRARY.exists())) if not found]
 
 
@@ -61,7 +61,7 @@ class Quiet(BaseHTTPRequestHandler):
 
 
 class Origin(ThreadingHTTPServer):
-    """The publisher's own server with its thirty pages; it keeps what it was asked for."""
+    """The publisher's web server with thirty pages; it stores the requests."""
 
     daemon_threads = True
 
@@ -84,7 +84,7 @@ class Visit(Quiet):
 
 
 class Delivery(NamedTuple):
-    """A request that a receiver of webhooks got, and what it answered."""
+    """A webhook request and the receiver's reply."""
 
     at: float
     headers: dict[str, str]
@@ -93,7 +93,7 @@ class Delivery(NamedTuple):
 
 
 class Receiver(ThreadingHTTPServer):
-    """A customer's server that hears of events: `status` is what it answers."""
+    """A webhook receiver that replies with `status`."""
 
     daemon_threads = True
 

@@ -46,7 +46,7 @@ def of(requester: str, deed: Callable[..., object], **fields: str) -> Callable[[
 
 
 def at_desk(deed: Callable[..., object], *what: str, **fields: str) -> Callable[[World], object]:
-    """What Anna does in the admin."""
+    """Run Anna's actions in the admin."""
     return lambda world: deed(world, operator.Desk(world), *what, **fields)
 
 
@@ -137,7 +137,7 @@ def live(world: World, report: Callable[[str], object]) -> None:
 
 
 def settle(world: World) -> None:
-    """Waits until whoever hears of events has heard of the last one."""
+    """Wait until all webhook receivers got the last event."""
     for _ in range(3):  # what is delivered again waits for its time
         world.clock.advance(hours=6)
         world.run("deliver_webhooks", "--until-idle")

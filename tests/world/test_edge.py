@@ -1,4 +1,4 @@
-"""The edge: visitors got what was decided, and the publisher's own server saw nobody else."""
+"""The edge: visitors got the decided answers, and only allowed requests reached the publisher's server."""
 
 from collections import Counter
 

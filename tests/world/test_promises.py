@@ -1,4 +1,4 @@
-"""What people were promised at the moment: refusals, replays, tokens and keys that end."""
+"""Immediate promises: refusals, replays, and the end of tokens and keys."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The comparisons notice what they are for: each fails where the service would have said something else."""
+"""Each comparison fails if the service's data is changed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -82,7 +82,7 @@ def forgotten_event(found: Found) -> Found:
 
 
 def lost_delivery(found: Found) -> Found:
-    """Nobody got one event; it may have been sent more than once."""
+    """Remove all deliveries of one event."""
     first, second = found["received"]
     gone = second[0].headers["webhook-id"]
     return {**found, "received": [first, [one for one in second if one.headers["webhook-id"] != gone]]}

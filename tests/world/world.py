@@ -1,4 +1,4 @@
-"""What everybody in the world shares: the clock, the machines, the keys, the diary."""
+"""Shared state of the world: clock, machines, keys, diary."""
 
 import random
 from datetime import datetime
@@ -34,7 +34,7 @@ class World:
         return Caller(self.clock, self.service.port, headers={"Authorization": f"Bearer {self.keys[key]}"})
 
     def visitor(self, address: str, **headers: str) -> Caller:
-        """A caller of the site, from an address of its own."""
+        """Return a visitor of the site with its own address."""
         return Caller(self.clock, self.machines.site_port, address, headers)
 
     def random(self, who: str, day: int) -> random.Random:
@@ -45,7 +45,7 @@ class World:
         return max(round(usual * self.size), 1)
 
     def run(self, *command: str) -> tuple[dict[str, Any], Reply]:
-        """A command of the project on the service's machine: what it answers to `--json`, and when it ran."""
+        """Run a manage.py command with `--json`; return its output and the time."""
         begun = self.clock.timestamp()
         told = self.service.manage(*command)
         return told, Reply(begun, self.clock.timestamp(), 200)

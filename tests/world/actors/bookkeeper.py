@@ -56,12 +56,12 @@ def note(world: World, shown: Mapping[str, Any], reply: Reply, actor: str, recei
 
 
 def take_instalment(world: World) -> None:
-    """A part of what is owed, with the bookkeeper's note."""
+    """Record a partial payment with a note."""
     record(world, {"requesterId": "org_acme", "amount": "500.000001", "currency": "EUR", "note": "First instalment"})
 
 
 def take_advance(world: World) -> None:
-    """More than is owed; and a payment of somebody whom nobody knows."""
+    """Record an overpayment, and a payment by an unknown requester."""
     record(world, {"requesterId": "org_globex", "amount": "5000", "currency": "USD", "externalId": "advance"})
     refused = pay(world, {"requesterId": "org_nobody", "amount": "1", "currency": "USD"})
     found = (refused.status, refused.body["error"]["param"])

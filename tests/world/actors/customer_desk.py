@@ -116,7 +116,7 @@ def synchronise(world: World) -> None:
 
 
 def refund_accesses(world: World, requester: str) -> None:
-    """Gives the latest two charged accesses back, one of them in part; more than what is left is refused."""
+    """Refund the latest two charged accesses, one in part. Refunding more than is left fails."""
     api = world.api()
     charged = [
         asked.answer

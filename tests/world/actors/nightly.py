@@ -30,7 +30,7 @@ def work(world: World, day: date) -> None:
 
 
 def import_rates(world: World, days: Iterable[date]) -> None:
-    """What the European Central Bank has published of these days; it is closed at weekends."""
+    """Import the European Central Bank's rates of these days; none at weekends."""
     for day in days:
         if day.weekday() < 5:
             world.diary.rates[day.isoformat()] = rates_of(day)
@@ -42,7 +42,7 @@ def import_rates(world: World, days: Iterable[date]) -> None:
 
 
 def rates_of(day: date) -> dict[str, Decimal]:
-    """Invented; of each day others."""
+    """Invented exchange rates, different ones each day."""
     number = day.toordinal() % 97
     return {"USD": Decimal("1.0500") + Decimal(number) / 1000, "JPY": Decimal(150) + Decimal(number) / 10}
 

@@ -1,4 +1,4 @@
-"""The publisher's office: what it changes by the API while everybody reads."""
+"""The publisher's office, which makes changes by the API under traffic."""
 
 import time
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Readers of the site: nobody knows them, they come from everywhere, and spell addresses as the web does."""
+"""Readers of the site: anonymous, from many addresses, with all spellings of URLs."""
 
 from collections.abc import Iterator
 from random import Random

@@ -1,4 +1,4 @@
-"""Whoever sells: issues, changes, prices and revokes licences, and books adjustments, by the API."""
+"""Sales staff: issue, change, price and revoke licences and record adjustments by the API."""
 
 import uuid
 from collections.abc import Mapping

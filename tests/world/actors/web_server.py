@@ -33,7 +33,7 @@ def work(world: World, day: int, requests: int) -> Iterator[Reply]:
 
 
 def question(world: World, chance: Random, way: str) -> tuple[Question, dict[str, Any]]:
-    """A question, and the body that asks it: about some items often, about the others now and then."""
+    """Return a question and its request body. Some items are popular, the others rare."""
     number = chance.randrange(publisher.PAGES_ITEMS) if chance.random() < 0.8 else chance.randrange(publisher.ITEMS)
     name = publisher.external_id(number)
     if chance.random() < 0.75:

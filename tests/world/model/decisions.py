@@ -1,4 +1,4 @@
-"""What each question may have been answered, by the state of things that its moment allows."""
+"""The possible answers to each question, given the possible states at its time."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

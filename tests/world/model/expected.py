@@ -119,7 +119,7 @@ class Expected:
 
     @cached_property
     def bookings(self) -> list[Booking]:
-        """What the ledger has to have."""
+        """Return the expected ledger entries."""
         return [*map(booked, self.diary.entries), *self.charges]
 
 

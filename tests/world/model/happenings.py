@@ -1,4 +1,4 @@
-"""The events that the month has to leave: of each change, and of each end that draws near."""
+"""Expected events of the month: for each change and each upcoming end."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ def denials(recorded: Iterable[Recorded]) -> Counter[tuple[str, str, str]]:
 
 
 def summed(events: Iterable[dict[str, Any]]) -> Counter[tuple[str, str, str]]:
-    """The same as told by `access.denied`."""
+    """Return the same denials as `access.denied` events."""
     found: Counter[tuple[str, str, str]] = Counter()
     for event in events:
         about = event["data"]

@@ -52,7 +52,7 @@ def match(
 
 
 def facts_of_question(asked: Question) -> Hashable:
-    """What the record of a question's decision shows of it."""
+    """Return the facts that a question's decision record shows."""
     about = ("page", asked.page) if asked.way == "edge" else ("item", asked.item)
     return asked.requester, asked.permission, asked.ip, about
 

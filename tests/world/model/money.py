@@ -1,4 +1,4 @@
-"""Revenue and statements, added up from what was sold, charged and given back."""
+"""Expected revenue and statements, from sales, charges and refunds."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ Rates = Mapping[str, Mapping[str, Decimal]]  # to the euro, by day and currency
 
 
 class Booking(NamedTuple):
-    """An entry that the ledger has to have. `counts` is when reports count it, `booked` when it was booked."""
+    """An expected ledger entry. Reports count it at `counts`; it was recorded at `booked`."""
 
     type: str
     amount: Decimal

@@ -1,4 +1,4 @@
-"""What the usage report has to say of a window, counted decision by decision."""
+"""The expected usage report of a window, counted decision by decision."""
 
 from collections import Counter
 from collections.abc import Iterable

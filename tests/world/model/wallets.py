@@ -43,7 +43,7 @@ def payer(diary: Diary, asked: Question, unit: str, license_id: str | None) -> s
 
 
 class Entry(NamedTuple):
-    """A change of the balance, as the service has to list it."""
+    """An expected entry of a wallet."""
 
     type: str
     amount: Decimal
@@ -53,7 +53,7 @@ class Entry(NamedTuple):
 
 @dataclass
 class Portion:
-    """What is left of a grant or a refill."""
+    """The rest of a grant or refill."""
 
     order: tuple[int, datetime, datetime, str]
     left: Decimal
@@ -82,7 +82,7 @@ class Book:
         return self.purse.begun if self.refilled is None else self.refilled + WEEK
 
     def events(self) -> Iterator[tuple[datetime, int, str | None]]:
-        """What is to happen: ends before refills before starts, and what is voided last."""
+        """Return upcoming events in order: ends, refills, starts, voids."""
         if moment := self.next_refill:
             yield moment, REFILL, None
         for id_, one in self.granted.items():
@@ -193,7 +193,7 @@ class Bank:
         self.roll_to(now)
 
     def moment_of(self, one: Spending) -> datetime:
-        """When it takes its place among all others."""
+        """Return the time by which it is sorted."""
         for wallet, voided in self.voided:
             if wallet in dict(one.spends) and one.begun <= voided.ended and voided.begun <= one.ended:
                 return max(one.at, voided.at) if self.void_first else min(one.at, voided.at - MICROSECOND)
