@@ -82,31 +82,31 @@ class SiteSerializer(StrictSerializer):
         max_length=MAX_NAME,
         required=False,
         allow_null=True,
-        help_text="The heading of the page for refused people. Null: the host.",
+        help_text="Heading of the refusal page. Null: the host.",
     )
     refusalMessage = Text(
         max_length=MAX_MESSAGE,
         required=False,
         allow_null=True,
         source="refusal_message",
-        help_text="What that page says unless the rule that refuses has a message.",
+        help_text="Text of the refusal page, unless the denying rule has a message.",
     )
     linkUrl = Url(
         max_length=MAX_LINK_URL,
         required=False,
         allow_null=True,
         source="link_url",
-        help_text="Where that page links to, such as your page for subscriptions or licences. Null: no link.",
+        help_text="Link of the refusal page, for example to your subscriptions. Null: no link.",
     )
     linkLabel = Text(
         max_length=MAX_LINK_LABEL,
         required=False,
         allow_null=True,
         source="link_label",
-        help_text="The text of the link, such as Subscribe. Null: Get access.",
+        help_text="Text of the link, for example Subscribe. Null: Get access.",
     )
-    mode = Choice(choices=MODES, required=False, help_text="How far its decisions are carried out.")
-    unknown = Choice(choices=Unknown.choices, required=False, help_text="What a page gets that no policy is known of.")
+    mode = Choice(choices=MODES, required=False, help_text="Whether decisions are enforced or only recorded.")
+    unknown = Choice(choices=Unknown.choices, required=False, help_text="What happens to pages without a policy.")
     robotsTxt = Text(
         max_length=MAX_ROBOTS_TXT,
         required=False,

@@ -55,7 +55,7 @@ def rule_of(line: str) -> SiteRule:
 
 
 class SiteForm(forms.ModelForm):
-    host = forms.CharField(max_length=253, widget=UnfoldAdminTextInputWidget, help_text="As in news.example.")
+    host = forms.CharField(max_length=253, widget=UnfoldAdminTextInputWidget, help_text="For example news.example.")
     rules = RuleLines(
         help_text=(
             "One pattern and policy id per line, as in “/premium/* pol_…”. Pages of a pattern without a policy are "

@@ -2711,18 +2711,18 @@ export interface components {
              * @example news.example
              */
             host?: string;
-            /** @description The heading of the page for refused people. Null: the host. */
+            /** @description Heading of the refusal page. Null: the host. */
             name?: string | null;
-            /** @description What that page says unless the rule that refuses has a message. */
+            /** @description Text of the refusal page, unless the denying rule has a message. */
             refusalMessage?: string | null;
             /**
              * Format: uri
-             * @description Where that page links to, such as your page for subscriptions or licences. Null: no link.
+             * @description Link of the refusal page, for example to your subscriptions. Null: no link.
              */
             linkUrl?: string | null;
-            /** @description The text of the link, such as Subscribe. Null: Get access. */
+            /** @description Text of the link, for example Subscribe. Null: Get access. */
             linkLabel?: string | null;
-            /** @description How far its decisions are carried out. */
+            /** @description Whether decisions are enforced or only recorded. */
             mode?: components["schemas"]["Mode"];
             /** @description What happens to pages without a policy. */
             unknown?: components["schemas"]["RuleAction"];
@@ -3524,18 +3524,18 @@ export interface components {
              * @example news.example
              */
             host: string;
-            /** @description The heading of the page for refused people. Null: the host. */
+            /** @description Heading of the refusal page. Null: the host. */
             name: string | null;
-            /** @description What that page says unless the rule that refuses has a message. */
+            /** @description Text of the refusal page, unless the denying rule has a message. */
             refusalMessage: string | null;
             /**
              * Format: uri
-             * @description Where that page links to, such as your page for subscriptions or licences. Null: no link.
+             * @description Link of the refusal page, for example to your subscriptions. Null: no link.
              */
             linkUrl: string | null;
-            /** @description The text of the link, such as Subscribe. Null: Get access. */
+            /** @description Text of the link, for example Subscribe. Null: Get access. */
             linkLabel: string | null;
-            /** @description How far its decisions are carried out. */
+            /** @description Whether decisions are enforced or only recorded. */
             mode: components["schemas"]["Mode"];
             /** @description What happens to pages without a policy. */
             unknown: components["schemas"]["RuleAction"];
@@ -3567,18 +3567,18 @@ export interface components {
              * @example news.example
              */
             host: string;
-            /** @description The heading of the page for refused people. Null: the host. */
+            /** @description Heading of the refusal page. Null: the host. */
             name?: string | null;
-            /** @description What that page says unless the rule that refuses has a message. */
+            /** @description Text of the refusal page, unless the denying rule has a message. */
             refusalMessage?: string | null;
             /**
              * Format: uri
-             * @description Where that page links to, such as your page for subscriptions or licences. Null: no link.
+             * @description Link of the refusal page, for example to your subscriptions. Null: no link.
              */
             linkUrl?: string | null;
-            /** @description The text of the link, such as Subscribe. Null: Get access. */
+            /** @description Text of the link, for example Subscribe. Null: Get access. */
             linkLabel?: string | null;
-            /** @description How far its decisions are carried out. */
+            /** @description Whether decisions are enforced or only recorded. */
             mode?: components["schemas"]["Mode"];
             /** @description What happens to pages without a policy. */
             unknown?: components["schemas"]["RuleAction"];
