@@ -104,7 +104,7 @@ def django_db_keepdb() -> bool:
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_redis_database() -> None:
-    """Gives each worker of a parallel run a Redis database of its own."""
+    """Give each parallel worker its own Redis database."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     if settings.REDIS_URL:
         settings.CACHES["default"]["LOCATION"] = f"{settings.REDIS_URL.rstrip('/').removesuffix('/0')}/{worker}"
@@ -194,7 +194,7 @@ def anonymous(db: None, connect: Connect) -> ApiClient:
 
 @pytest.fixture
 def for_nobody() -> Iterator[None]:
-    """The client of what is worked out has gone."""
+    """Simulate a client that has disconnected."""
     gone = Event()
     gone.set()
     token = statements.bound.set(statements.Bound(30, gone))

@@ -9,5 +9,5 @@ SHARE = 1 if ALL else 10 if FEW else 3
 
 
 def examples(number: int) -> int:
-    """Of so many examples of hypothesis, or kills at a random moment, those that this run tries."""
+    """Return the share of hypothesis examples or random kills that this run tries."""
     return max(number // SHARE, min(number, 3))

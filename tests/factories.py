@@ -1,4 +1,4 @@
-"""What tests begin with, made by the same services that the service itself uses."""
+"""Initial test data, created with the product's services."""
 
 from decimal import Decimal
 from itertools import count
@@ -110,7 +110,7 @@ def payment(owner: Account, amount: object = 10, **fields: Any) -> Payment:
 
 
 def endpoint(owner: Account, **fields: Any) -> tuple[WebhookEndpoint, str]:
-    """A webhook endpoint that hears of everything, and its secret."""
+    """A webhook endpoint subscribed to all events, and its secret."""
     return webhook_services.create_endpoint(owner.pk, {"url": "https://hooks.example/in", "events": ["*"], **fields})
 
 

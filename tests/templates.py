@@ -1,4 +1,4 @@
-"""A migrated database, made once and copied: by each worker of a parallel run, and by what a test deploys.
+"""A migrated database, made once and copied by each parallel worker and each test deployment.
 
 It is kept in pytest's cache for the next run, under a name that changes with the migrations and the locked packages.
 """

@@ -145,7 +145,7 @@ JOBS = {
 
 @pytest.fixture
 def things(deployment, account):
-    """What the jobs are about, by names that nothing else has; and another account to choose between."""
+    """Objects of the jobs, with unique names, and a second account."""
     deployment.manage("create_account", "Another publisher", "--plan", "starter")
     mark = account.id[-8:]
     with deployment.client(account.key) as api:

@@ -1,4 +1,4 @@
-"""manage.py import_content: importing again, and beside others."""
+"""manage.py import_content: repeated and simultaneous imports."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress

@@ -94,7 +94,7 @@ def run(*options):
 
 
 def kept(*models):
-    """What the rollups say."""
+    """Return the rollups' figures."""
     said = {}
     for model in models:
         names = {field.name for field in model._meta.fields} - {"id", "pk"}

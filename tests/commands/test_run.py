@@ -1,4 +1,4 @@
-"""run.py: what it says while it sets up, whom it lets in, and how it runs named tests."""
+"""run.py: setup output, the first operator, and running named tests."""
 
 import io
 import json

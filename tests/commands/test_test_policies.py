@@ -20,7 +20,7 @@ def policy(account):
 
 
 def run(*options):
-    """The exit status, and what was printed."""
+    """Return the exit status and the output."""
     out, status = io.StringIO(), 0
     try:
         call_command("test_policies", *options, stdout=out)

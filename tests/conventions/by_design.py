@@ -1,4 +1,4 @@
-"""What schemathesis calls a failure and is so by design: its configuration, with the reason for each."""
+"""Schemathesis failures that are by design, with reasons, as its configuration."""
 
 import re
 from dataclasses import dataclass

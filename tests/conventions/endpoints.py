@@ -268,7 +268,7 @@ def routes(patterns: list[URLPattern | URLResolver], before: str = "/") -> Itera
 
 
 def known_to_the_resolver() -> set[tuple[str, str]]:
-    """Method and path of every endpoint under /v1, HEAD aside."""
+    """Return method and path of every endpoint under /v1, without HEAD."""
     found = set()
     for path, callback in routes(get_resolver().url_patterns):
         if path.startswith("/v1/"):

@@ -21,7 +21,7 @@ AUDIT = {
 
 @pytest.fixture
 def rows_of_audit(api, account):
-    """What the log held before is taken out of the account's way."""
+    """Move earlier log entries to another account."""
     [key] = account.api_keys.all()
     with append_only.unlocked():
         AuditEntry.objects.update(account=None)

@@ -1,4 +1,4 @@
-"""What clients of the licence server are filtered by."""
+"""Filters of licence server clients."""
 
 from typing import Any
 

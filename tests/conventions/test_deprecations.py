@@ -1,4 +1,4 @@
-"""What the setting DEPRECATIONS marks is told to those who use it, in the OpenAPI document, and counted."""
+"""Uses of what DEPRECATIONS marks are reported to callers, documented in OpenAPI, and counted."""
 
 import orjson
 import pytest

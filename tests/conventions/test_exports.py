@@ -206,7 +206,7 @@ def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch)
     path = "/v1/access/decisions?format=csv"
 
     def peak(limit):
-        """Of the first so many parts of the file, each of a chunk of rows."""
+        """Return the first parts of the file, one per chunk of rows."""
         response = api.client.get(path, headers=api.headers)
         tracemalloc.start()
         parts = []

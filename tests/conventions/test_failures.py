@@ -1,4 +1,4 @@
-"""What goes wrong inside is told in the envelope, without the inside (docs/reference/api.md, Requests and errors)."""
+"""Internal errors use the error envelope and reveal no internals (docs/reference/api.md, Requests and errors)."""
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection

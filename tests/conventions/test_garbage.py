@@ -1,4 +1,4 @@
-"""What a request has brought and what it was answered is gone with it, not with the next collection of garbage."""
+"""A request's data is freed when it ends, without waiting for garbage collection."""
 
 import gc
 from collections.abc import Iterator

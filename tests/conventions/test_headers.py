@@ -1,4 +1,4 @@
-"""What replies say of themselves beyond their bodies: what may keep them, how they are packed, what is possible."""
+"""Reply headers: caching, compression, allowed methods."""
 
 import gzip
 

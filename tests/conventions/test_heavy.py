@@ -1,4 +1,4 @@
-"""Requests whose cost is theirs to choose have threads of their own; what takes too long or is for nobody ends."""
+"""Long-running requests have their own threads; they end on timeout or when the client disconnects."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -102,7 +102,7 @@ ENDLESS = {
 
 
 def run(bound, statement):
-    """In a thread of its own, as config.asgi does. Returns the error that ended it and what a client is told."""
+    """Run in a separate thread, like config.asgi. Returns the error and the reply to the client."""
 
     def work():
         statements.bound.set(bound)

@@ -1,4 +1,4 @@
-"""What a hostile or careless client sends costs it an error, and nobody else anything."""
+"""Hostile or malformed input returns an error and affects nobody else."""
 
 from datetime import UTC, datetime
 

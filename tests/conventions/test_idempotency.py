@@ -244,7 +244,7 @@ def make_key(path, body, ids, sender):
 
 
 def made_key(reply):
-    """The last of the keys that the reply tells of."""
+    """Return the last of the keys in the reply."""
     return reply["data"][-1]["apiKey"] if "data" in reply.body else reply.body
 
 

@@ -1,4 +1,4 @@
-"""A statement with a time limit of its own ends at it, and leaves the connection as it was."""
+"""A statement with its own time limit ends at it and leaves the connection unchanged."""
 
 import pytest
 from django.db import OperationalError, connection

@@ -25,7 +25,7 @@ def unix(text):
 
 @pytest.fixture
 def tight(db):
-    """A client on an account of its own with these limits."""
+    """Return a client of a new account with these limits."""
 
     def make(per_minute, per_day):
         fields = {"plan": "enterprise", "requests_per_minute": per_minute, "requests_per_day": per_day}

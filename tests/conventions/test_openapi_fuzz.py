@@ -60,7 +60,7 @@ def anonymous(path: str) -> str:
 
 @pytest.fixture
 def schema(endpoint: Endpoint) -> Any:
-    """The document with one path, and one operation to try.
+    """Return the OpenAPI document with one operation.
 
     Cases are made up in the test: at collection every worker would make up all.
     """

@@ -1,4 +1,4 @@
-"""What every response carries, and what is answered where there is no endpoint (docs/reference/api.md)."""
+"""Headers of every response, and replies for unknown endpoints (docs/reference/api.md)."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""What a newcomer can take in: short files, and packages of few modules on one level."""
+"""Limits of file length and modules per package."""
 
 from collections import Counter
 from pathlib import Path

@@ -43,7 +43,7 @@ def test_content_is_sorted_across_pages(api, items, sort, limit):
 
 @every_sort
 def test_what_is_written_meanwhile_neither_hides_nor_repeats_a_row(api, account, items, sort):
-    """New rows before and behind the cursor, and rows that go, leave the others where they are."""
+    """Inserted and deleted rows do not move the others in a paginated list."""
     expected = in_order(items, sort)
     met, query, number = [], {"sort": sort, "limit": 2}, 0
     while True:

@@ -225,7 +225,7 @@ def test_every_body_has_its_fields_here():
 
 
 def with_value(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """A copy of the body that has the value at the path, and what is needed around it."""
+    """Return a copy of the body with the value at the path; adds missing parents."""
     name, _, rest = path.partition(".")
     name, is_member, _ = name.partition("[")
     if is_member:

@@ -1,4 +1,4 @@
-"""Made-up values of facts, by the table of licensing.policies.facts alone: a new row needs no line here."""
+"""Strategies for fact values, derived from the table in licensing.policies.facts."""
 
 from typing import Any
 

@@ -56,7 +56,7 @@ def recorded_and_replayed(decision_id: str) -> tuple[Facts, Facts]:
 
 
 def sayable(facts: Facts) -> dict[str, object]:
-    """What a test of a policy can say of the facts."""
+    """A strategy for the facts of a policy test."""
     attributes = [fact.attribute for fact in FACTS if fact in TESTED or fact.source is Source.DECISION]
     licences = {"license_types": facts.license_types, "has_valid_license": facts.has_valid_license}
     return {name: getattr(facts, name) for name in attributes} | licences

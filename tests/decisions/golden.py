@@ -65,7 +65,7 @@ def held(case: Case) -> Standing | None:
 
 
 def facts(case: Case) -> Facts:
-    """What a check that says this much makes known; that the service reads it so is tested by itself."""
+    """Return the facts that such a check provides."""
     item, check = case.get("item", {}), case["check"]
     requester = check["requester"] if isinstance(check["requester"], dict) else {"id": check["requester"]}
     standing = held(case) or vouched_for(requester.get("licenseType"), requester.get("hasValidLicense") is True)

@@ -1,4 +1,4 @@
-"""All that is wrong in the rules of a policy, told at once: nothing twice, and nothing that shows only afterwards."""
+"""All faults of a policy's rules are reported at once, each one time."""
 
 import re
 from copy import deepcopy
@@ -80,7 +80,7 @@ def planted(draw: st.DrawFn) -> tuple[list[Any], list[str]]:
 
 
 def mend(rules: list[Any], path: str) -> None:
-    """Puts what is right in the place of what was told."""
+    """Replace the reported faults by valid values."""
     index, *names = re.split(r"\.", path)
     rule, right = rules[int(index.strip("[]"))], deepcopy(RIGHT)
     *outer, name = [name.partition("[")[0] for name in names]

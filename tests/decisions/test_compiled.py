@@ -19,7 +19,7 @@ from tests import largest
 
 @pytest.fixture
 def compiled():
-    """Texts by number, ten characters in all."""
+    """A cache of texts by number, limited to ten characters."""
     return BoundedCache(len, 10)
 
 

@@ -1,4 +1,4 @@
-"""What is no rule, and where it says so: each a 422 whose `param` is the path of the mistake."""
+"""Invalid rules return 422 with the path of the fault in `param`."""
 
 from typing import Any
 

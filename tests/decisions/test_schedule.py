@@ -1,4 +1,4 @@
-"""The condition on days and hours: what it holds of, when that changes, and what is refused."""
+"""The schedule condition: when it holds, when that changes, and invalid values."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""What the documents print as code: blocks, and the commands among their words."""
+"""Code of the documents: blocks, and commands in the text."""
 
 import re
 from collections.abc import Iterator

@@ -16,7 +16,7 @@ def filled(text: str, service: Service) -> str:
 
 
 def ran(*command: object, cwd: Path, **environment: str) -> str:
-    """What a command prints. Fails with what went wrong otherwise."""
+    """Return a command's output; fail with its error."""
     done = subprocess.run(
         list(map(str, command)),
         cwd=cwd,

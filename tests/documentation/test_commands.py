@@ -1,4 +1,4 @@
-"""Every command of `manage.py` that a document prints does what it says, on an installation that serves."""
+"""Every documented `manage.py` command works on a running installation."""
 
 import gzip
 import json
@@ -37,7 +37,7 @@ Run = Callable[[str], str]
 
 @pytest.fixture
 def run(running: Deployment, service: Service, tmp_path: Path) -> Run:
-    """What a printed command prints, its placeholders being the service's own."""
+    """Run a documented command with real values for its placeholders; return its output."""
     key = running.manage("create_api_key", "--account", service.account, "--name", "Old", "--type", "secret")
     files = {
         "artworks.jsonl.gz": gzip.compress(json.dumps({**ARTWORK, "subjects": ["moon"]}).encode()),

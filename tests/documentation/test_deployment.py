@@ -62,7 +62,7 @@ def answers(url: str, process: subprocess.Popen[bytes]) -> bool:
 
 
 def written_by(process: subprocess.Popen[bytes]) -> str:
-    """What the process has printed so far."""
+    """Return the output so far."""
     assert process.stdout
     os.set_blocking(process.stdout.fileno(), False)
     return (process.stdout.read() or b"").decode()
@@ -145,7 +145,7 @@ def printed_settings(first: str) -> dict[str, str]:
 
 @on_sqlite
 def test_the_deployment_check_passes_with_the_printed_environment(tmp_path: Path):
-    """With real secrets in the places of those that say what they should be."""
+    """Replace placeholder secrets by real ones."""
     given = printed_settings("# /etc/licensing.env") | printed_settings("ADMIN_PORT")
     assert set(given) <= SETTINGS
     given |= {name: token_urlsafe(48) for name in ("SECRET_KEY", "API_KEY_PEPPER")}

@@ -101,7 +101,7 @@ def test_the_steps_of_a_guide_work(service: Service, leaked: str, tmp_path: Path
 
 
 def test_the_crontab_names_commands_that_the_table_explains():
-    """What the table names is run by test_commands.py."""
+    """test_commands.py runs the commands of the table."""
     path = "docs/guides/scheduled-jobs.md"
     scheduled = re.findall(r"manage\.py (.+)", block(path))
     assert set(scheduled) <= {command for where, command in commands() if where == path}

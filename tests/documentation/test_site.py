@@ -27,7 +27,7 @@ PRECOMPRESSED = {"br", "gzip"}
 
 
 class Page(HTMLParser):
-    """What a page links to, what it loads, and the anchors in it."""
+    """Return a page's links, resources and anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

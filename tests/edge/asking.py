@@ -1,4 +1,4 @@
-"""What tests of the edge have in common."""
+"""Shared helpers of the edge tests."""
 
 from analytics.models import AccessEvent
 

@@ -61,7 +61,7 @@ def crawler_table(settings: Any, tmp_path: Path) -> Iterator[Callable[..., None]
 
 @pytest.fixture
 def seeker(crawler_table: Callable[..., None]) -> None:
-    """Lists the crawler Seeker alone, which reverse DNS verifies."""
+    """Use a table with one crawler, Seeker, verified by reverse DNS."""
     crawler_table(
         {"name": "Seeker", "class": "search", "operator": "Seeker", "userAgent": "Seeker",
          "hosts": ["crawl.seeker.example"]}
@@ -107,7 +107,7 @@ def raw(forwards: ForwardApplication) -> Ask:
 
 @pytest.fixture
 def ask(raw: Ask, key: str) -> Ask:
-    """What a proxy asks about a page of https://pub.example."""
+    """Return a proxy's request about a page of https://pub.example."""
 
     def ask(uri: str, *, path: str = "/v1/access/forward", **headers: Any) -> Reply:
         given = {

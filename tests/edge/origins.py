@@ -1,4 +1,4 @@
-"""How origins read the path of a request: each knows nothing of the others, nor of how the service reads it."""
+"""How origin servers read a request path, each implemented independently of the service."""
 
 import posixpath
 import re
@@ -54,7 +54,7 @@ def iis(raw: str) -> str:
 
 
 def behind_uri(raw: str) -> str:
-    """nginx with `proxy_pass http://origin$uri`, which passes on what it has decoded."""
+    """nginx with `proxy_pass http://origin$uri`, which forwards the decoded path."""
     return nginx(nginx(raw))
 
 

@@ -113,14 +113,14 @@ def policies_at(
 
 
 def matches(pattern: str, url: str) -> bool:
-    """As RFC 9309 has it, the query being part of what is matched."""
+    """Match as in RFC 9309, including the query."""
     text = pattern.removesuffix("$")
     expression = ".*".join(map(re.escape, text.split("*")))
     return re.match(expression + ("$" if pattern.endswith("$") else ""), url, re.DOTALL) is not None
 
 
 def most_specific(told: list[tuple[str, set[T]]], url: str) -> set[T] | None:
-    """The uses of the longest pattern that matches, of equals the most lenient; None where none matches."""
+    """Return the uses of the longest matching pattern; among equals the most lenient. None if none matches."""
     matching = [(pattern, uses) for pattern, uses in told if matches(pattern, url)]
     longest = max((len(pattern) for pattern, _ in matching), default=-1)
     found = [uses for pattern, uses in matching if len(pattern) == longest]

@@ -40,7 +40,7 @@ PRICE = {"action": "allow", "priority": 1, "conditions": {"licenseType": "crawl"
 
 
 def is_violation(agent, path):
-    """What ROBOTS says, in words of this test."""
+    """The rules of ROBOTS, as data."""
     if agent.startswith("GPTBot"):
         return path.startswith("/open/") and path != "/open/a"
     return path.endswith("/b")

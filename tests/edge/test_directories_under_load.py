@@ -104,7 +104,7 @@ def test_no_number_of_real_directories_takes_the_place_of_a_listed_crawlers():
 
 
 def named_by_many(directories, origins):
-    """Each origin is named by a visitor of its own network, and none is waited for."""
+    """Visitors from different networks name these origins; no request waits for a fetch."""
     for number, origin in enumerate(origins):
         directories.find(origin, KEYID, f"198.51.{number}.1")
 

@@ -1,4 +1,4 @@
-"""The terms that crawlers are told: never laxer than what is enforced."""
+"""Terms published for crawlers are never laxer than what is enforced."""
 
 from datetime import UTC, datetime
 from xml.etree import ElementTree
@@ -65,7 +65,7 @@ def test_robots_txt_has_a_group_to_add(site):
 
 
 def statements(account, *rules, **options):
-    """What robots.txt says about the whole host."""
+    """Return the robots.txt rules for the whole host."""
     patterns = {pattern: factories.policy(account, *of_pattern) for pattern, of_pattern in rules}
     factories.site(account, patterns, host="pub.example", **options)
     return [line for line in get(ROBOTS).content.decode().splitlines() if ": /" not in line][2:]

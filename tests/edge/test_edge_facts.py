@@ -1,4 +1,4 @@
-"""What is decided at the edge is recorded and replayed on the same facts."""
+"""Edge decisions are recorded and simulated with the same facts."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,4 +1,4 @@
-"""What proxies are answered about a page."""
+"""Answers to proxies about a page."""
 
 import pytest
 

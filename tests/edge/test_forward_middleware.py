@@ -10,7 +10,7 @@ from tests.edge.asking import LICENSED, READERS, event, told
 
 @pytest.fixture
 def question(raw, key):
-    """What middleware asks about a page of https://pub.example, from an address that is no trusted proxy."""
+    """Return middleware's request about a page of https://pub.example, from an untrusted address."""
 
     def question(path, **headers):
         given = {

@@ -1,4 +1,4 @@
-"""Who may ask for a proxy, and what of its headers is believed."""
+"""Which senders count as proxies, and which of their headers are trusted."""
 
 import pytest
 

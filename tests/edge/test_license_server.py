@@ -29,7 +29,7 @@ def client(account, licensed):
 
 
 def claims_of(token: str) -> dict[str, Any]:
-    """What a token says, verified as anybody can."""
+    """Return a token's claims, verified with the published keys."""
     keys = {one["kid"]: one for one in Client().get("/.well-known/jwks.json/platform").json()["keys"]}
     key = jwt.PyJWK(keys[jwt.get_unverified_header(token)["kid"]])
     return jwt.decode(token, key, algorithms=["ES256"], options={"verify_aud": False})

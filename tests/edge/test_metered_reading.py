@@ -1,4 +1,4 @@
-"""Rate limits per visitor: a cookie tells readers apart, and the address those who bring none."""
+"""Rate limits per visitor: by cookie, or by address without one."""
 
 import re
 from datetime import timedelta

@@ -14,7 +14,7 @@ from tests.edge.asking import READERS, event, told
 
 @pytest.fixture
 def bound_key(account):
-    """A key that may ask about pub.example alone."""
+    """A key restricted to pub.example."""
     return factories.key_text(account, permissions=["access:check"], allowed_hosts=["pub.example"])
 
 

@@ -1,4 +1,4 @@
-"""Prices behind rules for licence holders: "licensees may, AI for 0.015, nobody else"."""
+"""Prices after a rule for licence holders: licensees are allowed, AI pays 0.015, others are denied."""
 
 import pytest
 

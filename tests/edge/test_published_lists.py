@@ -46,7 +46,7 @@ class Operator:
         self.client = partial(Client, allow_private=True, resolve=Names("127.0.0.1"), certificates=trusting)
 
     def is_fetched(self, answer):
-        """Fetch the list as it is due, and let this process read what is stored."""
+        """Fetch a due list and reload it in this process."""
         self.answer = answer
         AddressList.objects.update(attempted_at=F("attempted_at") - timedelta(days=1))
         [fetched] = fetch_lists([self.url], self.client)

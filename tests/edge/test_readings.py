@@ -1,4 +1,4 @@
-"""What an origin may read a path as: no spelling hides a page from the service that an origin would serve."""
+"""No spelling of a path hides a page from the service that an origin would serve."""
 
 from urllib.parse import urlsplit
 

@@ -1,4 +1,4 @@
-"""The page for refused people: when browsers get it, what it says, and that it says nothing else."""
+"""The page for denied readers: when browsers get it, and its content."""
 
 import json
 from html.parser import HTMLParser

@@ -1,4 +1,4 @@
-"""What is published as RSL is valid RSL 1.0, by a RELAX NG schema of its elements.
+"""Published RSL is valid RSL 1.0, by a RELAX NG schema of its elements.
 
 Without lxml, which .ci/run installs, these are skipped; in CI it is required.
 """
@@ -37,7 +37,7 @@ EXAMPLE = """<rsl xmlns="https://rslstandard.org/rsl" max-age="7">
 
 
 def problems(document):
-    """What is wrong with a document, empty for one that is valid."""
+    """Return a document's schema errors; empty if valid."""
     root = etree.fromstring(document)
     if not SCHEMA.validate(root):
         return [str(error) for error in SCHEMA.error_log]

@@ -1,4 +1,4 @@
-"""A site that enforces refuses those whom its policies refuse, with the right status, and nobody else."""
+"""An enforcing site denies exactly what its policies deny, with the right status."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the page of a site's terms says: a sentence for each audience, and findings."""
+"""The admin page of a site's terms: a sentence per audience, and findings."""
 
 import pytest
 

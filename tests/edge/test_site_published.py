@@ -1,4 +1,4 @@
-"""What a site publishes at this moment, looked at beside its policies."""
+"""A site's published terms match its policies."""
 
 import pytest
 from asgiref.sync import async_to_sync

@@ -63,7 +63,7 @@ def test_no_spelling_opens_a_closed_page_at_a_proxy(ask, raw, key, site, chance)
 @many
 @given(chance=SEEDS)
 def test_no_spelling_opens_a_closed_item_in_a_check(api, site, chance):
-    """A check finds an item by equivalent URLs alone; any other spelling is unknown."""
+    """A check finds an item only by equivalent URLs."""
     uris = [spelled_uri(chance, chance.choice(CLOSED[2:])) for _ in range(20)]
     urls = [quote(f"https://{spelled_host(chance, 'pub.example')}{uri}", safe=SAFE) for uri in uris]
     checks = [{"source": url, "requester": "anonymous", "permission": "read"} for url in urls]

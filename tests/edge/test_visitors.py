@@ -1,4 +1,4 @@
-"""Who a visitor is taken for, and what it costs him."""
+"""Identification of visitors, and its cost."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who came to the edge, and what was answered: counted from the decisions, exactly."""
+"""Visitor counts equal the recorded edge decisions."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ def report(*accounts, **query):
 
 
 def shown(found):
-    """Requester, what told who it was, and the counts, of each visitor."""
+    """Return requester, identification and counts of each visitor."""
     return {
         (one.requester.requester_id, one.identified_by.value): (
             one.visits.allowed, one.visits.observed, one.visits.denied
@@ -41,7 +41,7 @@ def count_all():
 
 @pytest.fixture
 def mixed(account):
-    """A site with pages that are open, closed, and closed for observation alone."""
+    """A site with open, closed, and observed pages."""
     factories.site(
         account,
         {

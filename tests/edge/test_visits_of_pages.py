@@ -23,7 +23,7 @@ HOST = "https://pub.example"
 
 @pytest.fixture
 def site(account):
-    """A site with pages that are open, closed, and closed for observation alone."""
+    """A site with open, closed, and observed pages."""
     return factories.site(
         account,
         {
@@ -175,7 +175,7 @@ def test_a_file_has_the_pages(ask, api, site):
 
 
 def make_older(days):
-    """Move what is counted to this many days ago."""
+    """Move the counts to this many days ago."""
     PageDay.objects.filter(day=timezone.now().date()).update(day=timezone.now().date() - timedelta(days=days))
 
 

@@ -1,4 +1,4 @@
-"""What tests of the licence server have in common."""
+"""Shared helpers of the licence server tests."""
 
 from base64 import b64encode
 from urllib.parse import urlencode

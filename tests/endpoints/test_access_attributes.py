@@ -1,4 +1,4 @@
-"""Conditions on what callers say of a requester, or what is stored with it (docs/reference/policies.md)."""
+"""Conditions on requester attributes, sent or stored (docs/reference/policies.md)."""
 
 import pytest
 

@@ -69,7 +69,7 @@ def planted(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
 
 
 def mend(check: dict[str, Any], path: str) -> None:
-    """Puts what is right in the place of what was told."""
+    """Replace the reported faults by valid values."""
     names = [name for name in re.split(r"[.\[\]]+", path) if name]
     right: Any = RIGHT
     part: Any = check

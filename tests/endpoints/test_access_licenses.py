@@ -1,4 +1,4 @@
-"""Licences that the service holds: which check they decide, and what it costs."""
+"""Stored licences: the checks they decide, and charges."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Conditions on days and hours: what is decided, and how long an answer may be kept."""
+"""Schedule conditions: decisions, and how long answers can be cached."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Checks that a wallet pays (docs/guides/wallets.md, What a check spends)."""
+"""Checks paid from a wallet (docs/guides/wallets.md, What a check spends)."""
 
 from collections import Counter
 from datetime import timedelta

@@ -29,7 +29,7 @@ def short(account, end):
 
 @pytest.fixture
 def narrow(account):
-    """A key that works from here alone."""
+    """A key that works only from this address."""
     return factories.api_key(account, allowed_ips=[HERE, "10.0.0.0/25", "10.0.0.128/25"])
 
 

@@ -25,7 +25,7 @@ def key(account):
 
 @pytest.fixture
 def at(clock):
-    """A moment so many seconds from now, as the API tells it."""
+    """Return the time this many seconds from now, in the API's format."""
     return lambda seconds: render_timestamp(clock.now + timedelta(seconds=seconds))
 
 

@@ -80,7 +80,7 @@ def item(account) -> Content:
 @pytest.fixture
 def found(api):
     def send(url: str) -> Any:
-        """The id of the item at the URL; None where none is found."""
+        """Return the id of the item at the URL; None if there is none."""
         reply = api.post("/v1/access/check", {"source": url, "requester": "org"})
         return reply["contentId"] if reply.status == 200 else None
 

@@ -1,4 +1,4 @@
-"""What was found can be deleted before it is locked to be changed: it is then not found."""
+"""An item deleted between look-up and lock is not found."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A browser that asks for what is not there gets a page; programs, and everybody under /v1, get JSON."""
+"""For unknown paths, browsers get a page; programs, and all requests under /v1, get JSON."""
 
 import re
 from unittest.mock import Mock

@@ -1,4 +1,4 @@
-"""The bound on the rules of a policy: on what is sent, not on what was stored (docs/reference/policies.md)."""
+"""The size limit of a policy's rules applies to requests, not to stored rules (docs/reference/policies.md)."""
 
 import pytest
 

@@ -38,7 +38,7 @@ def params(reply):
 
 
 def booked():
-    """What the ledger has, and its totals by day, which must say the same."""
+    """Return the ledger's entries, after checking that its daily totals match."""
     total = LedgerEntry.objects.aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
     for totals in (TierRevenue, RequesterRevenue):
         assert (totals.objects.aggregate(sum=Sum("amount"))["sum"] or 0) == total

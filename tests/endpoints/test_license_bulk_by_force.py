@@ -1,4 +1,4 @@
-"""Rows of POST /v1/licenses/bulk that are written together come to what each would have come to by itself."""
+"""Rows of POST /v1/licenses/bulk written together have the same results as single requests."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,7 +29,7 @@ ROWS = st.lists(
 
 
 def what_came_of(rows, kind, monkeypatch):
-    """What an account of its own answers and has, ids and times of writing aside."""
+    """Return replies and data of a new account, without ids and creation times."""
     account = factories.account()
     api = ApiClient(factories.key_text(account))
     held = {}

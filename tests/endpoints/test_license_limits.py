@@ -1,4 +1,4 @@
-"""A check reads all licences of its requester, so there are bounds to what they can be and name together."""
+"""Limits on a requester's licences, because a check reads all of them."""
 
 import pytest
 

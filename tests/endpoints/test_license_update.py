@@ -50,7 +50,7 @@ def revoke(api, held):
 
 
 def booked():
-    """What the ledger's `license` entries come to, by day, currency and type."""
+    """Return the sums of the ledger's `license` entries by day, currency and type."""
     sums: Counter = Counter()
     for entry in LedgerEntry.objects.filter(type="license"):
         sums[str(entry.occurred_at.date()), entry.currency, entry.license_type] += entry.amount

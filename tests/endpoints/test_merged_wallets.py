@@ -29,13 +29,13 @@ def licensed_item(account):
 
 
 def credits_of(api, requester):
-    """What the requester's statements say of its credit, by month and unit, the oldest first."""
+    """Return the credit figures of the requester's statements by month and unit, oldest first."""
     rows = api.get(f"/v1/statements?requesterId={requester}&sort=created")["data"]
     return {(row["month"], row["currency"]): row["credits"] for row in rows if row["credits"]}
 
 
 def assert_carried_on(found):
-    """Every statement adds up, and begins with what the one before closed with."""
+    """Assert that every statement adds up and opens with the previous closing balance."""
     closing = {}
     for (_, unit), one in found.items():
         assert one["opening"] == closing.get(unit, 0)

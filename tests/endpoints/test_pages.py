@@ -1,4 +1,4 @@
-"""What lies beside the API: the page a newcomer lands on, the reference, the probes."""
+"""Pages beside the API: front page, reference, probes."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tests` of a policy: examples that every version has to pass before it is written (docs/reference/policies.md)."""
+"""`tests` of a policy, which every version must pass before it is saved (docs/reference/policies.md)."""
 
 import orjson
 import pytest

@@ -15,7 +15,7 @@ JANUARY, FEBRUARY = datetime(2026, 1, 5, 9, tzinfo=UTC), datetime(2026, 2, 6, 9,
 
 @pytest.fixture
 def booked(account, clock):
-    """A closed January and an open February of one requester, and an entry of nobody."""
+    """One requester's closed January and open February, and an entry without requester."""
     clock.set("2026-02-20T12:00:00Z")
     org = ledger.requester(account)
     item = factories.content(account)

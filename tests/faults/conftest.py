@@ -28,7 +28,7 @@ collect_ignore = ON_ONE_LEG[not ON_POSTGRESQL]
 
 
 def kills(usual: int) -> int:
-    """How often a test kills what it is about: as often as FAULT_KILLS says, if it is set."""
+    """Return how often a test kills its process; FAULT_KILLS overrides it."""
     return int(os.environ.get("FAULT_KILLS") or usual)
 
 
@@ -68,5 +68,5 @@ def keys(deployment: Deployment) -> Iterator[str]:
 
 @pytest.fixture
 def key(keys: Iterator[str]) -> str:
-    """A key that may do everything, of an account of its own."""
+    """A key with all permissions, of a new account."""
     return next(keys)

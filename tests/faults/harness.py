@@ -51,7 +51,7 @@ def within_a_minute(server: "Deployment", burst: Callable[[str, str], T]) -> T:
 
 
 class Deployment:
-    """An installation in a directory of its own. `start`, `kill` and `start` again as often as a test likes."""
+    """An installation in its own directory, which can be started and killed repeatedly."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Deployment:
         return reply["result"]
 
     def manage(self, *command: str) -> dict[str, Any]:
-        """What a command of the project answers to `--json`."""
+        """Return a manage.py command's JSON output."""
         return json.loads(self.ask_shell("manage", *command, "--json").splitlines()[-1])
 
     def migrate(self) -> None:
@@ -252,7 +252,7 @@ class Deployment:
                 client.close()
 
     def each_worker_alone(self) -> Iterator[int]:
-        """The workers by their process ids; meanwhile the others are stopped, so that they accept no connection."""
+        """Yield the workers by process id; pauses the others so that they accept no connections."""
         workers = eventually(self.all_workers)
         assert workers, f"Not all of the {self.workers} workers run:\n{self.log()[-3000:]}"
         for worker in workers:

@@ -62,7 +62,7 @@ def attacks(path: str) -> Iterator[Attack]:
 
 
 def request_of(path: str, edge_key: str, **headers: str) -> bytes:
-    """A request from an address of its own, which the edge could ask. `headers` replace those of the same name."""
+    """Return a request from a unique address, as sent by a proxy. `headers` replace those of the same name."""
     now = int(time.time())
     covered = f'("@authority" "signature-agent";key="sig1");created={now};expires={now + 300}'
     lines = {

@@ -110,7 +110,7 @@ class Ledger:
         return request(method, path, self.key, body, Connection="keep-alive")
 
     def note(self, exchanges: list[Exchange]) -> None:
-        """Enters what was answered; asserts that no reply was an error other than an enveloped 503."""
+        """Record the replies; assert that the only errors are enveloped 503s."""
         checks = []
         for exchange in sorted(exchanges, key=lambda exchange: exchange.begun):
             reply = exchange.reply
@@ -133,7 +133,7 @@ class Ledger:
                     self.stale.append(f"stale: {answer}")
 
     def is_current(self, answer: dict[str, Any], check: Exchange) -> bool:
-        """Whether the answer is of the account as it was at some moment between the check and its reply."""
+        """Whether the answer fits the account's state at some time between the check and its reply."""
         if answer["contentId"] == self.items["policy"]:
             done = (write.reply for write in self.writes["policy"] if write.ended < check.begun)
             newest = max((reply.body["version"] for reply in done if reply.status == 200), default=1)

@@ -24,7 +24,7 @@ from tests import factories  # noqa: E402
 
 
 def manage(*command: str) -> str:
-    """What the command printed."""
+    """Return the command's output."""
     output = StringIO()
     call_command(*command, stdout=output)
     return output.getvalue()

@@ -1,4 +1,4 @@
-"""What a body may take is known before it is read: strangers bring little, and nothing large stays in memory."""
+"""Body size limits apply before reading: small for unauthenticated clients, and large bodies do not stay in memory."""
 
 import re
 import socket

@@ -1,4 +1,4 @@
-"""What kill -9 cannot show: the service's own connections to the database wait until a commit is on disk."""
+"""Connections of the service wait until a commit is on disk, which kill -9 cannot show."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def setting(statement: str) -> str | int:
-    """As a thread of the server sees it, on a connection of its own."""
+    """Return the value as a server thread sees it, on its own connection."""
 
     def ask() -> str | int:
         try:

@@ -42,7 +42,7 @@ def durable(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def shared_ledger(durable: Deployment) -> Ledger:
-    """One for all kills: what survived the first has to be there after the last."""
+    """One installation for all kills, so that the data must survive them all."""
     [(key, _)] = durable.accounts(1)
     return Ledger(durable, key)
 

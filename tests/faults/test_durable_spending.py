@@ -133,7 +133,7 @@ class Spenders:
 
 @pytest.fixture(scope="module")
 def all_spenders(durable: Deployment) -> Spenders:
-    """The same for all kills: what survived the first has to be there after the last."""
+    """The same wallets for all kills, so that their data must survive them all."""
     durable.start()
     [(key, _)] = durable.accounts(1)
     return Spenders(durable, key)

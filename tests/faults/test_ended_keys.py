@@ -46,7 +46,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
 
 
 class Slow:
-    """A connection to one worker that sends a request's head first and its body when it is told to."""
+    """A connection to one worker that sends headers first and the body on request."""
 
     def __init__(self, server: Deployment) -> None:
         self.connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
@@ -102,7 +102,7 @@ class Publisher:
         self.item: str = owner.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
 
     def end_keys(self, number: int) -> Counter[int]:
-        """How often each status was the reply to what was sent with a key after its end."""
+        """Count the statuses of requests sent with a key after its end."""
         statuses: Counter[int] = Counter()
         for turn in range(number):
             statuses += self.end_key(turn)

@@ -1,4 +1,4 @@
-"""No room left for the database (docs/reference/api.md): 503s, nothing answered is lost, and it heals by itself.
+"""A full disk under the database (docs/reference/api.md): 503s, no lost answers, automatic recovery.
 
 What a full disk is to a database, the kernel's limit on the size of its files is too: a write that would make one
 longer fails. It needs no disk of its own and no privileges.

@@ -1,4 +1,4 @@
-"""Clients that send slowly, endlessly, or go before they have said everything: they hold up nobody else."""
+"""Slow, endless or disconnecting clients do not delay others."""
 
 import socket
 import time
@@ -17,7 +17,7 @@ UNHINDERED = 9  # seconds in which a server has long answered, and which are les
 
 @pytest.fixture
 def connect(server: Deployment) -> Callable[[bytes], socket.socket]:
-    """Opens a connection and sends what is given."""
+    """Open a connection and send these bytes."""
     address = urlsplit(server.url)
 
     def send(data: bytes) -> socket.socket:
@@ -34,7 +34,7 @@ def head(line: str, key: str, *headers: str) -> bytes:
 
 
 def read_all(opened: socket.socket) -> bytes:
-    """What the server sends until it closes the connection."""
+    """Read until the server closes the connection."""
     return b"".join(iter(lambda: opened.recv(65_536), b""))
 
 

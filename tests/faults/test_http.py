@@ -1,4 +1,4 @@
-"""What only a real server shows: chunked bodies, HEAD, its refusal to start, and its log."""
+"""A real server: chunked bodies, HEAD, refusing to start, and its log."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A long list, walked to its end while others are inserted (docs/reference/api.md, Lists and filters).
+"""Paginating a long list during inserts (docs/reference/api.md, Lists and filters).
 
 FAULT_ITEMS sets how many items; benchmarks/list_walk.py tells what the pages of 100,000 cost.
 """

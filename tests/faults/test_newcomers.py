@@ -1,4 +1,4 @@
-"""Requesters come into being with their first decision, whatever happens at that moment.
+"""Requesters are created with their first decision, despite faults and races.
 
 FAULT_KILLS sets how often the server is killed, in place of what tests.examples says.
 """
@@ -60,7 +60,7 @@ def test_a_kill_leaves_a_requester_and_its_decision_or_neither(server: Deploymen
 
 
 def test_first_checks_beside_licences_for_the_same_requesters_all_succeed(server: Deployment, key: str) -> None:
-    """Checks and licences name them in every order; each comes into being once, under one count of his own."""
+    """Simultaneous checks and licences in any order create each requester once."""
     item, others = new_item(server, key), 8
     for turn in range(ROUNDS):
         requesters = [f"new-licensed-{turn}-{number}" for number in range(6)]

@@ -30,7 +30,7 @@ def listings_and_checks(key: str, count: int) -> list[bytes]:
 
 
 def how_many_pass(server: Deployment, key: str, count: int) -> dict[str, int]:
-    """How many of so many requests at one moment pass."""
+    """Send requests simultaneously; return how many pass."""
     replies = at_once(server, listings_and_checks(key, count))
     return dict(Counter("refused" if reply.status == 429 else "passed" for reply in replies))
 

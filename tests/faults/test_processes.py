@@ -1,4 +1,4 @@
-"""What one worker process is told holds in all of them at once (docs/reference/api.md): the very next request sees it.
+"""A change in one worker process takes effect in all for the next request (docs/reference/api.md).
 
 FAULT_ROUNDS sets how often each is tried.
 """
@@ -57,13 +57,13 @@ def other_changes(server: Deployment, key: str) -> Iterator[None]:
 
 @pytest.fixture
 def item(workers: list[httpx.Client]) -> dict[str, Any]:
-    """An item under a policy of its own that allows all."""
+    """An item under a new policy that allows everything."""
     policy = workers[0].post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
     return workers[0].post("/v1/content", json={"title": "Item", "policyId": policy}).json()
 
 
 def in_turn(workers: list[httpx.Client]) -> Iterator[tuple[int, httpx.Client]]:
-    """The rounds, each with the worker that is told of the change."""
+    """Yield rounds, each with the worker that makes the change."""
     return enumerate(islice(cycle(workers), ROUNDS))
 
 
@@ -182,7 +182,7 @@ def issue(worker: httpx.Client, **fields: Any) -> str:
 
 
 def reasons(workers: list[httpx.Client], item: dict[str, Any]) -> set[str | None]:
-    """What the next check in each process says; the caller vouches for a licence all the time."""
+    """Return the next check's outcome in each process, with a caller-asserted licence."""
     vouching = check(item, requester={"id": "org_acme", "hasValidLicense": True})
     return {worker.post("/v1/access/check", json=vouching).json()["reason"] for worker in workers}
 

@@ -1,4 +1,4 @@
-"""Checks that touch the same rows at the same moment: one requester comes into being once, nobody deadlocks."""
+"""Simultaneous checks of the same rows create each requester once and never deadlock."""
 
 import pytest
 

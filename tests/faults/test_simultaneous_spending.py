@@ -74,7 +74,7 @@ def test_grants_voids_and_checks_at_the_same_moment_lose_nothing(server: Deploym
 def test_refunds_grants_and_a_merge_beside_checks_of_the_same_wallets_wait_for_each_other(
     server: Deployment, key: str
 ) -> None:
-    """Checks go both ways, some of both wallets; nobody fails, and balances are entries are decisions."""
+    """Checks on both paths, some with both wallets, all succeed; balances match entries and decisions."""
     with server.client(key) as client:
         item, wallet = prepaid(client, "100", "USD")
         terms = {"requesterId": "org_b", "licenseType": "a", "pricePerAccess": {"amount": "0.05", "currency": "USD"}}

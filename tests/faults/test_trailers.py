@@ -1,4 +1,4 @@
-"""Trailer fields are no headers on either way of serving, be it straight or through a proxy that passes them on."""
+"""Trailer fields are not headers on either request path, directly or through a proxy."""
 
 import shutil
 import socket
@@ -45,7 +45,7 @@ def straight(server: Deployment) -> Send:
 
 @pytest.fixture
 def through_haproxy(server: Deployment, tmp_path: Path) -> Iterator[Send]:
-    """From a client elsewhere: the PROXY protocol tells HAProxy its address."""
+    """Connect as a remote client; the PROXY protocol gives HAProxy its address."""
     program = shutil.which("haproxy")
     if program is None:
         pytest.skip("haproxy is not installed: what it passes on of trailers is not tested")

@@ -44,7 +44,7 @@ def checks(key: str, items: list[str]) -> Compose:
 
 
 def expect_sums(report: dict) -> int:
-    """The report's own sums; the number of decisions that it tells of."""
+    """Check the report's sums; return its number of decisions."""
     summary, series = report["summary"], report["timeSeries"]
     for name, total in (("requests", "totalRequests"), ("allowed", "allowed"), ("denied", "denied")):
         assert sum(bucket[name] for bucket in series) == summary[total]

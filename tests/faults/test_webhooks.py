@@ -1,4 +1,4 @@
-"""kill -9 while changes are made and told: each committed change has its event once, and each event arrives.
+"""kill -9 during changes and deliveries: each committed change has one event, and each event arrives.
 
 FAULT_WEBHOOK_KILLS and FAULT_WEBHOOK_CHANGES set how often and how many.
 """
@@ -64,7 +64,7 @@ def silent_service(tmp_path: Path) -> Iterator[Deployment]:
 
 @contextmanager
 def delivering(service: Deployment) -> Iterator[None]:
-    """A worker in a process of its own."""
+    """A worker process."""
     worker = subprocess.Popen(
         [sys.executable, "manage.py", "deliver_webhooks"],
         cwd=ROOT,
@@ -79,7 +79,7 @@ def delivering(service: Deployment) -> Iterator[None]:
 
 
 def change_until(service: Deployment, key: str, numbers: Iterator[int], made: list[int], lock: threading.Lock) -> None:
-    """Registers items by their numbers."""
+    """Register numbered items until the numbers run out."""
     while True:
         with lock:
             number = next(numbers, None)
@@ -91,7 +91,7 @@ def change_until(service: Deployment, key: str, numbers: Iterator[int], made: li
 
 
 def is_registered(service: Deployment, key: str, number: int) -> bool:
-    """False where nobody knows. What was registered and not answered is there when it is tried again."""
+    """Return False if the outcome is unknown; a retry then finds the item."""
     try:
         with service.client(key) as client:
             reply = client.post("/v1/content", json={"externalId": str(number), "title": "x"})
@@ -153,7 +153,7 @@ def test_every_committed_change_has_one_event_and_every_event_arrives(service: D
 
 
 def test_two_workers_in_two_processes_attempt_each_delivery_once(silent_service: Deployment) -> None:
-    """The receiver answers nobody before more requests are under way than one worker makes at a time."""
+    """The receiver answers only once more requests are open than one worker sends at a time."""
     [(key, _)] = silent_service.accounts(1)
     lock, both = threading.Lock(), threading.Event()
     under_way = 0

@@ -43,7 +43,7 @@ class Reply:
 
 
 def request(method: str, path: str, key: str, json_body: Any = None, **headers: str) -> bytes:
-    """The bytes of a request, on a connection of its own unless `Connection` says otherwise."""
+    """Return the bytes of a request; closes the connection unless `Connection` is given."""
     body = b"" if json_body is None else json.dumps(json_body).encode()
     lines = {
         "Host": "127.0.0.1",
@@ -122,7 +122,7 @@ class Exchange:
 
 @dataclass
 class Load:
-    """What the clients of `under_load` have seen up to now, in the order it ended."""
+    """Return the exchanges of `under_load` so far, in order of completion."""
 
     exchanges: list[Exchange] = field(default_factory=list)
     refused: int = 0  # connections that the server did not accept: nothing was sent
@@ -139,7 +139,7 @@ class Load:
             time.sleep(0.01)
 
     def eventually_succeeds(self, since: int, count: int = 200, seconds: float = 60) -> bool:
-        """Whether so many requests in a row get a 200, behind the first `since`; returns as soon as they have."""
+        """Whether this many consecutive requests after the first `since` get a 200; returns early if so."""
         return eventually(lambda: statuses(self.replies[since:][-count:]) == {200: count}, seconds)
 
     @property

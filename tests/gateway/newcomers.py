@@ -1,4 +1,4 @@
-"""What a check records of requesters who are new."""
+"""Requesters recorded by a check that creates them."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ def limited_item(account: Account) -> Content:
 
 
 def entries_of(account: Account, *checks: Check) -> list[Entry]:
-    """What a process that knows nothing records of these checks, which are of one request."""
+    """Return what an uncached process records for one request's checks."""
     items = find_items(account.pk, {check.selector for check in checks})
     requesters = find_requesters(account.pk, {requester for check in checks for requester, _ in check.requesters})
     found = LookupResult(current_epoch(account.pk), items, requesters)

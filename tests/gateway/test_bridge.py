@@ -26,7 +26,7 @@ class Streamed(list):
 
 
 def exchanged(wsgi, body=b"sent", **scope):
-    """What a WSGI application is sent through the bridge, and answers."""
+    """Requests and replies of a WSGI application behind the bridge."""
     sent = []
 
     async def exchange():

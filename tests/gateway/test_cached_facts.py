@@ -1,4 +1,4 @@
-"""What a process has cached never outlives a change: the check that begins after it sees it."""
+"""Cached data never outlives a change: the next check sees it."""
 
 import pytest
 from asgiref.sync import sync_to_async

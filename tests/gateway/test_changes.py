@@ -1,4 +1,4 @@
-"""What a change ends in a process's cache, and that it ends nothing else (accounts.plans.epochs)."""
+"""A change invalidates exactly the affected cache entries (accounts.plans.epochs)."""
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
@@ -92,7 +92,7 @@ def by_hand(made) -> None:
 
 
 def imported(made) -> None:
-    """A new title for a, the same for another item, and new items."""
+    """Import a new title for item `a`, the same for another item, and new items."""
     factories.content(made.account, external_id="same", title="Same", source="https://example.com/same")
     rows = ["ext_a,Changed", "same,Same", *(f"new_{number},New" for number in range(50))]
     made.file.write_text("\n".join(["externalId,title", *rows]))

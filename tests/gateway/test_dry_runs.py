@@ -1,4 +1,4 @@
-"""Dry runs leave nothing behind, and hold nobody up."""
+"""Dry runs store nothing and delay nobody."""
 
 import sqlite3
 from contextlib import closing

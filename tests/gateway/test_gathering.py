@@ -40,7 +40,7 @@ def commits_may_end():
 
 @pytest.fixture
 def gateway(application, commits, lookups_may_end, commits_may_end):
-    """It looks up what is not cached, and commits, when the test says so."""
+    """A gateway whose look-ups and commits wait for the test."""
 
     async def look_up(many):
         await lookups_may_end.wait()

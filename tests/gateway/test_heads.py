@@ -19,7 +19,7 @@ GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class Client:
-    """What a transport is to the protocol; it keeps what is written to it."""
+    """A transport that stores what the protocol writes."""
 
     def __init__(self) -> None:
         self.received = b""

@@ -12,7 +12,7 @@ whose: ContextVar[int] = ContextVar("whose")
 
 
 class Started(LightTasks):
-    """Light tasks of the running loop, and what they have seen."""
+    """Light tasks of the running loop, and their results."""
 
     def __init__(self) -> None:
         super().__init__(asyncio.get_running_loop(), set())
@@ -25,7 +25,7 @@ class Started(LightTasks):
             self.seen.append(type(error))
 
     async def ended(self) -> list[object]:
-        """What was seen until the last of them."""
+        """Return the results of all tasks."""
         async with asyncio.timeout(60):
             while self.under_way:
                 await asyncio.sleep(0)

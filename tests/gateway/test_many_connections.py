@@ -1,4 +1,4 @@
-"""One client has so many connections, so many requests in line and so much of the memory for bodies, and no more."""
+"""Limits per client: connections, queued requests, and memory for bodies."""
 
 import asyncio
 
@@ -138,7 +138,7 @@ def test_a_body_takes_memory_until_its_request_has_been_served_though_its_client
 
 
 def test_of_requests_sent_at_once_few_are_taken_apart_before_their_turn():
-    """Each takes a hundred times what it came as."""
+    """A parsed request takes a hundred times its size on the wire."""
     go_on = asyncio.Event()
     served_paths = []
 

@@ -10,7 +10,7 @@ from kit.storage.microbatch import MANY_WORKS, MicroBatch
 
 
 class Calls:
-    """A call that ends when the test says so, and what it was given each time."""
+    """A call that waits for the test, and the arguments of each call."""
 
     def __init__(self) -> None:
         self.given: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""Requesters that come into being, or get another name, with the record of a check (analytics.recording.naming)."""
+"""Requesters created or renamed with the record of a check (analytics.recording.naming)."""
 
 from itertools import chain
 

@@ -1,4 +1,4 @@
-"""A key's end, or a change of what it may do, holds for a check whose body arrives after it.
+"""A key's expiry or changed permissions apply to checks whose body arrives later.
 
 In each test the head is sent after the change's reply, by a process that still has the key cached as it was. While the
 body is on the way another key's check tells that process of the change.

@@ -60,7 +60,7 @@ class Trace:
         return str(path.relative_to(root)) if inside else None
 
     def is_in(self, value: Any) -> bool:
-        """Whether a text is in a value, or in what it is made of; objects with a behaviour are not looked into."""
+        """Whether a text is in a value or its parts; does not search objects with methods."""
         match value:
             case bytes() | bytearray():
                 return any(text.encode() in value for text in self.texts)

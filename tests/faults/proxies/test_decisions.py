@@ -1,4 +1,4 @@
-"""What visitors get from a proxy that asks the service, and what the origin sees."""
+"""Replies to visitors through a proxy that uses the service, and requests that reach the origin."""
 
 FORGED = {
     **{f"X-Access-{name}": "forged" for name in ("Decision", "Requester", "Id", "Status", "Reason", "Would")},

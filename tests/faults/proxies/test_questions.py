@@ -1,4 +1,4 @@
-"""What proxies ask the service: the headers that it needs and no others, whatever visitors send."""
+"""Proxies send the service exactly the headers that it needs, whatever visitors send."""
 
 import json
 from collections.abc import Iterator

@@ -11,7 +11,7 @@ STATUSES = {"/licensed/a": 402, "/priced/a": 402, "/searched/a": 403, "/licensed
 
 @pytest.fixture
 def texts(site, publisher):
-    """Gives the site texts of its own, and takes them away at the end."""
+    """Set the site's own texts, and remove them at the end."""
     own = {"name": "Zeitung für Ø & 報道 <b>", "linkUrl": "https://pub.example/abo?a=1&b=2", "linkLabel": "Abonnieren"}
     site.patch(f"/sites/{publisher.site_id}", json=own).raise_for_status()
     yield own

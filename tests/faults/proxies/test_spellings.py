@@ -45,7 +45,7 @@ LIKE_ASSETS = [
 
 
 def is_closed(target: str) -> bool:
-    """Whether some origin serves a closed page for what it is asked for."""
+    """Whether any origin serves a closed page for this path."""
     paths = {origin(target) for origin in ORIGINS}
     if any(path.startswith("/licensed/") or path == "/open/closed" for path in paths):
         return True

@@ -68,7 +68,7 @@ def grant(world: World, wallet: str, amount: str, **fields: Any) -> None:
 
 
 def take_back(world: World) -> None:
-    """The second invoice is not paid: its grant, of which nothing is spent yet, is voided amid the traffic. The first
+    """Void the unspent grant of the unpaid second invoice during traffic. The first
     is granted twice more, and that adds nothing."""
     api, money = world.api(), wallet_of(world, GLOBEX, "USD")
     path = f"/v1/wallets/{money}/grants"
