@@ -221,7 +221,7 @@ def token_of(client: httpx.Client, path: str) -> str:
 
 @named("blank-imports")
 def blank_imports(target: Target, until: float) -> None:
-    """Imports of one row and lines with nothing in them, gzipped."""
+    """Import gzipped files of one row and many blank lines."""
     file = gzip.compress(as_json({"externalId": "one", "title": "One"}) + b"\n" * 4 * 1024 * 1024)
     path = "/admin/licensing/content/import/"
 

@@ -107,7 +107,7 @@ class Memory:
 
 
 def measured(name: str, made: Installation, item: str, target: Target, seconds: float) -> Result:
-    """The victim beside the attack; the empty name is none."""
+    """Return the victim's figures during the attack; the empty name is no attack."""
     processes = multiprocessing.get_context("spawn")
     begun = processes.Event()
     attacker = processes.Process(target=attack, args=(name, target, 3 * seconds, begun), daemon=True)

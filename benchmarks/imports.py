@@ -54,7 +54,7 @@ class Rows:
 
     @contextmanager
     def imported(self) -> Iterator[tuple[Callable[[], bool], int]]:
-        """Whether the command is still running, and its process."""
+        """Run the import command; yield whether it still runs, and its process."""
         path = self.made.directory / f"items-{self.turn}.csv"
         with path.open("w", newline="") as file:
             rows = csv.DictWriter(file, ["externalId", "title"])

@@ -222,7 +222,7 @@ def our_side(
 
 
 def side_of(made: Installation, name: str, items: list[str], *, totals: bool = True) -> Ours:
-    """The installation as a side, seen to decide rightly about the first item; `totals`: whether it keeps any."""
+    """Return the installation as a side, after checking a decision; `totals`: whether it stores totals."""
     made.expect_decisions(items[0], LICENSED, UNLICENSED)
     body = json.dumps({"contentId": items[0], "requester": LICENSED, "permission": "commercial_use"})
     script = post_script(made.directory / "load.lua", made.headers, body)

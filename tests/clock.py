@@ -6,7 +6,7 @@ import pytest
 
 
 class Clock:
-    """What the service takes for the present: decisions, keys and idempotency records, and the plan limits."""
+    """The service's clock in tests: decisions, keys, idempotency records and plan limits."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
         self.now = now

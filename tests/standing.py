@@ -22,7 +22,7 @@ epochs = count(1_000, 1_000)
 
 @pytest.fixture(scope="module")
 def for_the_module(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Unblock]:
-    """What fixtures of a module's scope write within `with for_the_module():` stands until the module's end."""
+    """Keep data that module-scoped fixtures write within `with for_the_module():` until the module ends."""
     with django_db_blocker.unblock():
         around = transaction.atomic()
         around.__enter__()

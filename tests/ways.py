@@ -82,7 +82,7 @@ class GatewayClient(ApiClient):
 
 @pytest.fixture
 def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
-    """Its blocking calls run on the thread of the test, whose transaction no other thread sees."""
+    """Run blocking calls on the test's thread, because other threads do not see its transaction."""
 
     async def on_thread_of_test(self: InThread, items: Any) -> Any:
         return await sync_to_async(self.call)(items)

@@ -85,7 +85,7 @@ class Edge(Sender):
         self.signed: Any = UNSEEN  # who signed the visitor's request, once verified
 
     async def count(self) -> None:
-        """Count the question on the plan's meter at the edge, which refuses nothing."""
+        """Count the request towards the plan's edge quota, which refuses nothing."""
         consume = edge_consume(self.grant.account_id, *self.grant.edge_limits)
         if self.is_counted:
             consume = replace(consume, cost=0)

@@ -1,4 +1,4 @@
-"""Forms are in groups with headings, each begun by a field."""
+"""Form fields are grouped under headings."""
 
 import re
 

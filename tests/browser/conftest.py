@@ -1,4 +1,4 @@
-"""A server of its own, Debian's Chromium, and a page in which an operator is signed in.
+"""A dedicated server, Debian's Chromium, and a page with a signed-in operator.
 
 Without Playwright or a Chromium these tests are skipped with a line that says what is missing; with CI or
 REQUIRE_BROWSER set they fail. What an error of the page's scripts or policy leaves in the console fails a test too.
@@ -208,7 +208,7 @@ def choose(page: "Page", field: str, text: str) -> None:
 
 
 def serious_problems(page: "Page") -> list[str]:
-    """What keeps somebody from using the page, by axe-core, and what is wider than the screen.
+    """Return accessibility problems found by axe-core, and elements wider than the screen.
 
     On a desk and on a phone, in the light and in the dark theme, which differ in colours alone.
     """

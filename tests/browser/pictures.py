@@ -1,4 +1,4 @@
-"""The pictures of docs/guides/admin.md, which says how to take them anew: of the demo, on a server of their own."""
+"""The screenshots in docs/guides/admin.md, taken of the demo on a dedicated server. The guide says how."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The front page and what it leads to: a live check by hand and by keyboard, on a desk and on a phone."""
+"""The front page: a live check by mouse and keyboard, on desktop and phone."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The rule editor: sentences that open into forms, moved by drag and by keys, begun with templates, and kept."""
+"""The rule editor: sentences that open into forms, reordering by drag and keys, templates, and saving."""
 
 import re
 

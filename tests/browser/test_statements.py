@@ -1,4 +1,4 @@
-"""A statement prints well: on a page of its own, nothing cut off, its table's head on every sheet."""
+"""A printed statement has its own page, nothing cut off, and the table head on every sheet."""
 
 import re
 

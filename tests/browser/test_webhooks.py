@@ -1,4 +1,4 @@
-"""An operator sets up a webhook endpoint, and sees to it that it gets what it missed."""
+"""An operator creates a webhook endpoint and sends missed events again."""
 
 import json
 import re

@@ -94,7 +94,7 @@ Amounts = dict[str, list[str]]
 
 
 def amounts(document: dict[str, Any]) -> Amounts:
-    """By the schema of an answer the names of what is money in it: of amounts, and of objects of amounts."""
+    """Return the names of amounts, and of objects of amounts, by schema of the answer."""
     schemas = document["components"]["schemas"]
     found = {one.answer: sorted(names_of_money(schemas, one.answer)) for one in operations(document)}
     # What is in an event hangs on its type: names that are no other number anywhere.

@@ -1,4 +1,4 @@
-"""The README's story by the client of openapi-python-client: `python … BASE_URL API_KEY` prints what it saw."""
+"""The README's story with the client of openapi-python-client: `python … BASE_URL API_KEY` prints the results."""
 
 import json
 import sys

@@ -256,7 +256,7 @@ def make_resources(account: Account) -> dict[str, str]:
 
 
 def routes(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[tuple[str, Any]]:
-    """Path and view of every route, converters as `{}`; regular expressions aside (they catch what is no endpoint)."""
+    """Return path and view of every route, converters as `{}`. Skips regular expressions (unknown paths)."""
     for pattern in patterns:
         route = getattr(pattern.pattern, "_route", None)
         if route is None:

@@ -108,7 +108,7 @@ def matches(op: str, value: Any, operand: Any) -> bool:
 
 
 def found_by(api, path, query, known):
-    """The indices of the rows that are found, in the order of the list."""
+    """Return the indices of the matching rows, in list order."""
     reply = api.get(f"{path}?{query}")
     index_of = {known[f"row{index}"]: index for index in range(4)}
     found = [index_of[row["id"]] for row in reply["data"]]

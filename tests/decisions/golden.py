@@ -41,7 +41,7 @@ def policy(case: Case) -> CompiledPolicy | None:
 
 
 def held(case: Case) -> Standing | None:
-    """The standing by the service's own licences; `{item}` and `{policy}` are this item and its policy."""
+    """Return the standing from stored licences; `{item}` and `{policy}` stand for this item and its policy."""
     terms = [
         Term(
             license=HeldLicense(

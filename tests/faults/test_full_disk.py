@@ -34,7 +34,7 @@ def fill(server: Deployment, key: str) -> None:
 
 
 def reached(server: Deployment) -> int:
-    """A size that the database's files have and will exceed with the next decisions, in bytes.
+    """Return a size in bytes that the database's files are about to exceed.
 
     SQLite's log is there while the server has a connection open, as it has under load.
     """

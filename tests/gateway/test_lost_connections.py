@@ -57,7 +57,7 @@ async def session_with(server: DyingServer) -> Session:
 
 
 def wait_for_both() -> None:
-    """Keeps the loop from seeing the last words before the reset, which it may be told of together."""
+    """Wait until both the last bytes and the reset have arrived, so that the loop sees them together."""
     time.sleep(0.1)
 
 

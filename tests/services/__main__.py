@@ -1,4 +1,4 @@
-"""Runs PostgreSQL and Valkey until Ctrl-C, or while a command runs that they are for."""
+"""Runs PostgreSQL and Valkey until Ctrl-C, or for the duration of a command."""
 
 import argparse
 import os

@@ -188,7 +188,7 @@ class Wallets(RuleBasedStateMachine):
     @precondition(lambda self: getattr(self, "spent", None))
     @rule(which=st.integers(0, 99), part=st.sampled_from([1, 2]))
     def refund(self, which: int, part: int) -> None:
-        """Of money alone; a second one of the same decision is refused."""
+        """Refund money only; a second refund of the same decision fails."""
         one = self.spent[which % len(self.spent)]
         paid = next(((wallet, amount) for wallet, amount in one.paid if self.models[wallet].unit == "USD"), None)
         if paid is None:
@@ -272,7 +272,7 @@ class Wallets(RuleBasedStateMachine):
     def explains(
         self, after: Any, name: str, kind: str, id_: str, body: Any, made: Any, answers: list[Any], before: int
     ) -> bool:
-        """Whether the checks are answered like that if so many come before the change. Changes `after`."""
+        """Whether these replies fit if this number of checks precede the change. Modifies `after`."""
         models, spent, revoked = after
         outcomes, allowed = Counter[Any](), [one["id"] for one in answers if one["allowed"]]
         status = 200

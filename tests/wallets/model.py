@@ -74,7 +74,7 @@ class Model:
         return self.balance, sorted(self.entries), sorted(self.events)
 
     def set_floor(self, floor: Decimal) -> int:
-        """The status of the reply. Who may spend more is not exhausted any longer."""
+        """Set the floor and return the reply's status. A lower floor makes the wallet usable again."""
         if floor > self.balance:
             return 422
         before, self.floor = self.floor, floor

@@ -33,7 +33,7 @@ def sessions():
 
 @pytest.fixture
 def while_waiting(sessions):
-    """Holds a wallet until somebody waits for it, and tells whether another statement gets its locks meanwhile."""
+    """Hold a wallet until a statement waits for it; return whether another statement gets its locks meanwhile."""
 
     def act(wallet, work, statement, parameters=()):
         holder, other = sessions

@@ -50,7 +50,7 @@ STEPS = st.lists(CHECKS | CHECKS | GRANTS | WAITS, min_size=2, max_size=12)
 
 
 class Publisher:
-    """An account whose checks go one way, and what they leave behind."""
+    """An account whose checks use one request path, and their records."""
 
     def __init__(self, way: str, time: Any, application: Any) -> None:
         self.way, self.clock = way, time

@@ -1,4 +1,4 @@
-"""The month is lived once in a run of the tests, whichever of its workers comes first; all others read what it found.
+"""The first worker to need it runs the month; the others read its result.
 
 WORLD_SIZE multiplies the traffic, WORLD_DAYS ends the month early. WORLD_RECORD names a file that keeps the month:
 where it is there already, it is read instead of lived, for those who write a further comparison.

@@ -50,7 +50,7 @@ class History:
 
 @dataclass
 class Question:
-    """A request for a decision, and what was answered.
+    """A request for a decision, and its reply.
 
     `item` is an externalId; at the edge, `page` is the path that the visitor means, however spelled. `further` is what
     also has to be allowed (requester and permission) to a crawler that cannot be verified.
@@ -85,7 +85,7 @@ class Question:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether there has to be a decision: none of what is malformed, or of a token that does not count."""
+        """Whether a decision must be recorded: not for malformed requests or invalid tokens."""
         return self.status in (200, 402, 403, 429)
 
 
@@ -104,7 +104,7 @@ class Deed(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """What somebody was to get at a moment, and what it was."""
+    """An expected immediate reply, and the actual one."""
 
     who: str
     sentence: str

@@ -147,7 +147,7 @@ def item_stats(world: World, api: Caller) -> dict[str, Any]:
 
 
 def statement_lines(api: Caller, statements: list[Any]) -> dict[str, Any]:
-    """The lines of all statements with charges, and of some others, by statement."""
+    """Return the lines of all statements with charges, and of some others, by statement."""
     chosen = [row for row in statements if row["decisions"]] + statements[-20:]
     return {row["id"]: walk(api, f"/v1/statements/{row['id']}/lines", limit=20)["rows"] for row in chosen}
 
@@ -187,7 +187,7 @@ def files(world: World) -> Iterator[tuple[str, bytes]]:
 
 
 def after_the_purge(world: World) -> dict[str, Any]:
-    """The figures of whole days, once March's decisions are deleted: they are to be what they were."""
+    """Return the figures of whole days after March's decisions are deleted, which must not change."""
     world.run("purge_events", "--keep-days", "1")
     api = world.api()
     in_whole_days = [query for query in (*WINDOWS, *FOR_USAGE) if "T" not in "".join(query.values())]

@@ -95,7 +95,7 @@ def deeds(world: World, day: int) -> list[Deed]:
 
 
 def mornings(world: World, day: int) -> None:
-    """What somebody expects or does before the traffic of the day."""
+    """Run the expected or planned actions before the day's traffic."""
     licensees.show_former_token(world)
     if day == 9:
         office.expect_old_key(world, 401, "the old key ends with the overlap")
@@ -152,7 +152,7 @@ def settle(world: World) -> None:
 
 
 def keep_record(record: Path, place: Path) -> None:
-    """Lives through the month, with the service's files in `place`, and writes what it left into a file."""
+    """Run the month with the service's files in `place`, and write the evidence to a file."""
     began = time.monotonic()
 
     def report(what: str) -> None:

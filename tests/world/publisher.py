@@ -1,4 +1,4 @@
-"""The publisher: policies, a site of thirty pages, items and customers. What is fixed before the first day."""
+"""The publisher before the first day: policies, a site of thirty pages, items and customers."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""The pairing of questions and records: what was lost may have been recorded, late and once."""
+"""Matching questions with records: a question without reply may have been recorded late, at most once."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ def record(id_: str, second: float, ip: str = "127.0.1.1", *, allowed: bool = Fa
 
 
 def matched(questions: list[Question], records: list[dict[str, Any]]) -> Matches:
-    """As if what is allowed were right on the campus alone."""
+    """A model fault: allow access only from the campus."""
     return match(questions, records, {}, lambda one, row: row["allowed"] == ((one.ip or "").startswith("127.0.7.")))
 
 

@@ -38,7 +38,7 @@ def sites(diary: Diary, asked: Question) -> list[State | None]:
 
 
 def items(diary: Diary, asked: Question) -> list[State | None]:
-    """States of the item; None for a page that is no item, or no longer one."""
+    """Return the item's states; None for a page that is not, or no longer, an item."""
     if asked.item is None:
         return [None]
     states = diary.items[asked.item].between(asked.begun, asked.ended)

@@ -166,7 +166,7 @@ def judge(policy: Mapping[str, Any] | None, facts: Facts) -> Verdict:  # noqa: P
 
 
 def offers(policy: Mapping[str, Any] | None, facts: Facts) -> list[tuple[str | None, Price]]:
-    """By which licence types, and at which prices, the access could be bought: as the holder of one it is allowed."""
+    """Return licence types and prices with which the access would be allowed."""
     found = []
     for index, rule in in_order(policy["rules"]) if policy else ():
         price = price_of(rule)

@@ -1,4 +1,4 @@
-"""What lists have to show at the end of the month: the resources that somebody made and nobody deleted, by id."""
+"""Expected resources at the end of the month: created and not deleted, by id."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

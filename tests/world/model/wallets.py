@@ -1,4 +1,4 @@
-"""Wallets as docs/guides/wallets.md has them: what is granted, refilled, spent and ends, one after the other."""
+"""Wallets as docs/guides/wallets.md describes them: grants, refills, spending and ends, in order."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Spends = tuple[tuple[str, Decimal], ...]
 
 
 def spends_of(diary: Diary, asked: Question, verdict: Verdict) -> Spends:
-    """What an allowed decision takes: of a quota, then of the wallet in the currency of the charge."""
+    """Return what an allowed decision spends: from a quota first, then from the charge currency's wallet."""
     if not verdict.allowed or verdict.is_observed or verdict.license in (None, "caller"):
         return ()
     found = []
@@ -106,7 +106,7 @@ class Book:
                 )
 
     def refill(self, moment: datetime) -> None:
-        """What is left of the former refill ends, but for what rolls over."""
+        """The rest of the previous refill ends, except what rolls over."""
         assert self.purse.refill
         former = [one for one in self.portions if one.grant is None]
         left = self.end(former, "expire", moment)
@@ -160,7 +160,7 @@ class Book:
 
 
 class Spending(NamedTuple):
-    """A recorded decision that spends, or whose wallet lacks what it would."""
+    """A recorded decision that spends, or whose wallet lacks the credit."""
 
     id: str
     at: datetime
