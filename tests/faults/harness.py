@@ -189,6 +189,15 @@ class Deployment:
         self.process.wait()
         eventually(lambda: not self.accepts_connections())
 
+    def stall(self, seconds: float) -> None:
+        """Stop every process of the server for a time. Requests wait, and their senders may give up."""
+        assert self.process
+        os.killpg(self.process.pid, signal.SIGSTOP)
+        try:
+            time.sleep(seconds)
+        finally:
+            os.killpg(self.process.pid, signal.SIGCONT)
+
     def close(self) -> None:
         self.kill()
         if self.shell:

@@ -67,6 +67,7 @@ PLAN: dict[int, list[Callable[[World], object]]] = {
     7: [office.rotate_key],
     8: [refund_twice],
     10: [customer_desk.synchronise],
+    11: [office.stall_service],
     12: [of("org_umbrella", sales.revoke)],
     13: [of("org_globex", office.raise_price_per_access), of("org_piper", office.raise_price)],
     14: [bookkeeper.take_advance],

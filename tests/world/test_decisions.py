@@ -4,6 +4,7 @@ from collections import Counter
 from datetime import date
 from typing import Any, NamedTuple
 
+from tests.world.actors.office import PROXY_SECONDS
 from tests.world.model.expected import Expected
 
 
@@ -23,6 +24,15 @@ def test_every_answered_question_has_its_record(month: Expected) -> None:
 
 def test_nothing_is_recorded_that_nobody_asked(month: Expected) -> None:
     assert month.matches.unasked == []
+
+
+def test_what_the_proxy_gave_up_on_was_decided_late(month: Expected) -> None:
+    late = [
+        one
+        for one in month.recorded
+        if one.asked.is_lost and one.asked.way == "edge" and one.at.timestamp() - one.asked.begun > PROXY_SECONDS
+    ]
+    assert late
 
 
 def test_every_record_says_what_was_answered(month: Expected) -> None:

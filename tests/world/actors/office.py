@@ -1,14 +1,17 @@
 """The publisher's office, which makes changes by the API under traffic."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 from tests.world import publisher
-from tests.world.actors import catalogue, sales
+from tests.world.actors import catalogue, readers, sales
 from tests.world.caller import Caller
 from tests.world.world import World
 
+PROXY_SECONDS, STALL_SECONDS = 2, 3.5
+STALLED_PAGE = publisher.Page("/premium/story-4")
 TOGGLED = {True: [publisher.READERS], False: [publisher.LICENSED, publisher.NOBODY]}
 
 
@@ -80,6 +83,17 @@ def kill_service(world: World) -> None:
     time.sleep(0.3)
     world.service.start()
     world.diary.kills.append((begun, world.clock.timestamp()))
+
+
+def stall_service(world: World) -> None:
+    """For longer than the proxy waits: it gives up on a reader, and the service decides late."""
+    reader = world.visitor("127.0.1.40", **{"User-Agent": readers.BROWSER})
+    with ThreadPoolExecutor(1) as executor:
+        stalled = executor.submit(world.service.stall, STALL_SECONDS)
+        time.sleep(0.5)
+        readers.visit(world, reader, STALLED_PAGE, world.random("reader of a stalled service", 0))
+        stalled.result()
+    reader.close()
 
 
 def raise_price_per_access(world: World, api: Caller, license_id: str) -> None:
