@@ -6,8 +6,10 @@ const visit = JSON.parse(readFileSync(0));
 const limit = AbortSignal.timeout.bind(AbortSignal);
 AbortSignal.timeout = (milliseconds) => limit(Math.min(milliseconds, visit.timeout));
 const failOpen = Array.isArray(visit.failOpen) ? (path) => visit.failOpen.includes(path) : visit.failOpen;
-const { url, key, host, page, method, headers } = visit;
-const answer = gate({ url, key, host, failOpen, address: () => visit.address, requester: async () => visit.who });
+const { url, key, host, page, method, headers, skipAssets } = visit;
+const answer = gate({
+  url, key, host, failOpen, skipAssets, address: () => visit.address, requester: async () => visit.who,
+});
 
 let request;
 try {

@@ -25,7 +25,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponse
 
 from tests.clients.generate import ROOT
-from tests.openapi.node import TOOLS
+from tests.openapi.node import FOLDER, TOOLS
 
 HOST, ADDRESS = "pub.example", "203.0.113.9"
 PATHS = ("/about", "/premium/a")  # that tests choose from by a function
@@ -96,7 +96,7 @@ def page(seen: dict[str, str]) -> bytes:
 
 
 Answer = Callable[[Visit], Reply]
-Options = dict[str, Any]  # url, key, fail_open and host
+Options = dict[str, Any]  # url, key, fail_open, skip_assets and host
 
 
 def asgi(options: Options) -> Answer:
@@ -148,7 +148,7 @@ def wsgi(options: Options) -> Answer:
 def licensed(options: Options) -> type[DjangoMiddleware]:
     class Licensed(DjangoMiddleware):
         url, key, fail_open = options["url"], options["key"], options["fail_open"]
-        host = options.get("host")
+        host, skip_assets = options.get("host"), options.get("skip_assets", False)
 
         def requester(self, request: Any) -> str | None:
             return request.headers.get("X-Session")
@@ -192,33 +192,51 @@ def compiled() -> Path:
 
 def typescript(options: Options) -> Answer:
     """Each visit is one process of Node."""
-    chosen = options["fail_open"]
-    fail_open = chosen if isinstance(chosen, bool) else [path for path in PATHS if chosen(path)]
 
     def answer(visit: Visit) -> Reply:
         headers = [[name, value] for name, value in visit.all_headers.items() if name != "host"]
-        case = {
-            **options, "failOpen": fail_open, "timeout": 1_000 * middleware.TIMEOUT, "method": visit.method,
-            "page": f"{visit.scheme}://{visit.all_headers['host']}{visit.target}", "headers": headers,
-            "address": visit.address, "who": visit.who,
-        }  # fmt: skip
-        case.pop("fail_open")
-        done = subprocess.run(
-            ["node", Path(__file__).with_name("gate.mjs"), compiled()],
-            input=json.dumps(case),
-            env={**os.environ, "no_proxy": "*"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr
-        if done.stderr:
-            logging.getLogger("content_access_licensing").error(done.stderr)
-        told = json.loads(done.stdout)
-        return Reply(told["status"], told["headers"], told["body"].encode())
+        page = f"{visit.scheme}://{visit.all_headers['host']}{visit.target}"
+        return visited("gate.mjs", [], {**case_of(options, visit), "page": page, "headers": headers})
 
     return answer
+
+
+def express(options: Options) -> Answer:
+    """Each visit is one process of Node with Express, which gets the target as it is."""
+
+    def answer(visit: Visit) -> Reply:
+        case = {"target": visit.target, "scheme": visit.scheme, "headers": list(visit.all_headers.items())}
+        return visited("express.mjs", [FOLDER / "package.json"], {**case_of(options, visit), **case})
+
+    return answer
+
+
+def case_of(options: Options, visit: Visit) -> dict[str, Any]:
+    chosen = options["fail_open"]
+    return {
+        **{name: options.get(name) for name in ("url", "key")},
+        **({"host": options["host"]} if "host" in options else {}),
+        "failOpen": chosen if isinstance(chosen, bool) else [path for path in PATHS if chosen(path)],
+        "skipAssets": options.get("skip_assets", False), "timeout": 1_000 * middleware.TIMEOUT,
+        "method": visit.method, "address": visit.address, "who": visit.who,
+    }  # fmt: skip
+
+
+def visited(script: str, arguments: list[Path], case: dict[str, Any]) -> Reply:
+    done = subprocess.run(
+        ["node", Path(__file__).with_name(script), compiled(), *arguments],
+        input=json.dumps(case),
+        env={**os.environ, "no_proxy": "*"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    if done.stderr:
+        logging.getLogger("content_access_licensing").error(done.stderr)
+    told = json.loads(done.stdout)
+    return Reply(told["status"], told["headers"], told["body"].encode())
 
 
 WAYS: dict[str, Callable[[Options], Answer]] = {
@@ -227,4 +245,5 @@ WAYS: dict[str, Callable[[Options], Answer]] = {
     "Django": django,
     "Django under ASGI": django_async,
     "TypeScript": typescript,
+    "Express": express,
 }

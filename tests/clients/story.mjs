@@ -72,6 +72,7 @@ const mac = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(`evt_
 const signature = `v1,${btoa(String.fromCharCode(...new Uint8Array(mac)))}`;
 const headers = new Headers({ "webhook-id": "evt_1", "webhook-timestamp": now, "webhook-signature": signature });
 saw.event = (await verify(body, headers, secret)).data;
+saw.node = (await verify(body, { ...Object.fromEntries(headers), accept: ["a", "b"], host: undefined }, secret)).type;
 saw.forged = await verify(body.replace("ping", "pong"), headers, secret).catch((error) => error.name);
 
 let keys = 0;

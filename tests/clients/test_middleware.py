@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -56,7 +57,7 @@ def policies(client: Client) -> dict[str, str]:
 
 
 @pytest.fixture(
-    params=[pytest.param(name, marks=[needs_node] if name == "TypeScript" else []) for name in WAYS],
+    params=[pytest.param(name, marks=[needs_node] if name in ("TypeScript", "Express") else []) for name in WAYS],
 )
 def way(request: pytest.FixtureRequest, settings: Any) -> Callable[..., Answer]:
     settings.ALLOWED_HOSTS = ["*"]
@@ -80,6 +81,41 @@ def test_a_subscriber_reads_what_others_are_offered_a_licence_for(site: Site):
     assert refused.headers["www-authenticate"].startswith("License error=")
     assert site("/premium/a").status == 402
     assert site("/about").is_page
+
+
+def test_assets_are_served_without_a_check_if_the_site_says_so(way: Callable[..., Answer]):
+    options = {"url": f"http://127.0.0.1:{free_port()}", "key": "svc_sk_x", "fail_open": False}
+    skipping = way({**options, "skip_assets": True})
+    for target in ("/assets/app-1.css", "/static/img/logo.svg?v=2"):
+        assert way(options)(Visit(target)).status == 503
+        page = skipping(Visit(target, headers=FORGED))
+        assert page.is_page
+        assert not [name for name in page.seen if name.startswith(("x-access", "x-licensing"))]
+    for target in (
+        "/premium/a.css",
+        "/assets/report.pdf",
+        "/assets/..;/premium/a.css",
+        "/assets/%2e%2e/premium/a.css",
+    ):
+        assert skipping(Visit(target)).status == 503
+
+
+def test_assets_are_those_of_the_files_for_proxies():
+    def extensions(path: str) -> set[str]:
+        return set(re.findall(r"assets\|static\).*\(css\|[^)]*\)", (ROOT / path).read_text().replace("\\/", "/")))
+
+    python, typescript = (
+        "clients/python/src/content_access_licensing/paywall.py",
+        "clients/typescript/src/middleware.ts",
+    )
+    assert extensions(python) == extensions(typescript) == extensions("deploy/edge/nginx.conf") != set()
+
+
+@needs_node
+def test_express_gets_no_target_that_it_reads_in_its_own_way(service: Service, policies: dict[str, str]):
+    answer = WAYS["Express"]({"url": service.url, "key": service.key, "fail_open": True})
+    for target in ("http://pub.example/premium/a", "/premium\\a#", "/premium/a#b", "http:\\\\x/premium/a"):
+        assert answer(Visit(target)).status == 400
 
 
 SPELLINGS = (

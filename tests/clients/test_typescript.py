@@ -44,6 +44,7 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
         "broken": [None, None, None],
         "unreadable": [["unreadable_reply", 200]] * 3,
         "event": {"price": {"amount": "0.10"}, "metadata": {"amount": 1.5}},
+        "node": "ping",
         "forged": "InvalidSignature",
         "signed": ["org_globex", "read", True],
         "refused": {

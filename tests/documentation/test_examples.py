@@ -45,8 +45,8 @@ def shell(service: Service, tmp_path: Path) -> Shell:
 @pytest.fixture
 def api(shell: Shell) -> Callable[[str], list[dict[str, Any]]]:
     """Runs a script that uses the README's `api`."""
-    [shorthand] = [line for line in block("README.md", "KEY=").splitlines() if line.startswith("api()")]
-    return lambda script: shell(f"{shorthand.replace('http://127.0.0.1:8000', '$URL')}\n{script}")
+    [shorthand] = [line for line in block("README.md", "URL=").splitlines() if line.startswith("api()")]
+    return lambda script: shell(f"{shorthand}\n{script}")
 
 
 def test_a_conditional_change(client: Client, service: Service, shell: Shell):

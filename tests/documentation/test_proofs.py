@@ -42,7 +42,7 @@ PROOFS = {
     ("README.md", "python3 run.py"): (
         f"{HERE}/test_deployment.py::test_the_first_command_of_the_readme_serves_and_prints_a_password_that_opens_the_admin"
     ),
-    ("README.md", "KEY="): f"{HERE}/test_readme.py::test_the_story_goes_as_it_is_told",
+    ("README.md", "URL="): f"{HERE}/test_readme.py::test_the_story_goes_as_it_is_told",
     ("README.md", "export DATABASE_URL"): (
         f"{HERE}/test_deployment.py::test_the_commands_of_the_readme_for_production"
     ),
@@ -108,7 +108,22 @@ PROOFS = {
         "docs/guides/clients.md",
         "openapi-generator-cli",
     ): "tests/clients/test_generators.py::test_openapi_generator_for_go",
-    ("docs/guides/lists.md", "import httpx"): f"{HERE}/test_guides.py::test_the_loop_over_pages_finds_everything",
+    ("docs/guides/clients.md", "from content_access_licensing import Client"): (
+        f"{HERE}/test_integration.py::test_rows_are_saved_listed_and_exported"
+    ),
+    ("docs/guides/clients.md", "FREE="): f"{HERE}/test_integration.py::test_a_site_of_express_refuses_unknown_pages",
+    ("docs/guides/clients.md", "import { expressGate }"): (
+        f"{HERE}/test_integration.py::test_a_site_of_express_refuses_unknown_pages"
+    ),
+    ("docs/guides/sync-a-cms.md", "import sys"): f"{HERE}/test_integration.py::test_a_cms_is_synchronised",
+    (
+        "docs/start/quickstart.md",
+        "npm install",
+    ): f"{HERE}/test_integration.py::test_the_typescript_client_is_installed",
+    (
+        "docs/guides/lists.md",
+        "from content_access_licensing",
+    ): f"{HERE}/test_guides.py::test_the_loop_over_pages_finds_everything",
     ("docs/start/quickstart.md", "URL="): f"{HERE}/test_guides.py::test_the_quickstart_in_curl",
     ("docs/start/quickstart.md", "from"): f"{HERE}/test_guides.py::test_the_quickstart_in_python",
     ("docs/start/quickstart.md", "import"): f"{HERE}/test_guides.py::test_the_quickstart_in_typescript",

@@ -17,7 +17,7 @@ from tests.documentation.running import filled, ran
 from tests.served import Service
 
 README = (ROOT / "README.md").read_text()
-KEY_LINE = "KEY=svc_sk_…"
+KEY_LINE = "URL=http://127.0.0.1:8000 KEY=svc_sk_…"
 
 # What the story needs of curl, for machines that have none.
 CURL = f"""#!{sys.executable}
@@ -46,7 +46,7 @@ def shell(tmp_path: Path, service: Service) -> Any:
         (tmp_path / "curl").chmod(0o755)
 
     def run(lines: list[str]) -> list[dict[str, Any]]:
-        script = "\n".join(lines).replace(KEY_LINE, f"KEY={service.key}").replace("http://127.0.0.1:8000", service.url)
+        script = filled("\n".join(lines), service)
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
             env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "no_proxy": "*"},
@@ -98,6 +98,11 @@ def test_the_story_can_be_told_again(shell: Any):
     _, denied, _, allowed, item, _, charged, _ = shell(story())
     assert (denied["allowed"], allowed["allowed"], charged["charge"]["amount"]) == (False, True, 0.05)
     assert item["stats"]["totalRequests"] >= 4
+
+
+def test_one_pair_of_shorthands_works_in_all_documents():
+    quickstart = block("docs/start/quickstart.md", "URL=").splitlines()
+    assert [line for line in quickstart if line.startswith(("api()", "id_of()"))] == story()[1:3]
 
 
 def test_the_page_of_settings_has_every_setting_and_no_other():

@@ -10,18 +10,28 @@ const UNREACHABLE = [502, 503, 504]; // what a gateway answers while the service
 const MAX_HEADER = 8 * 1024; // characters of one
 const MAX_HEADERS = 32 * 1024; // and of all; the service takes more
 const DOUBTFUL = /[%;\\]|\/\/|\/\./; // paths that a site may read in another way than `failOpen`
+const ASSET =
+  /^\/(assets|static)(\/[\w-]+)*\/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)$/;
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/g;
 
-export interface GateOptions {
+/** What a visit is decided by. `url` is as the visitor sent it. */
+export type Visit = Pick<Request, "method" | "url" | "headers">;
+
+export interface GateOptions<R = Request> {
   /** Where the service is, and the key of this site. */
   url: string;
   key: string;
   /** Pages that stay open while the service cannot be reached: all, none, or by the path. */
   failOpen: boolean | ((path: string) => boolean);
+  /**
+   * Paths that are served without a check: `true` for style sheets, scripts, fonts and images under `/assets/` and
+   * `/static/`, or a function of the path. Default: none.
+   */
+  skipAssets?: boolean | ((path: string) => boolean);
   /** The visitor's IP address, which a `Request` does not have: `cf-connecting-ip` in Workers, for example. */
-  address: (request: Request) => string | null | undefined;
+  address: (request: R) => string | null | undefined;
   /** Who asks, as the site knows it; nothing for a visitor whom it does not know. */
-  requester?: (request: Request) => string | null | undefined | Promise<string | null | undefined>;
+  requester?: (request: R) => string | null | undefined | Promise<string | null | undefined>;
   /** The host of the site. Without it that of `request.url` counts, which visitors may choose. */
   host?: string;
   fetch?: typeof fetch;
@@ -42,11 +52,17 @@ export interface Verdict {
  * whatever else has `Request` and `Response`. Each answer is one visitor's, so none is kept.
  */
 export function gate(options: GateOptions): (request: Request) => Promise<Verdict> {
-  const { key, failOpen, log = console.error } = options;
+  const decide = judge(options);
+  return (request) => decide(request, request);
+}
+
+/** Decides visits for any framework. `options.address` and `options.requester` get the framework's own `request`. */
+export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) => Promise<Verdict> {
+  const { key, failOpen, skipAssets = false, log = console.error } = options;
   const send = options.fetch ?? ((asked: Request, init: RequestInit) => fetch(asked, init));
 
-  const admitted = (request: Request, answer?: Response): Verdict => {
-    const requestHeaders = new Headers(request.headers);
+  const admitted = (visit: Visit, answer?: Response): Verdict => {
+    const requestHeaders = new Headers(visit.headers);
     for (const name of [...requestHeaders.keys()]) if (FORGEABLE.test(name)) requestHeaders.delete(name);
     for (const [name, value] of answer ? picked(answer.headers, FACTS) : []) requestHeaders.set(name, value);
     const replyHeaders = picked(answer?.headers, SHOWN);
@@ -54,18 +70,19 @@ export function gate(options: GateOptions): (request: Request) => Promise<Verdic
     if (cookie?.startsWith("licensing_visitor=")) replyHeaders.append("set-cookie", cookie);
     return { requestHeaders, replyHeaders };
   };
-  const refused = (request: Request, status: number, body: BodyInit, headers: Headers): Verdict => ({
-    ...admitted(request),
-    refusal: new Response(request.method === "HEAD" ? null : body, { status, headers }),
+  const refused = (visit: Visit, status: number, body: BodyInit, headers: Headers): Verdict => ({
+    ...admitted(visit),
+    refusal: new Response(visit.method === "HEAD" ? null : body, { status, headers }),
   });
-  const text = (request: Request, status: number, body: string) =>
-    refused(request, status, body, new Headers({ "content-type": "text/plain; charset=utf-8" }));
-  const undecided = (request: Request) => text(request, 503, "Access cannot be checked at the moment.");
+  const text = (visit: Visit, status: number, body: string) =>
+    refused(visit, status, body, new Headers({ "content-type": "text/plain; charset=utf-8" }));
+  const undecided = (visit: Visit) => text(visit, 503, "Access cannot be checked at the moment.");
 
-  return async (request) => {
-    const page = pageOf(request.url, options.host);
-    const asked = question(request, page, key, options.address(request), await options.requester?.(request));
-    if (isTooLarge(asked)) return text(request, 431, "The request's headers are too large.");
+  return async (visit, request) => {
+    const page = pageOf(visit.url, options.host);
+    if (isChosen(skipAssets === true ? isAsset : skipAssets, page)) return admitted(visit);
+    const asked = question(visit, page, key, options.address(request), await options.requester?.(request));
+    if (isTooLarge(asked)) return text(visit, 431, "The request's headers are too large.");
     const init = new Request(new URL(PATH, options.url), { headers: asked, redirect: "manual" });
     let answer: Response;
     let body: ArrayBuffer;
@@ -74,20 +91,20 @@ export function gate(options: GateOptions): (request: Request) => Promise<Verdic
       body = await answer.arrayBuffer();
     } catch (error) {
       log(`The licensing service cannot be reached: ${String(error)}`);
-      return staysOpen(failOpen, page) ? admitted(request) : undecided(request);
+      return isChosen(failOpen, page) ? admitted(visit) : undecided(visit);
     }
     if (UNREACHABLE.includes(answer.status)) {
       log(`The licensing service cannot be reached: ${answer.status}`);
-      return staysOpen(failOpen, page) ? admitted(request) : undecided(request);
+      return isChosen(failOpen, page) ? admitted(visit) : undecided(visit);
     }
     if (!isDecision(answer)) {
       const said = new TextDecoder().decode(body).slice(0, 300);
       log(`The licensing service did not decide about ${page.url}: ${answer.status} ${said}`);
-      return undecided(request);
+      return undecided(visit);
     }
-    if (answer.ok) return admitted(request, answer);
+    if (answer.ok) return admitted(visit, answer);
     const headers = picked(answer.headers, [...SHOWN, "content-type"]);
-    return refused(request, answer.status, body, headers);
+    return refused(visit, answer.status, body, headers);
   };
 }
 
@@ -102,15 +119,15 @@ function pageOf(url: string, host?: string): Page {
   return { url: `${scheme}${host ?? given}${path}${rest}`, path: path || "/" };
 }
 
-function question(request: Request, page: Page, key: string, address?: string | null, requester?: string | null): Headers {
-  const asked = picked(request.headers, SENT);
+function question(visit: Visit, page: Page, key: string, address?: string | null, requester?: string | null): Headers {
+  const asked = picked(visit.headers, SENT);
   if (!asked.has("user-agent")) asked.set("user-agent", "");
   for (const name of SENT) if (asked.has(name)) asked.set(name, asked.get(name)!.replace(UNSENDABLE, " "));
   asked.set("x-licensing-key", key);
-  asked.set("x-licensing-method", request.method);
+  asked.set("x-licensing-method", visit.method);
   asked.set("x-licensing-url", page.url.replace(UNSENDABLE, encodeURIComponent));
   asked.set("x-licensing-requester", encodeURIComponent(requester ?? ""));
-  asked.set("x-licensing-visitor", (VISITOR.exec(request.headers.get("cookie") ?? "")?.[1] ?? "").replace(UNSENDABLE, ""));
+  asked.set("x-licensing-visitor", (VISITOR.exec(visit.headers.get("cookie") ?? "")?.[1] ?? "").replace(UNSENDABLE, ""));
   asked.set("x-licensing-address", (address ?? "").replace(UNSENDABLE, ""));
   return asked;
 }
@@ -126,9 +143,11 @@ function isDecision(answer: Response): boolean {
   return (answer.ok || isRefusal) && answer.headers.get("x-access-decision") === (answer.ok ? "allow" : "deny");
 }
 
-function staysOpen(failOpen: GateOptions["failOpen"], page: Page): boolean {
-  return typeof failOpen === "function" ? !DOUBTFUL.test(page.path) && failOpen(page.path) : failOpen;
+function isChosen(choice: boolean | ((path: string) => boolean), page: Page): boolean {
+  return typeof choice === "function" ? !DOUBTFUL.test(page.path) && choice(page.path) : choice;
 }
+
+const isAsset = (path: string) => ASSET.test(path);
 
 function picked(headers: Headers | undefined, names: string[]): Headers {
   const found = new Headers();

@@ -1,4 +1,4 @@
-"""Verification of signed decisions. Install `content-access-licensing[signed]`."""
+"""Verification of signed decisions. Install the package with its extra `signed`."""
 
 import math
 import time

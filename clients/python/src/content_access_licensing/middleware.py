@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from content_access_licensing.paywall import FORGEABLE, PATH, READ, TIMEOUT, FailOpen, Paywall, Verdict, Visit
+from content_access_licensing.paywall import FORGEABLE, PATH, READ, TIMEOUT, PathChoice, Paywall, Verdict, Visit
 
 Scope = MutableMapping[str, Any]
 Environ = dict[str, Any]
@@ -48,7 +48,8 @@ class AsgiMiddleware:
 
     `requester` takes the scope and returns the requester's id, or an awaitable of it; None if the visitor is unknown.
     `host` is the site's host; the default is the `Host` header, which visitors control. `address` takes the scope and
-    returns the visitor's IP address; the default is the connection's.
+    returns the visitor's IP address; the default is the connection's. `skip_assets` names the paths that are served
+    without a check: True for style sheets, scripts, fonts and images in `/assets/` and `/static/`, or a function.
     """
 
     def __init__(
@@ -57,14 +58,15 @@ class AsgiMiddleware:
         url: str,
         key: str,
         *,
-        fail_open: FailOpen,
+        fail_open: PathChoice,
+        skip_assets: PathChoice = False,
         host: str | None = None,
         requester: Callable[[Scope], str | Awaitable[str | None] | None] = lambda scope: None,
         address: Callable[[Scope], str | None] = lambda scope: scope["client"][0] if scope.get("client") else None,
         http: httpx.AsyncClient | None = None,
     ) -> None:
         self.app, self.host, self.requester, self.address = app, host, requester, address
-        self.paywall = Paywall(key, fail_open)
+        self.paywall = Paywall(key, fail_open, skip_assets)
         self.http = http or httpx.AsyncClient(timeout=TIMEOUT)
         self.http.base_url = httpx.URL(url)
 
@@ -136,14 +138,15 @@ class WsgiMiddleware:
         url: str,
         key: str,
         *,
-        fail_open: FailOpen,
+        fail_open: PathChoice,
+        skip_assets: PathChoice = False,
         host: str | None = None,
         requester: Callable[[Environ], str | None] = lambda environ: None,
         address: Callable[[Environ], str | None] = lambda environ: environ.get("REMOTE_ADDR"),
         http: httpx.Client | None = None,
     ) -> None:
         self.app, self.host, self.requester, self.address = app, host, requester, address
-        self.paywall = Paywall(key, fail_open)
+        self.paywall = Paywall(key, fail_open, skip_assets)
         self.http = http or httpx.Client(timeout=TIMEOUT)
         self.http.base_url = httpx.URL(url)
 
@@ -202,14 +205,16 @@ class DjangoMiddleware:
     sync_capable = async_capable = True
     url: str
     key: str
-    fail_open: FailOpen
+    fail_open: PathChoice
+    skip_assets: PathChoice = False
     host: str | None = None
 
     def __init__(self, get_response: Callable[[Any], Any]) -> None:
         from asgiref.sync import iscoroutinefunction, markcoroutinefunction  # noqa: PLC0415 - it comes with Django
 
         self.get_response = get_response
-        self.paywall = Paywall(self.key, type(self).fail_open)  # on the class, a function is not bound as a method
+        site = type(self)  # on the class, a function is not bound as a method
+        self.paywall = Paywall(self.key, site.fail_open, site.skip_assets)
         self.http, self.http_async = self.clients()
         self.is_async = iscoroutinefunction(get_response)
         if self.is_async:

@@ -24,11 +24,15 @@ FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # these a
 UNREACHABLE = frozenset({502, 503, 504})  # replies of a gateway while the service is down
 MAX_HEADER, MAX_HEADERS = 8 * 1024, 32 * 1024  # characters of one header, and of all; the service accepts more
 DOUBTFUL = re.compile(r"[%;\\]|//|/\.")  # paths that the site may read differently from `fail_open`
+ASSET = re.compile(
+    r"/(assets|static)(/[\w-]+)*/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)",
+    re.ASCII,
+)
 UNSENDABLE = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 IN_PATHS = "/!$&'()*+,;=:@~"
 IN_QUERIES = IN_PATHS + "?%"
 
-FailOpen = bool | Callable[[str], bool]
+PathChoice = bool | Callable[[str], bool]
 Headers = list[tuple[str, str]]
 log = logging.getLogger("content_access_licensing")
 
@@ -69,14 +73,18 @@ class Verdict:
 class Paywall:
     """Asks about visits.
 
-    `fail_open` decides while the service is unreachable: True, False, or a function of the path.
+    `fail_open` decides while the service is unreachable: True, False, or a function of the path. `skip_assets` names
+    the paths that are served without a check: True for those of ASSET, or a function of the path.
     """
 
-    def __init__(self, key: str, fail_open: FailOpen) -> None:
+    def __init__(self, key: str, fail_open: PathChoice, skip_assets: PathChoice = False) -> None:
         self.key, self.fail_open = key, fail_open
+        self.skip_assets = is_asset if skip_assets is True else skip_assets
 
     def question(self, visit: Visit) -> dict[str, str] | Verdict:
-        """Return the headers to send, or a verdict if the request cannot be sent."""
+        """Return the headers to send, or a verdict if the service need not or cannot be asked."""
+        if is_chosen(self.skip_assets, visit.path):
+            return Verdict(None)
         asked = {"user-agent": "", **{name: visit.headers[name] for name in SENT if name in visit.headers}}
         asked |= {
             "x-licensing-key": self.key,
@@ -93,7 +101,7 @@ class Paywall:
     def verdict(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
         if is_unreachable(answer):
             log.warning("The licensing service cannot be reached: %r", answer)
-            return Verdict(None) if self.stays_open(visit.path) else undecided()
+            return Verdict(None) if is_chosen(self.fail_open, visit.path) else undecided()
         if isinstance(answer, httpx.RequestError) or not is_decision(answer):
             told = (
                 repr(answer) if isinstance(answer, httpx.RequestError) else f"{answer.status_code} {answer.text[:300]}"
@@ -107,11 +115,16 @@ class Paywall:
         kind = answer.headers.get("content-type", "text/plain; charset=utf-8")
         return Verdict(answer.status_code, [("content-type", kind), *shown], answer.content)
 
-    def stays_open(self, raw: str | bytes) -> bool:
-        if isinstance(self.fail_open, bool):
-            return self.fail_open
-        path = raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
-        return not DOUBTFUL.search(path) and self.fail_open(path)
+
+def is_chosen(choice: PathChoice, raw: str | bytes) -> bool:
+    if isinstance(choice, bool):
+        return choice
+    path = raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
+    return not DOUBTFUL.search(path) and choice(path)
+
+
+def is_asset(path: str) -> bool:
+    return ASSET.fullmatch(path) is not None
 
 
 def quote_text(path: str) -> str:

@@ -1,0 +1,103 @@
+"""What an integrator runs first: the clients' installation, bulk changes, a CMS, and middleware with Express."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from content_access_licensing import Client
+
+from run import ROOT
+from tests.documentation.blocks import block, blocks
+from tests.documentation.running import filled, ran
+from tests.openapi.node import FOLDER, needs_node
+from tests.served import Service
+
+CLIENTS = "docs/guides/clients.md"
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[Client]:
+    with Client(service.key, service.url, http=httpx.Client(trust_env=False)) as made:
+        yield made
+
+
+@needs_node
+def test_the_typescript_client_is_installed(tmp_path: Path):
+    """From a clone as git has it, which stays as it was."""
+    clone, project = tmp_path / "clone", tmp_path / "project"
+    tracked = subprocess.check_output(["git", "ls-files", "clients/typescript"], cwd=ROOT, text=True).split()
+    for name in tracked:
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).write_bytes((ROOT / name).read_bytes())
+    project.mkdir()
+    (project / "package.json").write_text('{"type": "module"}')
+    printed = block("docs/start/quickstart.md", "npm install").replace("path/to/repository", str(clone))
+    ran("bash", "-euc", printed, cwd=project, npm_config_prefer_offline="true")
+    assert {str(path.relative_to(clone)) for path in clone.rglob("*") if path.is_file()} == set(tracked)
+    assert (project / "content-access-licensing-0.1.0.tgz").exists()
+    imported = 'import { expressGate } from "content-access-licensing"; console.log(typeof expressGate)'
+    assert ran("node", "--input-type=module", "-e", imported, cwd=project) == "function\n"
+
+
+def test_rows_are_saved_listed_and_exported(service: Service, tmp_path: Path):
+    [printed] = [filled(one.text, service) for one in blocks() if one.path == CLIENTS and "client.export" in one.text]
+    assert ran(sys.executable, "-c", printed, cwd=tmp_path) == "0 201 None\n1 201 None\nWinds\nTides\n"
+    assert len((tmp_path / "content.csv").read_text().splitlines()) == 3
+
+
+CMS = """
+def articles():
+    for number in range({count}):
+        yield f"cms-{{number}}", f"Article {{number}}", f"https://pub.example/{{number}}"
+    yield "cms-odd", "", "https://pub.example/odd"
+"""
+
+
+def test_a_cms_is_synchronised(client: Client, service: Service, tmp_path: Path):
+    printed = filled(block("docs/guides/sync-a-cms.md", "import sys"), service)
+    client.create_content({"title": "Ours"})
+
+    def synchronised(count: int) -> str:
+        (tmp_path / "cms.py").write_text(CMS.format(count=count))
+        return ran(sys.executable, "-B", "-c", printed, cwd=tmp_path)
+
+    assert synchronised(1_100) == "1101 articles, 1 failed, 0 archived\n"
+    assert synchronised(1_098) == "1099 articles, 1 failed, 2 archived\n"
+    assert [item["externalId"] for item in client.list_content({"status": "archived"})] == ["cms-1099", "cms-1098"]
+    assert synchronised(1_100) == "1101 articles, 1 failed, 0 archived\n"
+    assert list(client.list_content({"status": "archived"})) == []
+
+
+VISITS = """
+import { request } from "node:http";
+import { app } from "./site.mjs";
+const server = app.listen(0, "127.0.0.1", async () => {
+  for (const path of ["/", "/about", "/a/1", "/a/1/", "/A/1", "/assets/app.css"]) {
+    const headers = { host: "shop.example" };
+    const status = await new Promise((done) =>
+      request({ port: server.address().port, path, headers }, (reply) => done(reply.resume().statusCode)).end());
+    console.log(path, status);
+  }
+  process.exit();
+});
+"""
+
+
+@needs_node
+def test_a_site_of_express_refuses_unknown_pages(service: Service, package: Path, tmp_path: Path):
+    steps = [filled(block("docs/start/quickstart.md", "URL="), service), block(CLIENTS, "FREE=")]
+    *_, site = map(json.loads, ran("bash", "-euo", "pipefail", "-c", "\n".join(steps), cwd=tmp_path).splitlines())
+    assert (site["mode"], site["unknown"]) == ("enforce", "deny")
+    if not (package / "node_modules" / "express").exists():
+        (package / "node_modules" / "express").symlink_to(FOLDER / "node_modules" / "express")
+    (package / "site.mjs").write_text(block(CLIENTS, "import { expressGate }").replace("pub.example", "shop.example"))
+    (package / "shop.mjs").write_text(VISITS)
+    told = ran("node", "shop.mjs", cwd=package, API_URL=service.url, API_KEY=service.key)
+    statuses = dict(line.split() for line in told.splitlines())
+    assert statuses == {
+        "/": "404", "/about": "200", "/a/1": "402", "/a/1/": "402", "/A/1": "403", "/assets/app.css": "404",
+    }  # fmt: skip
