@@ -76,7 +76,7 @@ class WebhookDelivery(models.Model):
     """The outbox: an event to be delivered to an endpoint.
 
     `due_at` is when the next attempt may start. A worker sets it to the end of its lease, so that another takes over
-    if it dies. It only increases, so it also identifies the lease.
+    if it dies. A lease ends later than any before it, so its end identifies it.
     """
 
     event = models.ForeignKey(Event, on_delete=models.CASCADE, db_index=False, related_name="deliveries")

@@ -1,4 +1,4 @@
-"""Recovery: send an endpoint its failed deliveries again or, from a chosen time, every event it missed."""
+"""Recovery: send an endpoint its failed deliveries now or, from a chosen time, every event it missed."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,15 +12,19 @@ from accounts.events.models import Event
 from accounts.events.types import TO_BE_NAMED, covered_by
 from accounts.webhooks import wakeup
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
+from accounts.webhooks.queue import LEASE
 from accounts.webhooks.services import lock
 from kit.http.errors import InUse
 
-# WAITING deliveries keep their place in the schedule; delivered ones stay delivered.
+# Repeats the conditions of `missed_events`, because a worker may settle a delivery in the meantime.
 QUEUE = """INSERT INTO accounts_webhookdelivery (event_id, endpoint_id, state, attempts, is_single, due_at)
     SELECT missed.id, %s, '{waiting}', 0, %s, %s FROM ({missed}) missed WHERE TRUE
     ON CONFLICT (event_id, endpoint_id) DO UPDATE
     SET state = excluded.state, attempts = 0, is_single = excluded.is_single, due_at = excluded.due_at
-    WHERE accounts_webhookdelivery.state = '{failed}' AND accounts_webhookdelivery.delivered_at IS NULL"""
+    WHERE accounts_webhookdelivery.delivered_at IS NULL AND (
+        accounts_webhookdelivery.state = '{failed}'
+        OR (accounts_webhookdelivery.state = '{waiting}' AND accounts_webhookdelivery.due_at > %s)
+    )"""
 
 
 @dataclass(frozen=True)
@@ -35,36 +39,41 @@ class Recovery:
     last: Event | None
 
 
-def missed_events(endpoint: WebhookEndpoint, since: datetime | None) -> QuerySet[Event]:
+def missed_events(endpoint: WebhookEndpoint, since: datetime | None, now: datetime) -> QuerySet[Event]:
     """Return the subscribed events that the endpoint did not receive.
 
-    Without `since`: events whose delivery failed. With it: every event since then that is neither delivered nor
-    waiting, even if it was never queued for the endpoint.
+    Without `since`: events whose delivery failed or waits for a retry. With it: every event since then that is not
+    delivered, even if it was never queued for the endpoint. Excludes deliveries due within the length of a lease,
+    because a worker may be sending them.
     """
     owned = Event.objects.filter(account_id=endpoint.account_id, type__in=covered_by(endpoint.events))
     deliveries = WebhookDelivery.objects.filter(event=OuterRef("pk"), endpoint=endpoint)
-    failed = Q(state=DeliveryState.FAILED, delivered_at=None)
+    unsent = Q(state=DeliveryState.FAILED) | Q(state=DeliveryState.WAITING, due_at__gt=now + LEASE)
+    missed = Q(unsent, delivered_at=None)
     if since is None:
-        return owned.filter(Exists(deliveries.filter(failed)))
+        return owned.filter(Exists(deliveries.filter(missed)))
     # A summary of decisions is written for one endpoint, whose id is its object id.
     meant_for_it = ~Q(type__in=TO_BE_NAMED) | Q(object_id=endpoint.pk)
-    return owned.filter(meant_for_it, ~Exists(deliveries.exclude(failed)), created__gte=since)
+    return owned.filter(meant_for_it, ~Exists(deliveries.exclude(missed)), created__gte=since)
 
 
 def preview(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
     """Return what `recover` would send. Raises InUse if the endpoint is disabled."""
     if endpoint.status == EndpointStatus.DISABLED:
         raise InUse("This endpoint is disabled. Enable it first.")
-    missed = missed_events(endpoint, since).only("id", "type", "created")
+    missed = missed_events(endpoint, since, timezone.now()).only("id", "type", "created")
     first, last = missed.order_by("created", "id").first(), missed.order_by("-created", "-id").first()
     return Recovery(endpoint, since, True, missed.count(), first, last)
 
 
 @transaction.atomic
 def recover(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
-    """Queue the events of `missed_events`. Raises InUse if the endpoint is disabled."""
+    """Queue the events of `missed_events` and end a pause. Raises InUse if the endpoint is disabled."""
     locked = lock(endpoint)
     previewed = preview(locked, since)
+    if locked.paused_until is not None:
+        locked.paused_until = None
+        locked.save(update_fields=["paused_until"])
     queued = replace(previewed, is_preview=False, events=queue(locked, since) if previewed.events else 0)
     wakeup.after_commit()
     changes = {"since": None if since is None else since.isoformat(), "events": queued.events}
@@ -74,10 +83,11 @@ def recover(endpoint: WebhookEndpoint, since: datetime | None) -> Recovery:
 
 def queue(endpoint: WebhookEndpoint, since: datetime | None) -> int:
     """Queue every missed event in one statement; return their number."""
-    missed, parameters = missed_events(endpoint, since).values("id").query.sql_with_params()
+    now = timezone.now()
+    missed, parameters = missed_events(endpoint, since, now).values("id").query.sql_with_params()
     endpoint_id = WebhookEndpoint._meta.pk.get_db_prep_value(endpoint.pk, connection)
-    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    at, last_lease = (connection.ops.adapt_datetimefield_value(one) for one in (now, now + LEASE))
     statement = QUEUE.format(missed=missed, waiting=DeliveryState.WAITING.value, failed=DeliveryState.FAILED.value)
     with connection.cursor() as cursor:
-        cursor.execute(statement, [endpoint_id, False, now, *parameters])
+        cursor.execute(statement, [endpoint_id, False, at, *parameters, last_lease])
         return int(cursor.rowcount)

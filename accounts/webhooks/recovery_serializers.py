@@ -17,7 +17,8 @@ class RecoverySerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text="Sends every event from this time on that the endpoint subscribes to and did not get, also events "
-        "from before it was created. Without it, only deliveries that were queued and failed are sent again.",
+        "from before it was created. Without it, only deliveries that were queued and failed are sent, with those "
+        "that wait for a retry.",
     )
     dryRun = Boolean(required=False, default=False, help_text="Report the events without sending them.")
 
@@ -32,7 +33,8 @@ class RecoveredSerializer(serializers.Serializer):
     object = Choice(choices=["webhook_recovery"])
     webhookId = Id("we", help_text="The webhook endpoint.")
     since = Timestamp(
-        allow_null=True, help_text="`since` of the request. Null if only failed deliveries are sent again."
+        allow_null=True,
+        help_text="`since` of the request. Null: only deliveries that failed or wait for a retry are sent.",
     )
     dryRun = Boolean(help_text="As requested.")
     events = serializers.IntegerField(min_value=0, help_text="Number of events sent again.")

@@ -95,7 +95,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     )
     @action(detail=True, methods=["post"])
     def recover(self, request: Request, id: str) -> Response:
-        """Sends failed deliveries again, with the whole retry schedule.
+        """Sends deliveries that failed or wait for a retry now, with the whole retry schedule.
 
         With `since`, sends every event since then that the endpoint did not receive, including events that were never
         queued for it, for instance while it was disabled.

@@ -17,8 +17,8 @@ class ReplayForm(forms.Form):
         required=False,
         widget=UnfoldAdminSplitDateTimeWidget,
         help_text=(
-            "UTC. Leave it empty to send only failed deliveries. With a start time, every event since then that "
-            "the endpoint did not get is sent. You see the number first."
+            "UTC. Leave it empty to send only deliveries that failed or wait for a retry. With a start time, every "
+            "event since then that the endpoint did not get is sent. You see the number first."
         ),
     )
 
@@ -53,7 +53,7 @@ def replay_effects(previewed: Recovery | None) -> list[str]:
     if previewed is None:
         return ["The endpoint is disabled, so nothing can be sent to it. Enable it first."]
     what, otherwise = (
-        ("whose delivery failed", "No delivery to this endpoint has failed.")
+        ("whose delivery failed or waits for a retry", "No delivery to this endpoint failed or waits for a retry.")
         if previewed.since is None
         else (
             f"from {previewed.since:%Y-%m-%d %H:%M} UTC on that the endpoint did not get",
@@ -62,7 +62,7 @@ def replay_effects(previewed: Recovery | None) -> list[str]:
     )
     if not previewed.events:
         return [f"{otherwise} Nothing is sent."]
-    return [f"Each event {what} is sent again, with the whole retry schedule."]
+    return [f"Each event {what} is sent now, with the whole retry schedule."]
 
 
 def replay_button(previewed: Recovery | None) -> str:

@@ -1,11 +1,14 @@
-"""Recovery: sends failed deliveries again, or every missed event since a chosen time."""
+"""Recovery: sends deliveries that failed or wait for a retry, or every missed event since a chosen time."""
+
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from accounts.events.models import Event
 from accounts.models import AuditEntry
-from accounts.webhooks import services
-from accounts.webhooks.models import WebhookDelivery
+from accounts.webhooks import queue, services
+from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests import factories
 from tests.outbound.receivers import receiver
 from tests.webhooks.delivering import answering, bodies, deliver, endpoint_at
@@ -94,7 +97,63 @@ def test_a_start_time_adds_what_was_never_queued(api, account):
     assert waiting_for(endpoint) == {before, meanwhile}
 
 
-def test_what_was_delivered_and_what_waits_is_never_sent_again(api, account, there):
+@pytest.fixture
+def mended(settings):
+    """A receiver that fails once and then works, and a schedule that retries after five hours."""
+    settings.WEBHOOK_RETRY_SCHEDULE = [0, 18_000]
+    replies = iter([answering(500)])
+    with receiver(lambda connection, _: connection.sendall(next(replies, answering(200)))) as there:
+        yield there
+
+
+@pytest.mark.parametrize("body", [{}, {"since": LONG_AGO}])
+def test_deliveries_that_wait_for_a_retry_are_sent_at_once(api, account, mended, body):
+    endpoint, _ = endpoint_at(mended, account, events=["content.*"])
+    factories.content(account)
+    deliver()
+    [event] = api.get("/v1/events", type="content.created")["data"]
+    expected = {"events": 1, "firstEvent": heading(event), "lastEvent": heading(event)}
+    assert recover(api, endpoint, dryRun=True, **body).items() >= expected.items()
+    deliver()
+    assert len(mended.requests) == 1
+    assert recover(api, endpoint, **body).items() >= expected.items()
+    deliver()
+    assert [one["id"] for one in bodies(mended.requests)] == [event["id"]] * 2
+    assert waiting_for(endpoint) == set()
+    assert recover(api, endpoint, **body)["events"] == 0
+
+
+def test_an_attempt_in_progress_is_not_sent_twice(api, account):
+    endpoint, _ = factories.endpoint(account, events=["content.*"])
+    factories.content(account)
+    [claimed] = queue.claim({}, 1, 1)
+    assert recover(api, endpoint)["events"] == 0
+    assert WebhookDelivery.objects.get(pk=claimed.pk).due_at == claimed.lease
+
+
+def test_a_successful_redelivery_cancels_the_retry(api, account, mended):
+    endpoint, _ = endpoint_at(mended, account, events=["content.*"])
+    factories.content(account)
+    deliver()
+    [event] = api.get("/v1/events", type="content.created")["data"]
+    assert api.post(f"/v1/events/{event['id']}/redeliver", {"webhookId": endpoint.pk}).status == 200
+    deliver()
+    assert len(mended.requests) == 2
+    assert waiting_for(endpoint) == set()
+
+
+def test_a_pause_that_the_receiver_asked_for_ends(api, account, there):
+    endpoint, _ = endpoint_at(there, account, events=["content.*"])
+    WebhookEndpoint.objects.update(paused_until=timezone.now() + timedelta(hours=5))
+    factories.content(account)
+    deliver()
+    assert there.requests == []
+    recover(api, endpoint)
+    deliver()
+    assert len(there.requests) == 1
+
+
+def test_what_was_delivered_and_what_is_due_is_never_sent_again(api, account, there):
     endpoint, _ = endpoint_at(there, account, events=["content.*"])
     factories.content(account)
     deliver()

@@ -11,7 +11,7 @@ from kit.rest.resources import find
 
 
 class Command(ServiceCommand):
-    help = "Sends a webhook endpoint its failed deliveries again or, with --since, every event that it did not get."
+    help = "Sends a webhook endpoint its failed and waiting deliveries now or, with --since, all it did not get."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

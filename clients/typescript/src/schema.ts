@@ -3020,7 +3020,7 @@ export interface components {
             webhookId: string;
             /**
              * Format: date-time
-             * @description `since` of the request. Null if only failed deliveries are sent again.
+             * @description `since` of the request. Null: only deliveries that failed or wait for a retry are sent.
              */
             since: string | null;
             /** @description As requested. */
@@ -3044,7 +3044,7 @@ export interface components {
         };
         /** @description Which events to send again. */
         RecoveryRequest: {
-            /** @description Sends every event from this time on that the endpoint subscribes to and did not get, also events from before it was created. Without it, only deliveries that were queued and failed are sent again. */
+            /** @description Sends every event from this time on that the endpoint subscribes to and did not get, also events from before it was created. Without it, only deliveries that were queued and failed are sent, with those that wait for a retry. */
             since?: string | null;
             /**
              * @description Report the events without sending them.
