@@ -63,13 +63,8 @@ def terms_at(site_id: str, epoch: int) -> list[Terms]:
     site = Site.objects.prefetch_related("rules__policy").get(pk=site_id)
     rules = site.ordered_rules
     revisions = {(rule.policy.pk, rule.policy.version) for rule in rules if rule.policy is not None}
-    items = Content.objects.of(site.account_id).filter(
-        Q(source__istartswith=f"http://{site.host}")
-        | Q(source__istartswith=f"https://{site.host}")
-        | Q(source__iregex=UNUSUAL_HOST)
-    )
-    linked = items.order_by().values_list("policy_id", "policy__version").distinct()
-    revisions |= {(policy, version) for policy, version in linked if policy is not None}
+    items = items_of(site)
+    revisions |= linked_revisions(items)
     policies = compiled_policies.get(revisions)
     patterns = [
         (rule.pattern, policies[rule.policy.pk, rule.policy.version] if rule.policy is not None else None)
@@ -78,6 +73,20 @@ def terms_at(site_id: str, epoch: int) -> list[Terms]:
     denies_unknown = site.unknown == Unknown.DENY
     registered = registered_at(site.host, items, policies)
     return terms_of(patterns, registered, settings.SAME_PAGE, denies_unknown=denies_unknown)
+
+
+def items_of(site: Site) -> QuerySet[Content]:
+    """Return the items that may be at the site's host (see registered_at)."""
+    return Content.objects.of(site.account_id).filter(
+        Q(source__istartswith=f"http://{site.host}")
+        | Q(source__istartswith=f"https://{site.host}")
+        | Q(source__iregex=UNUSUAL_HOST)
+    )
+
+
+def linked_revisions(items: QuerySet[Content]) -> set[tuple[str, int]]:
+    linked = items.order_by().values_list("policy_id", "policy__version").distinct()
+    return {(policy, version) for policy, version in linked if policy is not None}
 
 
 def registered_at(

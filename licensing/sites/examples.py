@@ -40,5 +40,17 @@ OPERATIONS = {
         codes=("resource_already_exists",),
     ),
     "POST /v1/sites/{id}/verify": Operation("verifySite", {**SITE, "verifiedAt": UPDATED, "updated": UPDATED}),
+    "GET /v1/sites/{id}/proxy-config": Operation(
+        "getProxyConfig",
+        {
+            "object": "proxy_config",
+            "siteId": SITE_ID,
+            "proxy": "nginx",
+            "fileName": "nginx.conf",
+            "content": "# nginx in front of a site: …\n",
+            "openPatterns": ["/about"],
+            "omitted": [],
+        },
+    ),
     "DELETE /v1/sites/{id}": Operation("deleteSite", {"id": SITE_ID, "object": "site", "deleted": True}),
 }

@@ -97,6 +97,7 @@ ENDPOINTS = [
     Endpoint("POST", "/v1/sites", "content:write", {"host": "new.example"}, 201),
     Endpoint("GET", "/v1/sites/{site}", "content:read"),
     Endpoint("PATCH", "/v1/sites/{site}", "content:write", {"host": "changed.example"}),
+    Endpoint("GET", "/v1/sites/{site}/proxy-config", "content:read", query="for=nginx"),
     Endpoint("POST", "/v1/sites/{site}/verify", "content:write"),
     Endpoint("DELETE", "/v1/sites/{site}", "content:write"),
     Endpoint("GET", "/v1/crawlers", "content:read"),

@@ -361,6 +361,11 @@ export abstract class Operations {
     return this.send({ method: "DELETE", path: `/v1/sites/${encodeURIComponent(id)}`, ...options });
   }
 
+  /** Get the file for a site's proxy. */
+  getProxyConfig(id: string, query?: Query): Promise<Schemas["ProxyConfig"]> {
+    return this.send({ method: "GET", path: `/v1/sites/${encodeURIComponent(id)}/proxy-config`, query });
+  }
+
   /** Verify a site's host. */
   verifySite(id: string, options?: { idempotencyKey?: string }): Promise<Schemas["Site"]> {
     return this.send({ method: "POST", path: `/v1/sites/${encodeURIComponent(id)}/verify`, keyed: true, ...options });

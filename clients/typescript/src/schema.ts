@@ -1,4 +1,4 @@
-// Shapes: 3ff89cae0df7e7d5
+// Shapes: 01ce1ebe71c79d33
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -2011,6 +2011,12 @@ export interface components {
             /** @description How many items match in all. */
             totalCount: number;
         };
+        /** @description A pattern that everybody may read, but that does not stay open. */
+        OmittedPattern: {
+            pattern: string;
+            /** @description Why access was denied. */
+            reason: string;
+        };
         /** @description A created key with its full text, or a changed key. */
         OutcomeKey: {
             /** @description The resource's id. */
@@ -2987,6 +2993,23 @@ export interface components {
             expect: components["schemas"]["ExpectedDecisionRequest"];
             /** @description The circumstances. */
             context?: components["schemas"]["ContextOfTestRequest"] | null;
+        };
+        /** @description The file for a site's proxy. */
+        ProxyConfig: {
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "proxy_config";
+            siteId: string;
+            /** @enum {string} */
+            proxy: "nginx" | "caddy" | "traefik" | "envoy";
+            fileName: string;
+            /** @description The file, with a placeholder for the key. */
+            content: string;
+            /** @description Patterns whose pages stay open while the service cannot be reached. */
+            openPatterns: string[];
+            omitted: components["schemas"]["OmittedPattern"][];
         };
         /** @description How often the rule allows, for each requester or visitor. */
         RateLimit: {

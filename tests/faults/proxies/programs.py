@@ -32,10 +32,11 @@ class Place:
     port: int
     directory: Path
     keeps_open: bool = False
+    generated: str = ""  # a site's own file, in place of the one in deploy/edge
 
     def filled_in(self, name: str, *pairs: tuple[str, str]) -> str:
         """Return the file of deploy/edge with each first text replaced by the second."""
-        text = (ROOT / "deploy" / "edge" / name).read_text()
+        text = self.generated or (ROOT / "deploy" / "edge" / name).read_text()
         for given, own in pairs:
             assert given in text, f"{name} lacks {given!r}"
             text = text.replace(given, own)
@@ -43,6 +44,8 @@ class Place:
 
     def opened(self, text: str, first: str, lines: int) -> str:
         """Return the text with the proposed lines for pages that stay open, if any are to; `first` begins them."""
+        if self.generated:
+            return text
         assert f"# {first}" in text
         before, _, after = text.partition(f"# {first}")
         proposed = f"# {first}{after}".split("\n")

@@ -546,6 +546,12 @@ class Operations:
         """Delete a site."""
         return cast("types.Deleted", self.send(call("DELETE", f"/v1/sites/{quote(id, safe='')}", if_match=if_match)))
 
+    def get_proxy_config(self, id: str, query: Query | None = None) -> types.ProxyConfig:
+        """Get the file for a site's proxy."""
+        return cast(
+            "types.ProxyConfig", self.send(call("GET", f"/v1/sites/{quote(id, safe='')}/proxy-config", query=query))
+        )
+
     def verify_site(self, id: str, *, idempotency_key: str | None = None) -> types.Site:
         """Verify a site's host."""
         return cast(
@@ -1283,6 +1289,13 @@ class AsyncOperations:
         """Delete a site."""
         return cast(
             "types.Deleted", await self.send(call("DELETE", f"/v1/sites/{quote(id, safe='')}", if_match=if_match))
+        )
+
+    async def get_proxy_config(self, id: str, query: Query | None = None) -> types.ProxyConfig:
+        """Get the file for a site's proxy."""
+        return cast(
+            "types.ProxyConfig",
+            await self.send(call("GET", f"/v1/sites/{quote(id, safe='')}/proxy-config", query=query)),
         )
 
     async def verify_site(self, id: str, *, idempotency_key: str | None = None) -> types.Site:

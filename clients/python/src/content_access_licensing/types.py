@@ -1,4 +1,4 @@
-# Shapes: 3ff89cae0df7e7d5
+# Shapes: 01ce1ebe71c79d33
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -905,6 +905,15 @@ class Offer(TypedDict):
     pricePerAccess: ChargeShown
 
 
+class OmittedPattern(TypedDict):
+    """
+    A pattern that everybody may read, but that does not stay open.
+    """
+
+    pattern: str
+    reason: str
+
+
 class OutcomeKey(TypedDict):
     """
     A created key with its full text, or a changed key.
@@ -1123,6 +1132,20 @@ class PaymentRequest(TypedDict):
 
 
 Permissions: TypeAlias = list[Permission]
+
+
+class ProxyConfig(TypedDict):
+    """
+    The file for a site's proxy.
+    """
+
+    object: Literal["proxy_config"]
+    siteId: str
+    proxy: Literal["nginx", "caddy", "traefik", "envoy"]
+    fileName: str
+    content: str
+    openPatterns: list[str]
+    omitted: list[OmittedPattern]
 
 
 RateLimitPeriod: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month"]

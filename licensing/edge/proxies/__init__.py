@@ -1,0 +1,1 @@
+"""Files for the proxies of a site."""

@@ -1,0 +1,88 @@
+"""The pages of a site that its proxy may keep open while the service cannot be reached."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from accounts.models import Unknown
+from licensing.access.lookup import compiled_policies
+from licensing.edge.documents import compiled_rules, items_of, linked_revisions, registered_at
+from licensing.edge.promises import READ, always_allows
+from licensing.edge.proxies.paths import closing, opening
+from licensing.policies.decision import CompiledPolicy
+from licensing.sites.models import Site
+from licensing.sites.patterns import Pattern, compiled, may_overlap
+
+MAX_CLOSED_ITEMS = 500
+ASSET_FOLDERS = ("assets", "static")
+NOT_PLAIN = "It needs other characters than letters, digits, _, -, . and ~, dot segments, or too many wildcards."
+TOO_MANY_ITEMS = f"It has items that are not open to everybody, and there are over {MAX_CLOSED_ITEMS} of them."
+
+
+class Entry(Struct, frozen=True):
+    """An expression for paths. The first one that matches a path decides."""
+
+    expression: str
+    is_open: bool
+
+
+class OpenPages(Struct, frozen=True):
+    """`omitted` are patterns that everybody may read, but that a proxy's file cannot name, with the reason.
+
+    `asset_folders` are those of the files in deploy/edge of which no page is restricted.
+    """
+
+    entries: Sequence[Entry]
+    patterns: Sequence[str]
+    omitted: Sequence[tuple[str, str]]
+    asset_folders: Sequence[str]
+
+
+def open_pages(site: Site) -> OpenPages:
+    """Return the pages that everybody may read: by rules that allow it always, without a price or a limit."""
+    rules = sorted(compiled_rules(site), key=lambda rule: -compiled(rule[0]).length)
+    opened = [text for text, policy in rules if is_open(site, policy)]
+    closed = [compiled(text) for text, policy in rules if not is_open(site, policy)]
+    items = closed_items(site)
+    inside = [item for item in items if any(may_be_in(compiled(text), item.parts[0]) for text in opened)]
+    entries = [Entry(one, is_open=False) for one in map(closing, inside[:MAX_CLOSED_ITEMS]) if one]
+    patterns, omitted = [], []
+    for text, policy in sorted(rules, key=lambda rule: (-compiled(rule[0]).length, is_open(site, rule[1]))):
+        pattern = compiled(text)
+        if not is_open(site, policy):
+            entries += [Entry(one, is_open=False) for one in (closing(pattern),) if one is not None]
+        elif len(inside) > MAX_CLOSED_ITEMS:
+            omitted.append((text, TOO_MANY_ITEMS))
+        elif (expression := opening(pattern)) is None:
+            omitted.append((text, NOT_PLAIN))
+        else:
+            entries.append(Entry(expression, is_open=True))
+            patterns.append(text)
+    while entries and not entries[-1].is_open:
+        entries.pop()
+    return OpenPages(entries, patterns, omitted, unrestricted_folders([*closed, *items]))
+
+
+def is_open(site: Site, policy: CompiledPolicy | None) -> bool:
+    return site.unknown == Unknown.ALLOW if policy is None else always_allows(policy, READ)
+
+
+def may_be_in(pattern: Pattern, path: str) -> bool:
+    """Whether the pattern matches the page, also with the final slash that SAME_PAGE may leave out."""
+    return pattern.matches(path) or pattern.matches(f"{path}/")
+
+
+def closed_items(site: Site) -> list[Pattern]:
+    """Return the pages of the host's items that are not open to everybody."""
+    items = items_of(site)
+    found = registered_at(site.host, items, compiled_policies.get(linked_revisions(items)))
+    closed = (one for one in found if one.policy is None or not always_allows(one.policy, READ))
+    paths = dict.fromkeys(one.page.path for one in closed)
+    return [Pattern((path,), is_anchored=True) for path in paths]
+
+
+def unrestricted_folders(closed: Iterable[Pattern]) -> list[str]:
+    """Return the asset folders that no closed pattern names; one for all pages does not."""
+    named = [one for one in closed if any(part.strip("/") for part in one.parts)]
+    folders = {folder: Pattern((f"/{folder}/", ""), is_anchored=False) for folder in ASSET_FOLDERS}
+    return [folder for folder, of_it in folders.items() if not any(may_overlap(one, of_it) for one in named)]

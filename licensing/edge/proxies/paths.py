@@ -1,0 +1,49 @@
+"""Turns patterns of pages into regular expressions for proxies (PCRE and RE2).
+
+A pattern that opens pages becomes an expression that matches some of its pages, by plain spellings only: letters,
+digits, `_`, `-`, `.`, and no dot segments or empty segments. One that closes pages matches all of them and more.
+Expressions contain neither quotes, backslashes, braces nor spaces, so they can stand in any of the files.
+"""
+
+import re
+
+from licensing.sites.patterns import Pattern
+
+MAX_LENGTH, MAX_WILDCARDS = 500, 3
+PLAIN = re.compile(r"[A-Za-z0-9_.~/-]*").fullmatch
+SEGMENT = "[A-Za-z0-9_-][A-Za-z0-9_.-]*"
+FURTHER = f"(/{SEGMENT})*"
+
+
+def opening(pattern: Pattern) -> str | None:
+    """Return the expression of whole paths; None if the pattern cannot be written by plain spellings."""
+    first, *others = pattern.parts
+    parts = [first, *(part for part in others[:-1] if part), *others[-1:]]
+    if (not pattern.is_anchored and parts[-1]) or (len(parts) == 1 and not pattern.is_anchored):
+        parts.append("")
+    if len(parts) > MAX_WILDCARDS + 1 or not all(PLAIN(part) and "/." not in part for part in parts):
+        return None
+    text, before = quoted(first), first
+    for place, part in enumerate(parts[1:], 2):
+        is_tail = place == len(parts) and not part
+        follows_slash = before.endswith("/")
+        if is_tail:
+            text += f"({SEGMENT}{FURTHER}/?)?" if follows_slash else f"[A-Za-z0-9_.-]*{FURTHER}/?"
+        else:
+            text += (f"{SEGMENT}{FURTHER}" if follows_slash else f"[A-Za-z0-9_.-]*{FURTHER}") + quoted(part)
+        before = part
+    return text if len(text) <= MAX_LENGTH else None
+
+
+def closing(pattern: Pattern) -> str | None:
+    """Return the expression of the beginning of paths, in any case; None if no plain path matches the pattern."""
+    if not all(map(PLAIN, pattern.parts)):
+        return None
+    first, *others = pattern.parts
+    text = quoted((first if others else first.rstrip("/"))[: MAX_LENGTH // 3])
+    rest = "".join(f".*{quoted(part.rstrip('/'))}" for part in others if part.rstrip("/"))
+    return text + rest if len(text + rest) <= MAX_LENGTH else text
+
+
+def quoted(part: str) -> str:
+    return part.replace(".", "[.]")

@@ -1,0 +1,83 @@
+"""The file for a site's proxy, and which patterns stay open by it."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.values.paths import read
+from licensing.edge.proxies.files import KINDS
+from licensing.edge.proxies.paths import closing, opening
+from licensing.sites.patterns import Pattern, pattern_error
+from tests import factories
+from tests.edge.asking import READERS
+from tests.edge.test_refusal_page import DENY
+
+PIECES = st.lists(st.sampled_from(["/", "a", "b.", ".", "-", "*", "ab", "%2e", "~", "\\"]), max_size=7)
+PATTERNS = st.builds(lambda pieces, end: f"/{''.join(pieces)}{end}", PIECES, st.sampled_from(["", "$"])).filter(
+    lambda text: pattern_error(text) is None
+)
+PATHS = st.lists(st.sampled_from(["/", "a", "b.", ".", "-", "ab", "x", "~"]), max_size=8).map(
+    lambda pieces: f"/{''.join(pieces)}"
+)
+
+
+@given(PATTERNS, PATHS)
+def test_an_open_expression_matches_only_plain_pages_of_its_pattern(text, path):
+    pattern = Pattern.of(text)
+    expression = opening(pattern)
+    if expression is not None and re.fullmatch(expression, path):
+        assert pattern.matches(path)
+        assert list(read(path)[0]) == [path]
+
+
+@given(PATTERNS, PATHS)
+def test_a_closed_expression_matches_all_pages_of_its_pattern(text, path):
+    pattern = Pattern.of(text)
+    if pattern.matches(path):
+        expression = closing(pattern)
+        assert expression is not None
+        assert re.match(expression, path, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("text", ["/", "/*", "/open/*", "/about", "/about$", "/a/*.html$", "/a/*/b", "/a*"])
+def test_usual_patterns_have_an_expression(text):
+    assert opening(Pattern.of(text)) is not None
+
+
+@pytest.mark.parametrize("proxy", KINDS)
+def test_the_file_has_the_sites_host_and_a_placeholder_for_the_key(api, account, proxy):
+    site = factories.site(account, {"/about": factories.policy(account, READERS)}, host="news.example", unknown="deny")
+    file = api.get(f"/v1/sites/{site.pk}/proxy-config?for={proxy}")
+    assert "news.example" in file["content"]
+    assert "pub.example" not in file["content"]
+    assert "svc_sk_PUT-THE-KEY-HERE" in file["content"] or "{env.LICENSING_KEY}" in file["content"]
+    told = file["openPatterns"] or [one["pattern"] for one in file["omitted"]]
+    assert told == ["/about"]
+
+
+def test_what_is_priced_limited_licensed_or_denied_does_not_stay_open(api, account):
+    priced = {**READERS, "pricePerAccess": {"amount": "1", "currency": "USD"}}
+    limited = {**READERS, "rateLimit": {"requests": 1, "period": "day"}}
+    licensed = {**READERS, "conditions": {"hasValidLicense": True}}
+    rules = {f"/{name}/": factories.policy(account, rule) for name, rule in
+             {"a": priced, "b": limited, "c": licensed, "d": DENY, "open": READERS}.items()}  # fmt: skip
+    site = factories.site(account, rules)
+    assert api.get(f"/v1/sites/{site.pk}/proxy-config?for=nginx")["openPatterns"] == ["/open/"]
+
+
+def test_restricted_asset_folders_are_asked_about(api, account):
+    site = factories.site(account, {"/assets/": factories.policy(account, DENY)})
+    content = api.get(f"/v1/sites/{site.pk}/proxy-config?for=nginx")["content"]
+    assert "^/(static)(/" in content
+
+
+@pytest.mark.parametrize("query", ["", "?for=", "?for=apache", "?for=../nginx"])
+def test_another_proxy_is_refused(api, account, query):
+    reply = api.get(f"/v1/sites/{factories.site(account).pk}/proxy-config{query}")
+    assert (reply.status, reply.error["param"]) == (400, "for")
+
+
+def test_another_accounts_site_has_no_file(api, other_account):
+    assert api.get(f"/v1/sites/{factories.site(other_account).pk}/proxy-config?for=nginx").status == 404

@@ -1,0 +1,63 @@
+"""A site's own file for its proxy: while the service is down, its open pages can be read and no others."""
+
+import pytest
+
+from tests.faults.harness import eventually
+from tests.faults.proxies.conftest import NOBODY, READERS
+from tests.faults.proxies.programs import HOST, Place, running
+from tests.faults.proxies.test_hosts import FROM_THE_ORIGIN, exchange
+from tests.services import free_port
+
+HOSTILE = [
+    *('/a"b', "/a'b", "/a`b", "/a{env.HOME}b", "/a%24HOME", "/a;return%20200", "/a\\b", "/(a|licensed)/", "/.*"),
+    *("/[l]icensed", "/licensed|", "/%6cicensed/%2e%2e%2e/x", "/ü", "/a}", "/a%20b", "/d//b", "/*/*/*/*/*/x", "/+a"),
+]
+OPENED = ["/open/a", "/open/a?x=1", "/open/", "/about", "/about-us", "/blog/2026/x.html", "/news", "/news/a/b"]
+CLOSED = [
+    *("/licensed/a", "/priced/a", "/news/secret", "/news/secret/a", "/news/Secret", "/blog/x.html.pdf", "/blog/x.pdf"),
+    *("/open/../licensed/a", "/open/%2e%2e/licensed/a", "/open/..;/licensed/a", "/open//licensed/a", "/open/.a", "/o"),
+    *("/licensed/a?/open/a", "//open/a", "/open/item", "/open/item?x", "/assets/a.css", "/elsewhere"),
+]
+
+
+@pytest.fixture
+def generated(proxy, site, publisher):
+    """The file of a site with open, closed and odd patterns."""
+    if proxy.name == "workerd":
+        pytest.skip("The Worker has no file of its own: OPEN_PATHS is a variable.")
+    everybody = site.post("/policies", json={"name": "Everybody", "rules": [READERS]}).json()["id"]
+    nobody = site.post("/policies", json={"name": "Nobody", "rules": [NOBODY]}).json()["id"]
+    own = site.get(f"/sites/{publisher.site_id}").json()
+    opened = ["/about", "/blog/*.html$", "/news", *HOSTILE, *(f"/many/{number}/" for number in range(100))]
+    rules = [*own["rules"], *({"pattern": pattern, "policyId": everybody} for pattern in opened)]
+    rules.append({"pattern": "/news/secret", "policyId": nobody})
+    item = site.post("/content", json={"title": "Closed", "source": f"https://{HOST}/open/item", "policyId": nobody})
+    item.raise_for_status()
+    changed = site.patch(f"/sites/{publisher.site_id}", json={"rules": rules})
+    assert changed.status_code == 200, changed.text
+    reply = site.get(f"/sites/{publisher.site_id}/proxy-config", params={"for": proxy.name})
+    yield reply.json()
+    site.patch(f"/sites/{publisher.site_id}", json={"rules": own["rules"]}).raise_for_status()
+    site.delete(f"/content/{item.json()['id']}").raise_for_status()
+
+
+def ask(port: int, path: str) -> bool:
+    request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode()
+    return FROM_THE_ORIGIN in exchange(port, request)
+
+
+def test_open_patterns_stay_open_and_others_closed(generated, proxy, server, publisher, origin, tmp_path):
+    at = Place(publisher.edge_key, server.port, origin, free_port(), tmp_path, generated=generated["content"])
+    with running(proxy, at):
+        assert (ask(at.port, "/open/a"), ask(at.port, "/licensed/a")) == (True, False)
+        server.kill()
+        try:
+            opened = {path: ask(at.port, path) for path in OPENED + CLOSED}
+        finally:
+            server.start()
+        assert eventually(lambda: ask(at.port, "/open/a"), 30)
+    wanted = {path: proxy.can_keep_open and path in OPENED for path in OPENED + CLOSED}
+    assert opened == wanted
+    assert bool(generated["openPatterns"]) is proxy.can_keep_open
+    told = {one["pattern"] for one in generated["omitted"]} | set(generated["openPatterns"])
+    assert set(HOSTILE) <= told
