@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from django.db.models import prefetch_related_objects
 from msgspec import Struct
 
 from accounts.models import Unknown
@@ -40,6 +41,7 @@ class OpenPages(Struct, frozen=True):
 
 def open_pages(site: Site) -> OpenPages:
     """Return the pages that everybody may read: by rules that allow it always, without a price or a limit."""
+    prefetch_related_objects([site], "rules__policy")
     rules = sorted(compiled_rules(site), key=lambda rule: -compiled(rule[0]).length)
     opened = [text for text, policy in rules if is_open(site, policy)]
     closed = [compiled(text) for text, policy in rules if not is_open(site, policy)]
