@@ -90,7 +90,7 @@ def serve(*, empty: bool = False) -> None:
         print("The admin is at {address}: sign in as {username} with the password {password}".format(**operator))
         print("(shown this once; a new operator: .venv/bin/python manage.py create_operator NAME --superuser)\n")
     print("A new key: .venv/bin/python manage.py create_api_key --account ID --name NAME --type secret")
-    print(f"Serving at {address}, with documentation at {address}/docs/. Ctrl-C stops it.\n", flush=True)
+    print(f"Starting. In some seconds {address} answers, with documentation at /docs/. Ctrl-C stops it.\n", flush=True)
     os.chdir(ROOT)
     os.execv(PYTHON, [str(PYTHON), "manage.py", "serve"])
 

@@ -112,6 +112,7 @@ def test_the_commands_of_the_readme_for_production(tmp_path: Path):
     for given, own in (
         ("postgresql://licensing:…@db.internal:5432/licensing", f"sqlite:///{tmp_path}/db.sqlite3"),
         ("SECRET_KEY=…", f"SECRET_KEY={token_urlsafe(48)}"),
+        ("API_KEY_PEPPER=…", f"API_KEY_PEPPER={token_urlsafe(48)}"),
         ("WORKERS=4", "WORKERS=1"),
         ("ALLOWED_HOSTS=api.publisher.example", "ALLOWED_HOSTS=api.publisher.example,127.0.0.1"),
         ("--plan professional", f"--plan professional | tee {made}"),

@@ -85,13 +85,14 @@ def test_webhooks(client: Client, api: Callable[[str], list[dict[str, Any]]]):
             assert made["secret"].startswith("whsec_")
 
 
-def test_10_000_accesses_are_sold_in_advance(client: Client, api: Callable[[str], list[dict[str, Any]]]):
-    policy = client.create_policy({"name": "Licensed", "rules": [LICENSED]})
-    client.create_content({"title": "Item", "externalId": "my-first", "policyId": policy["id"]})
+def test_10_000_accesses_are_sold_in_advance(service: Service, shell: Shell):
+    quickstart = filled(block("docs/start/quickstart.md", "URL="), service)
     printed = "\n".join(one.text for one in blocks() if one.path == "docs/guides/sell-in-advance.md")
     printed = printed.replace(" | grep -o '\"credits\":{[^}]*}'", "")
 
-    licence, payment, grant, decision, access, webhook, entries, statements = api(printed)
+    _, _, licence, _, payment, grant, decision, access, webhook, entries, statements = shell(
+        f"{quickstart}\n{printed}"
+    )
 
     assert (licence["requesterId"], payment["amount"], grant["remaining"]) == ("org_reader", 500, 10_000)
     assert decision["credits"] == {"walletId": grant["walletId"], "unit": "access", "remaining": 9_999}
@@ -101,6 +102,9 @@ def test_10_000_accesses_are_sold_in_advance(client: Client, api: Callable[[str]
     by_unit = {one["currency"]: one for one in statements["data"]}
     assert (by_unit["USD"]["charges"], by_unit["USD"]["closing"]) == (500, 0)
     assert by_unit["access"]["credits"]["closing"] == 9_999
+    *_, again, _, entries, statements = shell(f"{quickstart}\n{printed}")
+    assert (again["available"], len(entries["data"])) == (9_998, 3)
+    assert {one["currency"]: one["charges"] for one in statements["data"]}["USD"] == 500
 
 
 @pytest.fixture
@@ -123,6 +127,16 @@ def test_a_signed_decision_is_verified(sign: Callable[[str], tuple[str, str]], s
         printed = filled(block("docs/guides/signed-decisions.md", "import jwt"), service)
         printed = re.sub(r"cnt_\w{26}", item, printed).replace("    ...", '    print("allowed")')
         assert ran(sys.executable, "-c", f"token = {token!r}\n{printed}", cwd=tmp_path) == said
+
+
+def test_a_signed_decision_is_verified_without_a_connection(
+    sign: Callable[[str], tuple[str, str]], service: Service, tmp_path: Path
+):
+    item, token = sign("read")
+    (tmp_path / "jwks.json").write_text(httpx.get(f"{service.url}/.well-known/jwks.json", trust_env=False).text)
+    printed = filled(block("docs/guides/signed-decisions.md", "from pathlib"), service)
+    printed = re.sub(r"cnt_\w{26}", item, printed) + 'print(claims["allowed"])'
+    assert ran(sys.executable, "-c", f"token = {token!r}\n{printed}", cwd=tmp_path) == "True\n"
 
 
 def test_a_signed_decision_is_verified_by_the_client(

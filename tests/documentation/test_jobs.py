@@ -18,10 +18,11 @@ Replies = list[dict[str, Any]]
 
 
 def sold(replies: Replies) -> None:
-    customer, charged, renewed, revoked, denied = replies
+    customer, charged, renewed, extended, revoked, denied = replies
     assert customer["id"] == "org_initech"
     assert (charged["allowed"], charged["charge"]) == (True, {"amount": 0.05, "currency": "EUR"})
-    assert renewed["expiresAt"].startswith("2100-12-31")
+    assert (renewed["startsAt"][:10], renewed["price"]) == ("2100-01-01", {"amount": 1200, "currency": "EUR"})
+    assert extended["expiresAt"].startswith("2100-01-15")
     assert (revoked["status"], denied["reason"]) == ("revoked", "no_license")
 
 
@@ -59,10 +60,11 @@ def changed(replies: Replies) -> None:
 
 
 def closed(replies: Replies) -> None:
-    refund, payment, statement, lines = replies
+    refund, payment, statement, lines, owed = replies
     assert (refund["amount"], payment["amount"]) == (-12.5, 50)
     assert (statement["charges"], statement["refunds"], statement["payments"]) == (100, 12.5, 50)
     assert (statement["closing"], lines["totalCount"]) == (37.5, 2)
+    assert {currency: float(amount) for currency, amount in owed.items()} == {"EUR": 37.5}
 
 
 def watched(replies: Replies) -> None:

@@ -115,6 +115,9 @@ PROOFS = {
     ("docs/guides/clients.md", "import { expressGate }"): (
         f"{HERE}/test_integration.py::test_a_site_of_express_refuses_unknown_pages"
     ),
+    ("docs/guides/signed-decisions.md", "from pathlib"): (
+        f"{HERE}/test_examples.py::test_a_signed_decision_is_verified_without_a_connection"
+    ),
     ("docs/guides/sync-a-cms.md", "import sys"): f"{HERE}/test_integration.py::test_a_cms_is_synchronised",
     (
         "docs/start/quickstart.md",
