@@ -7,6 +7,9 @@ from kit.http.errors import InvalidRequest
 from kit.values.faults import FaultKind
 from kit.values.suggestions import did_you_mean
 
+PAGING = frozenset({"page", "offset", "skip", "after", "starting_after"})  # what other APIs page with
+PAGING_HINT = " Lists continue with `cursor`: pass the `nextCursor` of the page before."
+
 
 def check_utf8(query: str) -> None:
     """Raise InvalidRequest for parameters that are not UTF-8; Django would silently replace such bytes."""
@@ -22,7 +25,8 @@ def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[st
     """Raise InvalidRequest for unknown parameters, and for repeated ones except `field[in]`."""
     for name, values in parameters:
         if name not in known:
-            message = f"There is no query parameter {name[:100]!r} here.{did_you_mean(name, sorted(known))}"
+            hint = PAGING_HINT if name in PAGING and "cursor" in known else did_you_mean(name, sorted(known))
+            message = f"There is no query parameter {name[:100]!r} here.{hint}"
             raise InvalidRequest(message, param=name[:100], kind=FaultKind.UNKNOWN)
         if len(values) > 1 and not name.endswith("[in]"):
             raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)

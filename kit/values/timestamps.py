@@ -7,6 +7,7 @@ from functools import lru_cache
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
+HAS_LOST_PLUS = re.compile(r"\d{4}-\d{2}-\d{2}T[\d:.]+ \d{2}:?\d{2}").fullmatch
 # A date-time with an offset, or a date. Most code generators cannot type alternatives of `format`.
 MOMENT_SCHEMA: dict[str, object] = {
     "type": "string",
@@ -28,12 +29,12 @@ def render_timestamp(moment: datetime | None) -> str | None:
 
 def parse_date(text: str) -> date:
     """Parse `YYYY-MM-DD`. Raises ValueError."""
+    if not IS_DATE(text):
+        raise ValueError("Must be a date such as 2026-01-31.")
     try:
-        if IS_DATE(text):
-            return date.fromisoformat(text)
+        return date.fromisoformat(text)
     except ValueError:
-        pass
-    raise ValueError("Must be a date such as 2026-01-31.")
+        raise ValueError(f"There is no day {text}.") from None
 
 
 def parse_day_end(text: str) -> datetime:
@@ -52,6 +53,8 @@ def parse_timestamp(text: str) -> datetime:
         if moment.tzinfo is not None:
             return moment.astimezone(UTC)
     except (ValueError, OverflowError):
+        if HAS_LOST_PLUS(text):
+            raise ValueError("A + in a query string means a space. Write the offset with %2B.") from None
         raise ValueError("Must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, or a date.") from None
     raise ValueError("A date-time must say its offset from UTC, as in 2026-01-31T12:00:00Z.")
 

@@ -69,8 +69,11 @@ def unknown_policy(policy_id: str, param: str = "policyId") -> ValidationFailed:
     return ValidationFailed(f"There is no policy {policy_id[:100]!r}.", param=param)
 
 
-def external_id_taken(external_id: str) -> AlreadyExists:
-    return AlreadyExists(f"There is an item with the externalId {external_id!r} already.", param="externalId")
+def external_id_taken(external_id: str, holder: str) -> AlreadyExists:
+    """Return the error for an externalId that the item `holder` has."""
+    return AlreadyExists(
+        f"There is an item with the externalId {external_id!r} already: {holder}.", param="externalId"
+    )
 
 
 def lock_policies(account_id: str, policy_ids: Iterable[str | None]) -> set[str]:
@@ -119,9 +122,10 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
             item.save(force_insert=is_new)
     except IntegrityError:
         others = Content.objects.of(item.account_id).filter(external_id=item.external_id).exclude(pk=item.pk)
-        if item.external_id is None or not others.exists():
+        holder = others.values_list("pk", flat=True).first()
+        if item.external_id is None or holder is None:
             raise
-        raise external_id_taken(item.external_id) from None
+        raise external_id_taken(item.external_id, holder) from None
     audit.record(action, item, before)
     epochs.bump(item.account_id, epoch_names(item, is_new=is_new, former=former))
     return item

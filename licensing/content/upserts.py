@@ -105,7 +105,7 @@ class Upsert(Bulk[Content]):
         elif item is not None:
             self.check_first(item, "externalId")
         if holder is not None and holder is not item:
-            raise external_id_taken(str(external_id))
+            raise external_id_taken(str(external_id), holder.pk)
         policy_id = row.fields.get("policy_id")
         if policy_id is not None and policy_id not in self.policies:
             raise unknown_policy(policy_id)

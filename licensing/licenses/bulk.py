@@ -105,7 +105,7 @@ class OneByOne(Bulk[License]):
         elif held is not None:
             self.check_first(held, "externalId")
         if holder is not None and holder is not held:
-            raise services.external_id_taken(str(external_id))
+            raise services.external_id_taken(str(external_id), holder.pk)
         if held is None:
             check_complete(row.fields)
         status, written = (201, self.issue(row.fields)) if held is None else (200, self.change(held, row.fields))

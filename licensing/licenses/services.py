@@ -173,13 +173,19 @@ def lock(held: License) -> License:
 
 def check_external_id(held: License) -> None:
     """Raises AlreadyExists if another licence of the account has the externalId."""
+    if held.external_id is None:
+        return
     others = License.objects.filter(account_id=held.account_id, external_id=held.external_id).exclude(pk=held.pk)
-    if held.external_id is not None and others.exists():
-        raise external_id_taken(held.external_id)
+    holder = others.values_list("pk", flat=True).first()
+    if holder is not None:
+        raise external_id_taken(held.external_id, holder)
 
 
-def external_id_taken(external_id: str) -> AlreadyExists:
-    return AlreadyExists(f"There is a licence with the externalId {external_id!r} already.", param="externalId")
+def external_id_taken(external_id: str, holder: str) -> AlreadyExists:
+    """Return the error for an externalId that the licence `holder` has."""
+    return AlreadyExists(
+        f"There is a licence with the externalId {external_id!r} already: {holder}.", param="externalId"
+    )
 
 
 # --- Terms -----------------------------------------------------------------------------------------------------------

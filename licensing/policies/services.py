@@ -66,10 +66,11 @@ def save_policy(policy: Policy) -> None:
             policy.save(force_insert=policy._state.adding)
     except IntegrityError:
         others = Policy.objects.of(policy.account_id).filter(external_id=external_id).exclude(pk=policy.pk)
-        if external_id is None or not others.exists():
+        holder = others.values_list("pk", flat=True).first()
+        if external_id is None or holder is None:
             raise
         raise AlreadyExists(
-            f"There is a policy with the externalId {external_id!r} already.", param="externalId"
+            f"There is a policy with the externalId {external_id!r} already: {holder}.", param="externalId"
         ) from None
 
 
@@ -136,7 +137,9 @@ def delete_policy(policy: Policy) -> None:
         return
     links = locked.content.of(locked.account_id).count()
     if links:
-        raise InUse(f"{links} content item{'s' if links > 1 else ''} still link to this policy.")
+        raise InUse(
+            f"{links} content item{'s' if links > 1 else ''} still link{'' if links > 1 else 's'} to this policy."
+        )
     site = locked.site_rules.values_list("site__host", flat=True).first()
     if site is not None:
         raise InUse(f"The site {site} still has rules with this policy.")

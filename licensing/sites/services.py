@@ -50,9 +50,10 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
             site.save(force_insert=adding)
     except IntegrityError:
         others = Site.objects.filter(account_id=site.account_id, host=site.host).exclude(pk=site.pk)
-        if not others.exists():
+        holder = others.values_list("pk", flat=True).first()
+        if holder is None:
             raise
-        raise AlreadyExists(f"There is a site with the host {site.host!r} already.", param="host") from None
+        raise AlreadyExists(f"There is a site with the host {site.host!r} already: {holder}.", param="host") from None
     if rules is not None:
         replace_rules(site, rules)
     audit.record(action, site, before)

@@ -294,7 +294,7 @@ def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, ite
     assert "Delete it" not in html
     [way] = re.findall(r'href="([^"]+)">1 item links to it', html)
     assert "Markets" in html_of(admin.get(way.replace("&amp;", "&")))
-    assert "1 content item still link" in html_of(submit(admin, address))
+    assert "1 content item still links to this policy." in html_of(submit(admin, address))
     content_services.delete_content(item)
     assert submit(admin, address).status_code == 302
     assert Policy.objects.get().deleted_at is not None
