@@ -57,8 +57,9 @@ def consume_of(grant: Grant | None, address: Address | None, cost: int = 1) -> C
 def refuse_beyond(state: LimitState) -> None:
     """Raise RateLimitExceeded if the request was not granted."""
     if not state.allowed:
+        period = "day" if state.seconds == DAY else "minute"
         raise RateLimitExceeded(
-            f"The limit of {state.limit} requests is used up. Try again in {state.retry_after} seconds.",
+            f"The limit of {state.limit} requests a {period} is used up. Try again in {state.retry_after} seconds.",
             retry_after=state.retry_after,
         )
 

@@ -191,7 +191,7 @@ class IdempotencyMismatch(ApiError):
 
 class RateLimitExceeded(ApiError):
     status_code, code, type = 429, "rate_limit_exceeded", "rate_limit_error"
-    example = {"message": "The limit of 60 requests is used up. Try again in 42 seconds.", "retryAfter": 42}
+    example = {"message": "The limit of 60 requests a minute is used up. Try again in 42 seconds.", "retryAfter": 42}
 
 
 class InternalError(ApiError):

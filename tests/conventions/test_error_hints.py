@@ -2,6 +2,9 @@
 
 import pytest
 
+from accounts.limits.throttling import refuse_beyond
+from accounts.limits.windows import DAY, MINUTE, LimitState, Window
+from kit.http.errors import RateLimitExceeded
 from tests import factories
 
 
@@ -45,3 +48,10 @@ def test_one_link_to_a_policy_is_singular(api, account):
     factories.content(account, policy=policy)
     refused = api.delete(f"/v1/policies/{policy.pk}")
     assert refused.error["message"] == "1 content item still links to this policy."
+
+
+@pytest.mark.parametrize(("seconds", "period"), [(MINUTE, "minute"), (DAY, "day")])
+def test_a_plan_limit_names_its_period(seconds, period):
+    state = LimitState.of((Window(60, seconds),), [60], 0, allowed=False)
+    with pytest.raises(RateLimitExceeded, match=f"60 requests a {period} is used up"):
+        refuse_beyond(state)
