@@ -8,6 +8,7 @@ from licensing.customers.views import RequesterViewSet, merge_route
 from licensing.drafts.views import PolicyDraftViewSet
 from licensing.edge.observed_views import ObservedViewSet
 from licensing.edge.offers import OfferViewSet
+from licensing.edge.proxies.views import ProxyConfigViewSet
 from licensing.edge.views import CrawlerViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
@@ -21,6 +22,7 @@ router.register("content", ContentViewSet)
 router.register("policies", PolicyDraftViewSet, "policy-draft")  # before /policies/<id>, which would match lint
 router.register("policies", PolicyViewSet)
 router.register("sites", SiteViewSet)
+router.register("sites", ProxyConfigViewSet, "proxy-config")
 router.register("crawlers", CrawlerViewSet, "crawler")
 router.register("requesters", RequesterViewSet)
 router.register("licenses", LicenseViewSet)

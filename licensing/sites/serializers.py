@@ -7,7 +7,6 @@ from accounts.models import Unknown
 from kit.rest.fields import Choice, Host, Id, StrictSerializer, Text, Timestamp, Url
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
-from licensing.edge.proxies.files import KINDS, ProxyFile
 from licensing.policies.modes import MODES
 from licensing.sites.models import Site
 from licensing.sites.patterns import MAX_PATTERN, PATTERN, compiled, pattern_error
@@ -71,39 +70,6 @@ class VerificationSerializer(StrictSerializer):
     record = Text(read_only=True, help_text="A line of the file, or the value of a TXT record.")
     url = Text(read_only=True, help_text="The address of the file.")
     dnsName = Text(read_only=True, help_text="The name of the TXT record.")
-
-
-class OmittedPatternSerializer(serializers.Serializer):
-    """A pattern that everybody may read, but that does not stay open."""
-
-    pattern = serializers.CharField()
-    reason = serializers.CharField()
-
-
-class ProxyConfigSerializer(serializers.Serializer):
-    """The file for a site's proxy."""
-
-    object = Choice(choices=["proxy_config"])
-    siteId = Id("site")
-    proxy = Choice(choices=list(KINDS))
-    fileName = serializers.CharField()
-    content = serializers.CharField(help_text="The file, with a placeholder for the key.")
-    openPatterns = serializers.ListField(
-        child=serializers.CharField(), help_text="Patterns whose pages stay open while the service cannot be reached."
-    )
-    omitted = OmittedPatternSerializer(many=True)
-
-
-def rendered_file(site_id: str, file: ProxyFile) -> Rendered:
-    return {
-        "object": "proxy_config",
-        "siteId": site_id,
-        "proxy": file.proxy,
-        "fileName": file.name,
-        "content": file.content,
-        "openPatterns": list(file.open_patterns),
-        "omitted": [{"pattern": pattern, "reason": reason} for pattern, reason in file.omitted],
-    }
 
 
 class SiteSerializer(StrictSerializer):

@@ -5,24 +5,20 @@ from collections.abc import Sequence
 from asgiref.sync import async_to_sync
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
-from kit.http.errors import InvalidRequest
 from kit.rest.views import Handler
 from kit.values import ids
 from licensing.deletion import DeletedSerializer, deletion_response
-from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.sites import services
 from licensing.sites.filters import SiteFilters
 from licensing.sites.models import Site
-from licensing.sites.serializers import ProxyConfigSerializer, SiteSerializer, rendered_file
+from licensing.sites.serializers import SiteSerializer
 from licensing.sites.verification import Evidence, look_at_host
-
-PROXIES = list(KINDS)
 
 
 class SiteViewSet(AccountViewSet[Site]):
@@ -33,9 +29,7 @@ class SiteViewSet(AccountViewSet[Site]):
         "partial_update": "content:write",
         "destroy": "content:write",
         "verify": "content:write",
-        "proxy_config": "content:read",
     }
-    query_parameters = frozenset({"for"})  # of proxy_config
     heavy = frozenset({"verify"})  # waits for the host
     exportable = {"list": "sites"}
     serializer_class = SiteSerializer
@@ -71,29 +65,6 @@ class SiteViewSet(AccountViewSet[Site]):
         host takes over.
         """
         return self.answer(services.verify_site(self.get_object_to_change(), *self.evidence))
-
-    @extend_schema(
-        summary="Get the file for a site's proxy",
-        parameters=[OpenApiParameter("for", str, required=True, enum=PROXIES, description="The proxy.")],
-        responses=ProxyConfigSerializer,
-        filters=False,
-    )
-    @action(detail=True, methods=["get"], url_path="proxy-config")
-    def proxy_config(self, request: Request, id: str) -> Response:
-        """Returns the configuration of a proxy for the site, made from the files in `deploy/edge/`.
-
-        Put in the addresses of the service and your origin, and the key. Pages that everybody may read at any time,
-        without a price or a limit, stay open while the service cannot be reached. Get the file again when other pages
-        are to stay open, and before you restrict one of them.
-        """
-        site = self.get_object()
-        proxy = request.query_params.get("for", "")
-        if proxy not in KINDS:
-            raise InvalidRequest(f"for must be one of: {', '.join(KINDS)}", param="for")
-        return Response(rendered_file(site.pk, proxy_file(site, proxy)))
-
-    def known_parameters(self) -> frozenset[str]:
-        return super().known_parameters() - (frozenset() if self.action == "proxy_config" else self.query_parameters)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         """Fetch the host's records before the transaction begins, because that may take seconds."""

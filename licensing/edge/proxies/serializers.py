@@ -1,0 +1,40 @@
+"""The file for a site's proxy as JSON."""
+
+from rest_framework import serializers
+
+from kit.rest.fields import Choice, Id
+from kit.values.json_values import Rendered
+from licensing.edge.proxies.files import KINDS, ProxyFile
+
+
+class OmittedPatternSerializer(serializers.Serializer):
+    """A pattern that everybody may read, but that does not stay open."""
+
+    pattern = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class ProxyConfigSerializer(serializers.Serializer):
+    """The file for a site's proxy."""
+
+    object = Choice(choices=["proxy_config"])
+    siteId = Id("site")
+    proxy = Choice(choices=list(KINDS))
+    fileName = serializers.CharField()
+    content = serializers.CharField(help_text="The file, with a placeholder for the key.")
+    openPatterns = serializers.ListField(
+        child=serializers.CharField(), help_text="Patterns whose pages stay open while the service cannot be reached."
+    )
+    omitted = OmittedPatternSerializer(many=True)
+
+
+def rendered_file(site_id: str, file: ProxyFile) -> Rendered:
+    return {
+        "object": "proxy_config",
+        "siteId": site_id,
+        "proxy": file.proxy,
+        "fileName": file.name,
+        "content": file.content,
+        "openPatterns": list(file.open_patterns),
+        "omitted": [{"pattern": pattern, "reason": reason} for pattern, reason in file.omitted],
+    }
