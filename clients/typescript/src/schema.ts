@@ -2013,8 +2013,9 @@ export interface components {
         };
         /** @description A pattern that everybody may read, but that does not stay open. */
         OmittedPattern: {
+            /** @description The pattern as the site has it. */
             pattern: string;
-            /** @description Why access was denied. */
+            /** @description Why its pages do not stay open. */
             reason: string;
         };
         /** @description A created key with its full text, or a changed key. */
@@ -3001,14 +3002,20 @@ export interface components {
              * @enum {string}
              */
             object: "proxy_config";
+            /** @description The site. */
             siteId: string;
-            /** @enum {string} */
+            /**
+             * @description The proxy that reads the file.
+             * @enum {string}
+             */
             proxy: "nginx" | "caddy" | "traefik" | "envoy";
+            /** @description Usual name of the file. */
             fileName: string;
             /** @description The file, with a placeholder for the key. */
             content: string;
             /** @description Patterns whose pages stay open while the service cannot be reached. */
             openPatterns: string[];
+            /** @description Open patterns that do not stay open. */
             omitted: components["schemas"]["OmittedPattern"][];
         };
         /** @description How often the rule allows, for each requester or visitor. */

@@ -10,22 +10,22 @@ from licensing.edge.proxies.files import KINDS, ProxyFile
 class OmittedPatternSerializer(serializers.Serializer):
     """A pattern that everybody may read, but that does not stay open."""
 
-    pattern = serializers.CharField()
-    reason = serializers.CharField()
+    pattern = serializers.CharField(help_text="The pattern as the site has it.")
+    reason = serializers.CharField(help_text="Why its pages do not stay open.")
 
 
 class ProxyConfigSerializer(serializers.Serializer):
     """The file for a site's proxy."""
 
     object = Choice(choices=["proxy_config"])
-    siteId = Id("site")
-    proxy = Choice(choices=list(KINDS))
-    fileName = serializers.CharField()
+    siteId = Id("site", help_text="The site.")
+    proxy = Choice(choices=list(KINDS), help_text="The proxy that reads the file.")
+    fileName = serializers.CharField(help_text="Usual name of the file.")
     content = serializers.CharField(help_text="The file, with a placeholder for the key.")
     openPatterns = serializers.ListField(
         child=serializers.CharField(), help_text="Patterns whose pages stay open while the service cannot be reached."
     )
-    omitted = OmittedPatternSerializer(many=True)
+    omitted = OmittedPatternSerializer(many=True, help_text="Open patterns that do not stay open.")
 
 
 def rendered_file(site_id: str, file: ProxyFile) -> Rendered:
