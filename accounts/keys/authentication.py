@@ -222,8 +222,8 @@ def read_grant(column: str, value: Any) -> Grant:
         row = cursor.fetchone()
     if row is None:
         raise unknown_key()
-    epoch, told = row
-    return replace(granted(told), epoch=epoch)
+    epoch, columns = row
+    return replace(build_grant(columns), epoch=epoch)
 
 
 def unknown_key() -> InvalidApiKey:
@@ -231,9 +231,9 @@ def unknown_key() -> InvalidApiKey:
 
 
 @lru_cache(maxsize=1_000)
-def granted(told: str) -> Grant:
+def build_grant(columns: str) -> Grant:
     """Build the grant from FIND's JSON array, without the epoch: each write of the account advances it."""
-    key_id, name, prefix, permissions, allowed_ips, *others = json.loads(told)
+    key_id, name, prefix, permissions, allowed_ips, *others = json.loads(columns)
     expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, allowed_hosts = others
     key = ApiKey(
         id=ids.encode("key", UUID(key_id).bytes),

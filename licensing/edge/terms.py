@@ -51,7 +51,7 @@ class Terms(Struct, frozen=True):
         prices = {self.prices.get(use) for use in MINING - self.uses}
         return prices.pop() if len(prices) == 1 else None
 
-    def narrowed(self, others: Iterable["Terms"]) -> "Terms":
+    def intersect(self, others: Iterable["Terms"]) -> "Terms":
         """Return the terms without what the others do not have."""
         uses, prices = self.uses, self.prices
         for other in others:
@@ -133,8 +133,8 @@ def terms_of(
     )
     for one in ruled:
         if one.is_published:
-            terms = one.terms.narrowed([other.terms for other in ruled if one.may_hide(other)])
-            terms = terms.narrowed(hidden[id(one)])
+            terms = one.terms.intersect([other.terms for other in ruled if one.may_hide(other)])
+            terms = terms.intersect(hidden[id(one)])
             guards = [] if is_uniform or is_closed(terms) else query_guards(one.pattern)
             if guards is None:
                 terms, guards = replace(terms, uses=frozenset(), prices={}), []
@@ -158,12 +158,12 @@ def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None) -> Ruled:
     because no policy says anything about the whole host.
     """
     known = compiled(pattern)
-    urls = tuple(spelled(pattern))
+    urls = tuple(pattern_spellings(pattern))
     is_published = policy is not None or urls[0] not in EVERY_PAGE
     return Ruled(known, Terms.from_policy(policy), (-known.length, place), urls, is_published)
 
 
-def spelled(pattern: str) -> list[str]:
+def pattern_spellings(pattern: str) -> list[str]:
     """Return the pattern as documents write it.
 
     There patterns include the query, so a final `$` becomes two patterns.
@@ -234,7 +234,7 @@ def entries_of(page: PageOfItems, ruled: Sequence[Ruled], same: SamePage | None)
     """
     decisive = min((one for one in ruled if one.pattern.matches(page.path)), key=lambda one: one.rank, default=None)
     plain = page.plain or (decisive.terms if decisive is not None else Terms(""))
-    with_query = plain.narrowed(page.queried)
+    with_query = plain.intersect(page.queried)
     if len(read(quoted(page.path))[0]) > 1:  # with another query, origins may read another page
         with_query = Terms("")
     for path in spellings(page.path, same):

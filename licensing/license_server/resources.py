@@ -10,7 +10,7 @@ from kit.values.paths import normalize_path
 from licensing.access.lookup import find_pages, page_by_rule
 from licensing.access.subjects import Item
 from licensing.edge.documents import NAMESPACE, license_terms, terms_of_site
-from licensing.edge.terms import spelled, terms_for
+from licensing.edge.terms import pattern_spellings, terms_for
 from licensing.sites.models import Site
 from licensing.sites.patterns import most_specific
 
@@ -72,7 +72,7 @@ def find_resource(account_id: str, url: str) -> Resource:
             licenses=license_terms(published),
             is_pattern=False,
         )
-    rules = {text: rule for rule in site.ordered_rules for text in spelled(rule.pattern)}
+    rules = {text: rule for rule in site.ordered_rules for text in pattern_spellings(rule.pattern)}
     rule = rules.get(asked) or most_specific(site.ordered_rules, normalize_path(parts.path))
     read = published or terms_for(terms, asked)
     if read is None or (rule is None and read.item is None):

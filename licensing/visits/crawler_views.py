@@ -159,18 +159,18 @@ def present_crawlers(found: CrawlerReport, choice: Choice) -> dict[str, object]:
         "startDate": render_timestamp(window.start),
         "endDate": render_timestamp(window.end - MICROSECOND),
         "truncated": found.is_truncated,
-        "summary": taken_and_sent(found.summary),
+        "summary": present_with_referrals(found.summary),
         "timeSeries": [
             {"date": f"{day:%Y-%m-%d}", "name": name, **counts_of(crawls)} for day, name, crawls in found.series
         ],
-        "byClass": [{"crawlerClass": name, **taken(one)} for name, one in found.classes],
-        "byOperator": [{"operator": name, **taken_and_sent(one)} for name, one in found.operators],
+        "byClass": [{"crawlerClass": name, **present_taker(one)} for name, one in found.classes],
+        "byOperator": [{"operator": name, **present_with_referrals(one)} for name, one in found.operators],
         "byCrawler": [
             {
                 "name": crawler.name,
                 "operator": crawler.operator,
                 "crawlerClass": crawler.crawler_class,
-                **taken(one),
+                **present_taker(one),
             }
             for crawler, one in found.crawlers
         ],
@@ -198,7 +198,7 @@ def counts_of(crawls: Crawls) -> dict[str, object]:
     }
 
 
-def taken(one: Taker) -> dict[str, object]:
+def present_taker(one: Taker) -> dict[str, object]:
     return {
         **counts_of(one.crawls),
         "revenue": shown_sums(one.revenue),
@@ -206,10 +206,10 @@ def taken(one: Taker) -> dict[str, object]:
     }
 
 
-def taken_and_sent(one: Taker) -> dict[str, object]:
+def present_with_referrals(one: Taker) -> dict[str, object]:
     ratio = one.crawls_per_referral
     return {
-        **taken(one),
+        **present_taker(one),
         "referrals": one.referrals or 0,
         "crawlsPerReferral": None if ratio is None else render_amount(ratio),
     }

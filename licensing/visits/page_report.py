@@ -57,18 +57,18 @@ class Choice(Struct, frozen=True):
     def rows(self) -> QuerySet[PageDay]:
         """Return the counted visits."""
         first, last = self.window.start.date(), self.window.end.date()
-        return self.narrowed(
+        return self.filter_pages(
             PageDay.objects.filter(account_id__in=self.account_ids, day__gte=first, day__lt=last).order_by()
         )
 
     def referrals(self) -> QuerySet[ReferralDay]:
         """Return the counted referrals."""
         first, last = self.window.start.date(), self.window.end.date()
-        return self.narrowed(
+        return self.filter_pages(
             ReferralDay.objects.filter(account_id__in=self.account_ids, day__gte=first, day__lt=last).order_by()
         )
 
-    def narrowed(self, rows: QuerySet[OfPage]) -> QuerySet[OfPage]:
+    def filter_pages(self, rows: QuerySet[OfPage]) -> QuerySet[OfPage]:
         if self.site is not None:
             rows = rows.filter(page__site=self.site)
         if self.prefix:

@@ -48,7 +48,7 @@ class StateFilter(OptionsFilter[ApiKey]):
     parameter_name = "state"
     options = {state.value: state.label for state in key_states.State}
 
-    def narrowed(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
+    def apply_option(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
         return queryset.filter(key_states.is_in(key_states.State(value), timezone.now()))
 
 
@@ -60,7 +60,7 @@ class AttentionFilter(OptionsFilter[ApiKey]):
         "expiring": f"expires within {key_states.EXPIRES_SOON.days} days",
     }
 
-    def narrowed(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
+    def apply_option(self, queryset: QuerySet[ApiKey], value: str) -> QuerySet[ApiKey]:
         condition = key_states.is_unused if value == "unused" else key_states.expires_soon
         return queryset.filter(condition(timezone.now()))
 

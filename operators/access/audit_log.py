@@ -82,7 +82,7 @@ class KindFilter(OptionsFilter[AuditEntry]):
     parameter_name = "kind"
     options = KINDS
 
-    def narrowed(self, queryset: QuerySet[AuditEntry], value: str) -> QuerySet[AuditEntry]:
+    def apply_option(self, queryset: QuerySet[AuditEntry], value: str) -> QuerySet[AuditEntry]:
         return queryset.filter(resource_type=value)
 
 

@@ -81,7 +81,7 @@ class HealthFilter(OptionsFilter[WebhookEndpoint]):
     parameter_name = "health"
     options = {"failing": "failing", "given_up": "disabled by the service"}
 
-    def narrowed(self, queryset: QuerySet[WebhookEndpoint], value: str) -> QuerySet[WebhookEndpoint]:
+    def apply_option(self, queryset: QuerySet[WebhookEndpoint], value: str) -> QuerySet[WebhookEndpoint]:
         field = "failing_since" if value == "failing" else "disabled_reason"
         return queryset.filter(**{f"{field}__isnull": False})
 

@@ -27,7 +27,7 @@ class ListExport(ScopedAdmin[ModelT]):
     def export_rows(self, rows: list[ModelT]) -> list[Row]:
         raise NotImplementedError
 
-    def exported(self, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
+    def export_queryset(self, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
         """Return the query with the related rows that the export needs; by default none."""
         return queryset.select_related(None)
 
@@ -38,7 +38,7 @@ class ListExport(ScopedAdmin[ModelT]):
             shown = self.get_changelist_instance(request)
         except IncorrectLookupParameters:
             return redirect(list_url(self.model))
-        chunks = self.export_chunks(self.exported(shown.queryset))
+        chunks = self.export_chunks(self.export_queryset(shown.queryset))
         return export(Request(request), "csv", self.export_name, list(self.export_columns), chunks)
 
     def export_chunks(self, queryset: QuerySet[ModelT]) -> Iterator[list[Row]]:

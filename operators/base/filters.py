@@ -31,9 +31,9 @@ class OptionsFilter(DropdownFilter, Generic[ModelT]):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
         value = self.value()
-        return self.narrowed(queryset, value) if value in self.options else queryset
+        return self.apply_option(queryset, value) if value in self.options else queryset
 
-    def narrowed(self, queryset: QuerySet[ModelT], value: str) -> QuerySet[ModelT]:
+    def apply_option(self, queryset: QuerySet[ModelT], value: str) -> QuerySet[ModelT]:
         raise NotImplementedError
 
 

@@ -228,7 +228,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
     def has_change_permission(self, request: HttpRequest, obj: ModelT | None = None) -> bool:
         return self.update is not None and super(ScopedAdmin, self).has_change_permission(request, obj)
 
-    def written(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> ModelT | None:
+    def write_form(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> ModelT | None:
         """Write through the service and return the object, or None if nothing changed. `obj` is the stored one."""
         if obj is None:
             return self.create(request, cast(FieldsT, {**form.cleaned_data, "id": admin_request(request).new_id}))
@@ -237,7 +237,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
 
     def save_model(self, request: HttpRequest, obj: ModelT, form: ModelForm, change: bool) -> None:
         try:
-            saved = self.written(request, form, obj if change else None)
+            saved = self.write_form(request, form, obj if change else None)
         except REFUSALS as error:
             raise refusal(error, self.api_names) from error
         if saved is not None:

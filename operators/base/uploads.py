@@ -46,7 +46,7 @@ class Upload(Generic[AboutT]):
     @classmethod
     def keep(cls, request: HttpRequest, chunks: Iterable[bytes], about: AboutT) -> "Upload[AboutT]":
         upload = cls(secrets.token_urlsafe(32), signed_in(request).pk, about)
-        with upload.written("data") as file:
+        with upload.open_for_writing("data") as file:
             for chunk in chunks:
                 file.write(chunk)
         upload.save()
@@ -70,7 +70,7 @@ class Upload(Generic[AboutT]):
     def path(self, part: str) -> Path:
         return directory() / f"{self.token}.{part}"
 
-    def written(self, part: str, *, append: bool = False) -> BinaryIO:
+    def open_for_writing(self, part: str, *, append: bool = False) -> BinaryIO:
         mode = os.O_APPEND if append else os.O_TRUNC
         descriptor = os.open(self.path(part), os.O_WRONLY | os.O_CREAT | mode, 0o600)
         return os.fdopen(descriptor, "wb")
@@ -78,7 +78,7 @@ class Upload(Generic[AboutT]):
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Lock the file against other requests, with `about` reloaded."""
-        with self.written("lock") as lock:
+        with self.open_for_writing("lock") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             about = json.loads(self.path("json").read_bytes())
             del about["owner"]
@@ -86,7 +86,7 @@ class Upload(Generic[AboutT]):
             yield
 
     def save(self) -> None:
-        with self.written("draft") as file:
+        with self.open_for_writing("draft") as file:
             file.write(json.dumps({**self.about, "owner": self.owner}).encode())
         self.path("draft").replace(self.path("json"))
 

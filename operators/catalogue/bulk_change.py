@@ -140,7 +140,7 @@ class BulkChange:
         rows = Content.objects.of(account).filter(pk__in=items).order_by("pk").select_for_update()
         former = [(account, pk, old) for pk, old in rows.values_list("pk", field) if old != value]
         changed = change_items(account, items, {field: value})
-        with self.upload.written("before", append=True) as file:
+        with self.upload.open_for_writing("before", append=True) as file:
             file.write(b"".join(map(line_of, former)))
         return changed
 

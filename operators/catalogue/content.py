@@ -37,7 +37,7 @@ class LinkedFilter(OptionsFilter[Content]):
     parameter_name = "linked"
     options = {"no": "no policy", "yes": "some policy"}
 
-    def narrowed(self, queryset: QuerySet[Content], value: str) -> QuerySet[Content]:
+    def apply_option(self, queryset: QuerySet[Content], value: str) -> QuerySet[Content]:
         return queryset.filter(policy__isnull=value == "no")
 
 

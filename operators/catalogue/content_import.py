@@ -170,7 +170,7 @@ def last_plan(request: HttpRequest, account_id: str, kind: str, columns: list[st
 
 def preview(upload: Upload[UploadMetadata], plan: Plan) -> None:
     """Compute and store the plan's outcome."""
-    with upload.written("bad") as bad:
+    with upload.open_for_writing("bad") as bad:
         outcome = carry_out(upload.path("data"), plan, bad, dry_run=True)
     upload.about["plan"], upload.about["outcome"] = asdict(plan), asdict(outcome)
     upload.save()
@@ -184,7 +184,7 @@ def run(upload: Upload[UploadMetadata], plan: Plan) -> None:
     upload.about["state"] = "running"
     upload.save()
     try:
-        with upload.written("bad") as bad:
+        with upload.open_for_writing("bad") as bad:
             outcome = carry_out(file, plan, bad, dry_run=False)
         upload.about["state"], upload.about["outcome"] = "done", asdict(outcome)
         upload.save()

@@ -76,7 +76,7 @@ class OutcomeFilter(OptionsFilter[AccessEvent]):
         **{one.value: f"denied: {one.value}" for one in Reason},
     }
 
-    def narrowed(self, queryset: QuerySet[AccessEvent], value: str) -> QuerySet[AccessEvent]:
+    def apply_option(self, queryset: QuerySet[AccessEvent], value: str) -> QuerySet[AccessEvent]:
         newest = bounded_scan(queryset)
         if value == OBSERVED:
             return newest.filter(observed__isnull=False)
@@ -159,7 +159,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
         return DecisionList
 
-    def exported(self, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
+    def export_queryset(self, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
         return queryset.select_related(None).select_related("content", "requester")
 
     def export_rows(self, rows: list[AccessEvent]) -> list[Row]:
@@ -187,7 +187,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
             vars(event).update(answer=answer, shown=present(answer), price=answer.decision.price)
         return event
 
-    def charged(self, event: Any) -> RefundableCharge | None:
+    def refundable_charge(self, event: Any) -> RefundableCharge | None:
         return (
             RefundableCharge(event.account_id, Charge("decision", event.pk), event.price[1]) if event.price else None
         )
@@ -240,7 +240,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
 
     @display(description="Refunds", empty_value="nothing was charged")
     def refunds(self, event: AccessEvent) -> str | None:
-        charged = self.charged(event)
+        charged = self.refundable_charge(event)
         return None if charged is None else charged.refunds()
 
     @display(description="Rate limit of the rule")

@@ -39,7 +39,7 @@ class AdjustmentForm(forms.ModelForm):
         fields = ("account", "license_type")
         help_texts = {"license_type": "Reports count it under this licence type."}
 
-    def charged(self) -> RefundableCharge | None:
+    def refundable_charge(self) -> RefundableCharge | None:
         """Return the charge that the form refers to, as far as it is filled in."""
         named = (self[name].value() or "" for name in ("account", "of_decision", "of_license", "currency"))
         account_id, decision, held, currency = map(str, named)

@@ -123,7 +123,7 @@ class LedgerAdmin(
             return queryset.filter(pk=ids.encode("led", raw)), False
         return of_requesters(queryset, request_scope(request), term), False
 
-    def exported(self, queryset: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
+    def export_queryset(self, queryset: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
         return queryset.select_related(None).select_related("requester")
 
     def export_rows(self, rows: list[LedgerEntry]) -> list[Row]:
@@ -147,7 +147,7 @@ class LedgerAdmin(
         body["amount"] = plain(fields["amount"])
         return adjust(fields["account"].pk, {**validate_fields(AdjustmentSerializer(), body), "id": fields["id"]})
 
-    def charged(self, entry: LedgerEntry) -> RefundableCharge | None:
+    def refundable_charge(self, entry: LedgerEntry) -> RefundableCharge | None:
         charge = charge_of(entry)
         if charge is None or not books_charge(entry):
             return None
@@ -209,7 +209,7 @@ class LedgerAdmin(
     ) -> HttpResponse:
         form = form_of(context)
         if add and isinstance(form, AdjustmentForm):
-            charged = form.charged()
+            charged = form.refundable_charge()
             if charged is not None and request_scope(request).includes(charged.account_id):
                 form.fields["amount"].help_text += f" {charged.in_words()}."
         return super().render_change_form(request, context, add, change, form_url, obj)
@@ -230,7 +230,7 @@ class LedgerAdmin(
 
     @display(description="Refunds", empty_value="none: it books no charge")
     def refunds(self, entry: LedgerEntry) -> str | None:
-        charged = self.charged(entry)
+        charged = self.refundable_charge(entry)
         return None if charged is None else charged.refunds()
 
     @display(description="About")

@@ -54,7 +54,7 @@ class RevokedFilter(OptionsFilter[LicenseClient]):
     parameter_name = "state"
     options = {"active": "active", "revoked": "revoked"}
 
-    def narrowed(self, queryset: QuerySet[LicenseClient], value: str) -> QuerySet[LicenseClient]:
+    def apply_option(self, queryset: QuerySet[LicenseClient], value: str) -> QuerySet[LicenseClient]:
         return queryset.filter(revoked_at__isnull=value == "active")
 
 

@@ -52,7 +52,7 @@ class StateFilter(OptionsFilter[License]):
     parameter_name = "state"
     options = {state: state for state in STATES}
 
-    def narrowed(self, queryset: QuerySet[License], value: str) -> QuerySet[License]:
+    def apply_option(self, queryset: QuerySet[License], value: str) -> QuerySet[License]:
         return license_services.with_state(queryset).filter(derived_status=value)
 
 
@@ -149,10 +149,10 @@ class LicenseAdmin(
             is_new=saved.requester.created >= saved.created,
         )
 
-    def tried(self, request: HttpRequest, form: BaseForm, obj: License | None) -> License | None:
+    def try_saving(self, request: HttpRequest, form: BaseForm, obj: License | None) -> License | None:
         entries = LedgerEntry.objects.filter(license=obj) if obj else LedgerEntry.objects.none()
         admin_request(request).booked_before = set(entries.values_list("pk", flat=True))
-        return super().tried(request, form, obj)
+        return super().try_saving(request, form, obj)
 
     def locked(self, obj: License) -> License:
         return license_services.lock(obj)
@@ -209,7 +209,7 @@ class LicenseAdmin(
         active = held is not None and held.status != LicenseStatus.REVOKED
         return [one for one in actions if active or not one.action_name.endswith("revoke")]
 
-    def charged(self, held: License) -> RefundableCharge | None:
+    def refundable_charge(self, held: License) -> RefundableCharge | None:
         if not held.price_amount:
             return None
         return RefundableCharge(held.account_id, Charge("license", held.pk), held.price_currency or "")

@@ -106,7 +106,7 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
             return find_by_id(queryset, "pay", term) if term else queryset, False
         return of_requesters(queryset, request_scope(request), term), False
 
-    def exported(self, queryset: QuerySet[Payment]) -> QuerySet[Payment]:
+    def export_queryset(self, queryset: QuerySet[Payment]) -> QuerySet[Payment]:
         return queryset.select_related(None).select_related("requester")
 
     def export_rows(self, rows: list[Payment]) -> list[Row]:

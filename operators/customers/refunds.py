@@ -62,7 +62,7 @@ class RefundButton(AdminMixin[ModelT]):
 
     refund_names: ClassVar[str]  # form field for the object's id, such as "of_license"
 
-    def charged(self, obj: ModelT) -> RefundableCharge | None:
+    def refundable_charge(self, obj: ModelT) -> RefundableCharge | None:
         """Return the object's charge, or None."""
         raise NotImplementedError
 
@@ -83,13 +83,13 @@ class RefundButton(AdminMixin[ModelT]):
         if object_id is None:
             return True
         obj = self.get_object(request, unquote(object_id))
-        charged = None if obj is None else self.charged(obj)
+        charged = None if obj is None else self.refundable_charge(obj)
         return charged is not None and charged.balance.refundable > 0
 
     @action(description="Refund", icon="undo", permissions=["refunding"], url_path="refund")
     def refund(self, request: HttpRequest, object_id: str) -> HttpResponse:
         obj = self.get_object(request, unquote(object_id))
-        charged = None if obj is None else self.charged(obj)
+        charged = None if obj is None else self.refundable_charge(obj)
         if obj is None or charged is None:
             raise Http404
         amount = plain(-charged.balance.refundable)
@@ -100,7 +100,7 @@ class RefundButton(AdminMixin[ModelT]):
         obj = self.get_object(request, unquote(object_id))
         if obj is None:
             raise Http404
-        charged = self.charged(obj)
+        charged = self.refundable_charge(obj)
         currency = {"currency": charged.currency} if charged is not None else {}
         return self.adjustment(obj, "Adjustment", **currency)
 

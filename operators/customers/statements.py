@@ -56,7 +56,7 @@ class StatusFilter(OptionsFilter[Statement]):
     parameter_name = "status"
     options = {"open": "open", "closed": "closed"}
 
-    def narrowed(self, queryset: QuerySet[Statement], value: str) -> QuerySet[Statement]:
+    def apply_option(self, queryset: QuerySet[Statement], value: str) -> QuerySet[Statement]:
         return queryset.filter(closed_at__isnull=value == "open")
 
 
@@ -107,7 +107,7 @@ class StatementAdmin(ListExport[Statement]):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         return super().changelist_view(request, extra_context)
 
-    def exported(self, queryset: QuerySet[Statement]) -> QuerySet[Statement]:
+    def export_queryset(self, queryset: QuerySet[Statement]) -> QuerySet[Statement]:
         return queryset.select_related(None).select_related("requester")
 
     def export_rows(self, rows: list[Statement]) -> list[Row]:

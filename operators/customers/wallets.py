@@ -279,10 +279,10 @@ def chart_of(shown: BurnDown) -> Chart | None:
     """Draw the balance of each day, and behind it the projection."""
     if not any(balance for _, balance in shown.balances):
         return None
-    rows = [Row(day, (told(balance), "–")) for day, balance in shown.balances]
-    rows += [Row(day, ("–", told(balance))) for day, balance in shown.projected]
+    rows = [Row(day, (amount_text(balance), "–")) for day, balance in shown.balances]
+    rows += [Row(day, ("–", amount_text(balance))) for day, balance in shown.projected]
     return Chart("Balance", "Left", "day", [Column("Balance", "allowed"), Column("Projected", "plain")], rows)
 
 
-def told(amount: object) -> str:
+def amount_text(amount: object) -> str:
     return f"{amount:,.2f}".removesuffix(".00")

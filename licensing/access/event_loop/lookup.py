@@ -13,7 +13,7 @@ import orjson
 
 from accounts.keys import keytext
 from accounts.keys.authentication import POSTGRESQL as GRANTS
-from accounts.keys.authentication import Grant, granted, unknown_key
+from accounts.keys.authentication import Grant, build_grant, unknown_key
 from accounts.plans.epochs import SINCE, Changes
 from kit.http.errors import ApiError
 from kit.storage.async_postgres import Row, Sessions
@@ -153,7 +153,7 @@ class AsyncKeys:
         quoted = ",".join('"\\' + digest + '"' for digest in set(digests))
         rows = await self.sessions.run(FIND_KEYS, [f"{{{quoted}}}"])
         found = {
-            (digest or b"").decode(): replace(granted((told or b"").decode()), epoch=int(epoch or 0))
+            (digest or b"").decode(): replace(build_grant((told or b"").decode()), epoch=int(epoch or 0))
             for digest, epoch, told in rows
         }
         return [found.get(digest) or unknown_key() for digest in digests]

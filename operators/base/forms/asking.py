@@ -42,7 +42,7 @@ class AskingForm(forms.BaseForm):
         if not super().is_valid():
             return False
         if CONFIRMED not in self.data:
-            self.asked = self.admin.foretold(self.request, self, self.obj)
+            self.asked = self.admin.confirmation_question(self.request, self, self.obj)
         return self.asked is None and not self.errors
 
 
@@ -63,26 +63,26 @@ class AskingAdmin(ServiceAdmin[ModelT, FieldsT]):
         form = super().get_form(request, obj, change, **kwargs)
         return derive_form(form, AskingForm, admin=self, request=request, obj=obj)
 
-    def foretold(self, request: HttpRequest, form: forms.BaseForm, obj: ModelT | None) -> Question | None:
+    def confirmation_question(self, request: HttpRequest, form: forms.BaseForm, obj: ModelT | None) -> Question | None:
         """Return the question, or None if there is none or the service rejects the form, which then shows the
         error.
         """
         asked = None
         with transaction.atomic():
             try:
-                saved = self.tried(request, form, obj)
+                saved = self.try_saving(request, form, obj)
                 asked = None if saved is None else self.question(request, obj, saved)
             except REFUSALS as error:
                 add_refusal(form, refusal(error, self.api_names))
             transaction.set_rollback(True)
         return asked
 
-    def tried(self, request: HttpRequest, form: forms.BaseForm, obj: ModelT | None) -> ModelT | None:
+    def try_saving(self, request: HttpRequest, form: forms.BaseForm, obj: ModelT | None) -> ModelT | None:
         """Save the object through the service; None if nothing changed."""
         admin_request(request).cleaned = form.cleaned_data
         if obj is None and admin_request(request).new_id is None:
             return None
-        return self.written(request, form, obj)
+        return self.write_form(request, form, obj)
 
     def render_change_form(
         self,
