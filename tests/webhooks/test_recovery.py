@@ -100,7 +100,7 @@ def test_a_start_time_adds_what_was_never_queued(api, account):
 @pytest.fixture
 def mended(settings):
     """A receiver that fails once and then works, and a schedule that retries after five hours."""
-    settings.WEBHOOK_RETRY_SCHEDULE = [0, 18_000]
+    settings.WEBHOOK_RETRY_SCHEDULE = [0, 18_000, 36_000]
     replies = iter([answering(500)])
     with receiver(lambda connection, _: connection.sendall(next(replies, answering(200)))) as there:
         yield there
@@ -139,6 +139,7 @@ def test_a_successful_redelivery_cancels_the_retry(api, account, mended):
     assert api.post(f"/v1/events/{event['id']}/redeliver", {"webhookId": endpoint.pk}).status == 200
     deliver()
     assert len(mended.requests) == 2
+    assert WebhookDelivery.objects.get().state == "delivered"
     assert waiting_for(endpoint) == set()
 
 
