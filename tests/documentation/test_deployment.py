@@ -6,6 +6,7 @@ for their form alone: nothing here starts systemd, Docker, Prometheus or a proxy
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -141,7 +142,18 @@ def test_the_commands_of_the_readme_for_production(tmp_path: Path):
 
 def printed_settings(first: str) -> dict[str, str]:
     lines = [line for line in block(DEPLOYMENT, first).splitlines() if not line.startswith("#")]
-    return dict(line.split("=", 1) for line in lines)
+    return dict("".join(shlex.split(line)).split("=", 1) for line in lines)
+
+
+def test_the_shell_reads_any_value_in_the_printed_quotes(tmp_path: Path):
+    """systemd takes what is between single quotes as it stands, too (systemd.exec, EnvironmentFile)."""
+    hostile = "postgresql://u:a#b;c$d&e@h/db?target_session_attrs=read-write&sslmode=require"
+    printed = re.sub(
+        r"^(DATABASE_URL)='.*'$", rf"\1='{hostile}'", block(DEPLOYMENT, "# /etc/licensing.env"), flags=re.M
+    )
+    (tmp_path / "licensing.env").write_text(printed)
+    script = f"set -a; . {tmp_path}/licensing.env; set +a; printenv DATABASE_URL"
+    assert ran("sh", "-c", script, cwd=tmp_path).strip() == hostile
 
 
 @on_sqlite

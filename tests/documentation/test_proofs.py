@@ -32,7 +32,7 @@ PROOFS = {
         ".venv/bin/python manage.py",
     ): f"{HERE}/test_logs.py::test_the_guide_imports_a_log_of_nginx",
     ("docs/guides/logs.md", '{"object"'): f"{HERE}/test_logs.py::test_the_guide_imports_a_log_of_nginx",
-    ("docs/guides/upgrade.md", "python3 run.py setup"): COMMANDS,
+    ("docs/guides/upgrade.md", ".venv/bin/python manage.py migrate"): COMMANDS,
     ("docs/guides/restore.md", ".venv/bin/python manage.py migrate"): COMMANDS,
     (
         "docs/guides/scheduled-jobs.md",
