@@ -174,7 +174,7 @@ def test_it_stands_while_the_database_is_gone(monkeypatch):
 def test_the_readmes_story_is_there_for_this_address():
     html = front()
     readme = (settings.BASE_DIR / "README.md").read_text()
-    lines = readme.partition("```sh\n")[2].partition("```")[0].strip().splitlines()
+    lines = readme.partition("```bash\n")[2].partition("```")[0].strip().splitlines()
     assert len(lines) == 13
     for line in lines:
         assert line.replace("http://127.0.0.1:8000", "http://testserver") in html
