@@ -26,7 +26,7 @@ everybody = pytest.mark.parametrize("role", EVERYBODY)
 
 @pytest.fixture
 def theirs(other_api, other_account):
-    """One of everything that the other account has, with the secret in it; by model."""
+    """One of each resource of the other account, containing SECRET; by model."""
     Account.objects.filter(pk=other_account.pk).update(name=SECRET)
     other_account.refresh_from_db()
     factories.api_key(other_account, name=SECRET)
@@ -65,7 +65,7 @@ def names_of_views():
 
 
 def addresses(theirs):
-    """Every view that takes an id, with that of theirs."""
+    """Yield the address of every view that takes an id, with the other account's ids."""
     for model, obj in theirs.items():
         for name in names_of_views():
             if not name.startswith(f"{model._meta.app_label}_{model._meta.model_name}_"):

@@ -1,4 +1,4 @@
-"""The form of a licence suggests what its fields can hold, and says what saving will do."""
+"""The licence form suggests field values and says what saving will do."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Licences are issued, changed and revoked in the admin, and decide the next check."""
+"""Licences are issued, changed and revoked in the admin; the next check applies the change."""
 
 import csv
 from datetime import timedelta
@@ -22,7 +22,7 @@ ADJUST = reverse("admin:analytics_ledgerentry_add")
 
 @pytest.fixture
 def check(account, api):
-    """Whether org_acme may have an item that wants a commercial licence."""
+    """Return whether org_acme may access an item that requires a commercial licence."""
     item = factories.content(account, policy_id=factories.policy(account).pk)
     return lambda: api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body
 

@@ -1,4 +1,4 @@
-"""The admin's first page shows the figures of the API's reports."""
+"""The overview shows the same figures as the API's reports."""
 
 import html
 import re

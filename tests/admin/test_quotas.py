@@ -1,4 +1,4 @@
-"""A licence with a monthly quota is issued by one form: what its checks spend, what is charged, and the next month."""
+"""Issue a licence with a monthly quota in one form; then its spending, its charges and the next month."""
 
 from collections import Counter
 from datetime import timedelta
@@ -29,7 +29,7 @@ THEN_CHARGED = {
 
 @pytest.fixture
 def issue(admin, account):
-    """Issues a licence by the form and its confirmation, and returns it."""
+    """Issue a licence through the form and its confirmation; return the licence."""
 
     def make(**fields):
         asked = submit(

@@ -1,4 +1,4 @@
-"""A form that was open while somebody else changed the same thing saves nothing, and says how to go on."""
+"""A form opened before somebody else's change saves nothing and says how to continue."""
 
 import pytest
 from django.contrib.auth.models import Group, User
