@@ -1,4 +1,4 @@
-"""The screenshots in docs/guides/admin.md, taken of the demo on a dedicated server. The guide says how."""
+"""Take the screenshots in docs/guides/admin.md from the demo on a dedicated server, as the guide describes."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The documentation site in a browser: search, dark mode, a phone. A violation of its policy fails every test here."""
+"""The documentation site in a browser: search, dark mode, phone. Any CSP violation fails the test."""
 
 import pytest
 

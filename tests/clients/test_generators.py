@@ -1,4 +1,4 @@
-"""Clients as generators make them of the document: type-checked and run through the README's story, unpatched."""
+"""Generated clients: type-checked and run through the README's story, unpatched."""
 
 import json
 import os
@@ -92,7 +92,7 @@ def needs(language: str, *commands: str) -> pytest.MarkDecorator:
 
 
 def generate(language: str, document: Path, made: Path) -> None:
-    """A client by the command of the docs."""
+    """Generate a client with the command in the docs."""
     [command] = [line for line in GUIDE.read_text().splitlines() if f"generate -g {language} " in line]
     placed = command.replace("openapi.json", str(document)).replace(f"{language}-client", str(made))
     made.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""copy_to: a SQLite installation becomes one on PostgreSQL, also after a kill -9 in the middle."""
+"""copy_to: a SQLite installation moves to PostgreSQL, even after a kill -9 in the middle."""
 
 import os
 import re
@@ -33,7 +33,7 @@ COUNTED = ("analytics_accessevent", "analytics_ledgerentry", "analytics_walleten
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """An installation on SQLite with decisions, a ledger and a wallet."""
+    """A SQLite installation with decisions, a ledger and a wallet."""
     deployment = Deployment(tmp_path_factory.mktemp("source"))
     try:
         deployment.migrate()

@@ -44,7 +44,7 @@ WINDOW = Window(BEGIN, datetime(2026, 3, 1, tzinfo=UTC), "day")
 
 @pytest.fixture(scope="module")
 def recorded(for_the_module):
-    """An account that stands for the module, and its events."""
+    """A module-scoped account and its events."""
     with for_the_module():
         account = factories.account()
         return account.pk, four_hundred(account)
@@ -61,7 +61,7 @@ def events(recorded, account):
 
 
 def four_hundred(account):
-    """Events over the end of a year, and an entry in the ledger for each tenth of them."""
+    """400 events around the end of a year, with a ledger entry for each tenth event."""
     made = some_events(account, 400, BEGIN, 120, seed=7)
     record_all(made)
     add_entries(
@@ -83,7 +83,7 @@ def four_hundred(account):
 
 
 def run(*options):
-    """The object that the command prints, and whether it exits with 1."""
+    """Return the object that the command prints, and whether it exits with 1."""
     out = StringIO()
     try:
         call_command("rebuild_usage", "--json", *options, stdout=out, stderr=StringIO())

@@ -1,4 +1,4 @@
-"""manage.py seed_demo: an account to look around in."""
+"""manage.py seed_demo: a demo account."""
 
 import io
 import json
@@ -38,7 +38,7 @@ def seed(*options: str) -> dict[str, Any]:
 
 
 def curl(line: str) -> tuple[str, dict[str, str], bytes]:
-    """The URL, headers and body of a curl line, read as a shell does."""
+    """Parse a curl command line into URL, headers and body, as a shell does."""
     words = shlex.split(line)
     assert words[:2] == ["curl", "-s"]
     headers = dict(words[index + 1].split(": ", 1) for index, word in enumerate(words) if word == "-H")
