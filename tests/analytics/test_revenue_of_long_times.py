@@ -30,7 +30,7 @@ MOMENTS = [
 
 
 class LongWorld(World):
-    """Entries over 530 days with 40 of each object. Rates vary by a tenth (tight bounds) or wildly."""
+    """Entries over 530 days, of 40 items and requesters. Rates vary by a tenth (tight bounds) or wildly."""
 
     days, many = 530, 40
     moments = [moment + k * MICROSECOND for moment in MOMENTS for k in (-1, 0, 1)]

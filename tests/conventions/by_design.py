@@ -1,4 +1,4 @@
-"""Schemathesis failures that are by design, with reasons, as its configuration."""
+"""Schemathesis failures that are by design, with reasons."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from schemathesis.openapi.checks import JsonSchemaError, RejectedPositiveData
 
 @dataclass(frozen=True)
 class ByDesign:
-    """Failures of a kind. `operation`, `param` and `message` are patterns of all of the text, `detail` of a part."""
+    """Accepted failures of a kind. `operation`, `param` and `message` match the full text, `detail` a part."""
 
     reason: str
     failure: type[Failure] = RejectedPositiveData  # fits the schema, and is refused

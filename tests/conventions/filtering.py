@@ -1,5 +1,7 @@
-"""How filters are tested: fields of lists with the values of four rows, and what each operator finds by its plainest
-reading."""
+"""Shared data of the filter tests: fields with the values of four rows, and the rows each operator should find.
+
+Expected rows follow from the plainest reading of each operator.
+"""
 
 import operator
 from datetime import UTC, datetime

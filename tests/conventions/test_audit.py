@@ -1,4 +1,4 @@
-"""Every change is in the audit log with whoever made it, and what made none is not."""
+"""Every change is in the audit log with its author; requests that change nothing are not."""
 
 import ast
 
@@ -23,7 +23,7 @@ each_change_with_body = each([endpoint for endpoint in CHANGES if endpoint.body]
 
 @pytest.fixture
 def new(ids):
-    """The entries made since the test began."""
+    """Return a function that returns the entries since the test began."""
     known = {entry.pk for entry in auditlog.entries()}
     return lambda: [entry for entry in auditlog.entries() if entry.pk not in known]
 

@@ -1,4 +1,4 @@
-"""Entity tags, and requests that depend on them (docs/reference/api.md, Conditional requests)."""
+"""ETags and conditional requests (docs/reference/api.md, Conditional requests)."""
 
 import re
 
@@ -25,7 +25,7 @@ each_of_one, each_change, each_patch, each_creation = each(OF_ONE), each(CHANGES
 
 @pytest.fixture
 def tag(api, ids):
-    """The tag that the resource at the endpoint's address has now."""
+    """Return the current ETag of the endpoint's resource."""
     return lambda endpoint: api.get(endpoint.path.format(**ids)).headers["ETag"]
 
 

@@ -36,13 +36,13 @@ def alive(*kinds: type) -> list[Any]:
 
 
 def left() -> tuple[int, int]:
-    """How many rows, replies and errors there are in memory, and how many bytes of bodies."""
+    """Return the number of rows, replies and errors in memory, and the bytes of request bodies."""
     bodies = sum(len(request.body) for request in alive(HttpRequest) if hasattr(request, "_body"))
     return len(alive(Content, Policy, Response, ApiError)), bodies
 
 
 def status_of(api: ApiClient, method: str, target: str, body: Any = None) -> int:
-    """Asks as a server does, and keeps nothing but the status of the reply."""
+    """Send a request as a server does, keeping only the reply's status."""
     path, _, query = target.partition("?")
     sent = b"" if body is None else orjson.dumps(body)
     environ = {

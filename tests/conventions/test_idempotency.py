@@ -218,7 +218,7 @@ def test_a_replayed_check_counts_and_consumes_nothing_again(api, account):
 
 
 def everything_stored() -> bytes:
-    """Every value of every table, as bytes."""
+    """Return every value of every table, as bytes."""
     with connection.cursor() as cursor:
         values = []
         for table in connection.introspection.table_names(cursor):
@@ -244,7 +244,7 @@ def make_key(path, body, ids, sender):
 
 
 def made_key(reply):
-    """Return the last of the keys in the reply."""
+    """Return the last key in the reply."""
     return reply["data"][-1]["apiKey"] if "data" in reply.body else reply.body
 
 

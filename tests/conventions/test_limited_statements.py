@@ -22,7 +22,7 @@ def test_a_statement_ends_at_its_time_limit_and_the_connection_goes_on(in_transa
 
 
 def timeout():
-    """The limit of the connection's other statements."""
+    """Return the statement timeout of the connection."""
     if connection.vendor == "sqlite":
         return "0"
     with connection.cursor() as cursor:

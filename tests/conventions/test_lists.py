@@ -1,4 +1,4 @@
-"""Pages of every list (docs/reference/api.md, Lists and filters)."""
+"""Pagination of every list (docs/reference/api.md, Lists and filters)."""
 
 import base64
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ ROWS = {
 
 
 def grow(api, ids, path, count):
-    """Adds to what the list at `path` shows."""
+    """Add `count` rows to the list at `path`."""
     for n in range(count):
         if path in ("/v1/content", "/v1/audit", "/v1/events"):
             api.post("/v1/content", {"title": f"Item {n}"})
@@ -75,7 +75,7 @@ def add_attempt(endpoint_id, event_id, number):
 
 
 def make_simultaneous(path):
-    """Gives all rows of the list one time of creation."""
+    """Set the same creation time on all rows of the list."""
     model = {
         "/v1/content": Content,
         "/v1/policies": Policy,
@@ -111,7 +111,7 @@ def identity(row):
 
 
 def walk(api, path, **query):
-    """All rows, page by page, and the pages themselves."""
+    """Return the identities of all rows, and the pages."""
     pages = [api.get(path, **query)]
     while pages[-1]["hasMore"]:
         pages.append(api.get(path, **query, cursor=pages[-1]["nextCursor"]))

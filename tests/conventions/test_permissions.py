@@ -1,4 +1,4 @@
-"""Each endpoint asks for its permission, mostly one, before it looks at anything else (docs/reference/api.md)."""
+"""Each endpoint checks its permissions before anything else (docs/reference/api.md)."""
 
 from django.urls import get_resolver
 
@@ -17,7 +17,7 @@ from tests.conventions.endpoints import (
 
 
 def but_for(endpoint):
-    """All permissions but the last of those that the endpoint needs."""
+    """Return all permissions except the last one that the endpoint needs."""
     return sorted(set(PERMISSIONS) - {"*", endpoint.permissions[-1]})
 
 

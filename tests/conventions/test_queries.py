@@ -1,4 +1,4 @@
-"""No list and no retrieval makes more queries for more rows (docs/reference/api.md, Lists and filters)."""
+"""A list or retrieval makes no more queries for more rows (docs/reference/api.md, Lists and filters)."""
 
 import pytest
 from django.db import connection
@@ -17,7 +17,7 @@ MOST_OF_REPORTS = {"/v1/analytics/pages": 6, "/v1/analytics/crawlers": 8, "/v1/s
 
 @pytest.fixture
 def forgetful():
-    """Empties what a process keeps of compiled policies, as after a restart."""
+    """Return a function that clears the cache of compiled policies, as a restart does."""
     return compiled_policies.cached.clear
 
 

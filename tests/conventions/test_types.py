@@ -1,4 +1,4 @@
-"""Types are strict: each field takes JSON values of its own type and no other (docs/reference/api.md)."""
+"""Fields accept only JSON values of their own type (docs/reference/api.md)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Any policy on any facts: the decision, compared with a second implementation."""
+"""Decisions on random policies and facts equal those of a second implementation."""
 
 from datetime import UTC, datetime
 from ipaddress import ip_address

@@ -1,4 +1,4 @@
-"""The facts that a decision is made on are those that are recorded, and those that it is replayed on."""
+"""A decision's facts are the ones recorded and the ones replayed."""
 
 from ipaddress import ip_address
 from typing import Any
@@ -29,7 +29,7 @@ POLICY = CompiledPolicy.of(None, None, "deny", parse_rules(RULES))
 
 @st.composite
 def checks(draw: st.DrawFn) -> dict[str, Any]:
-    """The fields of a check beside its item."""
+    """Draw the fields of a check except its item."""
     body: dict[str, Any] = {"requester": {"id": draw(st.sampled_from(REQUESTERS)), **draw(sent_in("requester"))}}
     if draw(st.booleans()):
         body["requester"]["name"] = draw(st.sampled_from(["Acme", "Ä"]))

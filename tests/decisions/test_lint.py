@@ -1,4 +1,4 @@
-"""Lint: each finding by an example, and that no finding of "never" is wrong, by many made-up ones."""
+"""Lint: an example of each finding, and random policies that no "never" finding may misjudge."""
 
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -294,6 +294,6 @@ def test_a_price_that_lint_says_is_never_quoted_never_is(rules, many):
 
 
 def with_licenses(facts):
-    """The same facts with licences of the types that they name."""
+    """Return the facts with stored licences of the types that they name."""
     held = tuple(map(HeldLicense, facts.license_types or ([None] if facts.has_valid_license else [])))
     return replace(facts, licenses=held)

@@ -40,7 +40,7 @@ sys.stdout.write(reply.read().decode())
 
 @pytest.fixture
 def shell(tmp_path: Path, service: Service) -> Any:
-    """Runs lines of the README against the running service; returns the JSON objects printed."""
+    """Run lines of the README against the running service; return the JSON objects printed."""
     if not shutil.which("curl"):
         (tmp_path / "curl").write_text(CURL)
         (tmp_path / "curl").chmod(0o755)
