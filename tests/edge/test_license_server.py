@@ -1,4 +1,4 @@
-"""/olp/token, /olp/introspect and its keys: the Open License Protocol."""
+"""The licence server (Open License Protocol): /olp/token, /olp/introspect and its keys."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Crawlers verified by the names of their addresses."""
+"""Crawlers verified by reverse DNS."""
 
 import asyncio
 from datetime import timedelta
@@ -111,7 +111,7 @@ def test_it_can_be_turned_off(ask, site, seeker, dns, settings):
 
 @pytest.fixture
 def names(seeker):
-    """Names of addresses, and how often each was looked up; those of no listed crawler are None."""
+    """Host names by address (None if not a listed crawler's), counting the look-ups in `asked`."""
     asked = []
 
     async def resolve(address):
@@ -124,7 +124,7 @@ def names(seeker):
 
 
 def in_memory(names):
-    """Names without a database, which these tests are not about."""
+    """Make names independent of the database."""
 
     async def find(addresses):
         return [None] * len(addresses)
@@ -134,7 +134,7 @@ def in_memory(names):
 
 
 def asks(names, *addresses):
-    """Ask for all of them at once."""
+    """Look all of them up at once."""
 
     async def asking():
         many = [names.lies_below(ip_address(address), ("crawl.seeker.example",)) for address in addresses]

@@ -35,7 +35,7 @@ def shown(found):
 
 
 def count_all():
-    """Counts everything that is recorded, as if its minutes were over."""
+    """Count everything recorded, as if its minutes were over."""
     return list(counting.steps(timezone.now() + timedelta(minutes=2)))
 
 

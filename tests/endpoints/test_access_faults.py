@@ -1,4 +1,4 @@
-"""A check returns all faults of its body at once, each one time. The first stays the main error."""
+"""A check reports all errors of its body at once, each once. The first is the main error."""
 
 import re
 from copy import deepcopy
@@ -55,7 +55,7 @@ def told(parse: Any, body: object) -> list[str | None]:
 
 @st.composite
 def planted(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
-    """A check with faults, and where these are."""
+    """Draw a check with errors, and the paths of these errors."""
     check, where = deepcopy(RIGHT), []
     places = draw(st.lists(st.sampled_from(sorted(WRONG)), unique=True, max_size=8))
     for place in draw(st.permutations(places)):
@@ -69,7 +69,7 @@ def planted(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
 
 
 def mend(check: dict[str, Any], path: str) -> None:
-    """Replace the reported faults by valid values."""
+    """Replace the reported values by valid ones."""
     names = [name for name in re.split(r"[.\[\]]+", path) if name]
     right: Any = RIGHT
     part: Any = check

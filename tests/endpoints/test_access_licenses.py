@@ -1,4 +1,4 @@
-"""Stored licences: the checks they decide, and charges."""
+"""Stored licences: their effect on checks, and charges."""
 
 from decimal import Decimal
 

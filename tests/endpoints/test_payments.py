@@ -1,4 +1,4 @@
-"""/v1/payments, and statements with payments and credits (docs/reports.md)."""
+"""/v1/payments, and statements with payments and credits (docs/reference/reports.md)."""
 
 from datetime import timedelta
 from decimal import Decimal

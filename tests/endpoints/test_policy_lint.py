@@ -1,4 +1,4 @@
-"""POST /v1/policies/lint; what it finds is in tests/decisions/test_lint.py."""
+"""POST /v1/policies/lint; its findings are in tests/decisions/test_lint.py."""
 
 import pytest
 

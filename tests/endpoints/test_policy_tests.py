@@ -212,7 +212,7 @@ def test_they_are_bounded(api, tests, said):
 
 
 def test_as_many_as_a_policy_takes_are_tried_in_no_time(api):
-    """Each on the last of a hundred rules."""
+    """Each test matches the last of a hundred rules."""
     rules = [{"action": "deny", "conditions": {"requesterId": f"org_{number}"}} for number in range(99)]
     tests = [{**READS, "content": {"tags": ["t" * 100] * 4}}] * 100
     assert len(orjson.dumps(tests)) <= MAX_TESTS_BYTES

@@ -1,6 +1,6 @@
-"""A deployment of the leg's kind for the tests of this folder: its own database and server, free to be killed.
+"""A deployment for the tests of this folder, with a database and server of its own that may be killed.
 
-On PostgreSQL it has four worker processes and a Valkey, on SQLite one process. Nothing here touches the databases that
+On PostgreSQL it has four worker processes and a Valkey, on SQLite one process. It never touches the databases that
 the rest of the suite uses.
 """
 
@@ -50,14 +50,14 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 
 @pytest.fixture
 def server(deployment: Deployment) -> Deployment:
-    """The deployment with everything running, whatever the test before did to it."""
+    """The deployment with everything running, whatever the previous test did."""
     deployment.start()
     return deployment
 
 
 @pytest.fixture(scope="session")
 def keys(deployment: Deployment) -> Iterator[str]:
-    """Keys of accounts without tight limits, made in stock."""
+    """Yield keys of accounts without tight limits, created in batches of 20."""
 
     def stock() -> Iterator[str]:
         while True:

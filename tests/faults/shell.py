@@ -1,6 +1,6 @@
-"""Runs commands of the project in one process: one JSON request a line in, one reply a line out.
+"""Run management commands in one process: each input line is a JSON request, each output line its reply.
 
-`manage.py` takes over a second to begin; this is what tests use that need many commands.
+`manage.py` takes over a second to start, so tests with many commands use this.
 """
 
 import json
@@ -31,13 +31,13 @@ def manage(*command: str) -> str:
 
 
 def accounts(count: int, **fields: Any) -> list[tuple[str, str, str]]:
-    """New accounts: the id and two keys that may do everything; fields as in tests.factories."""
+    """Create accounts; return the id and two keys with all permissions for each; `fields` as in tests.factories."""
     made = [factories.account(**fields) for _ in range(count)]
     return [(account.pk, factories.key_text(account), factories.key_text(account)) for account in made]
 
 
 def session(username: str) -> dict[str, str]:
-    """The cookie of a new session of that operator's."""
+    """Return the cookie of a new session of the operator."""
     client = Client()
     client.force_login(User.objects.get(username=username))
     return {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}

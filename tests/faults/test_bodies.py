@@ -1,4 +1,4 @@
-"""Body size limits apply before reading: small for unauthenticated clients, and large bodies do not stay in memory."""
+"""Body size limits apply before reading: low for unauthenticated clients; large bodies do not stay in memory."""
 
 import re
 import socket
@@ -123,7 +123,7 @@ def token_in(page: str) -> str:
 
 @pytest.fixture
 def operator(server: Deployment) -> Iterator[httpx.Client]:
-    """A browser that is signed in, and shows the page of imports."""
+    """A signed-in browser on the import page."""
     name = f"op{server.ask_shell('accounts', 1)[0][0][-8:]}"
     password = server.manage("create_operator", name, "--superuser")["password"]
     with httpx.Client(base_url=server.url, timeout=30, headers={"Host": "localhost"}) as client:
@@ -203,7 +203,7 @@ def files_of(server: Deployment, directory: Path) -> list[str]:
 
 
 def processes_of(server: Deployment) -> list[psutil.Process]:
-    """All of the service, which has several workers on PostgreSQL."""
+    """Return all processes of the service, which has several workers on PostgreSQL."""
     assert server.process
     parent = psutil.Process(server.process.pid)
     return [parent, *parent.children(recursive=True)]

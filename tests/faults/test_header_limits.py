@@ -1,4 +1,4 @@
-"""Headers as long and as expensive to parse as clients can make them: they cost next to nothing on the event loop."""
+"""Headers as long and expensive to parse as clients can send: they cost almost no event-loop time."""
 
 import re
 import socket
@@ -45,14 +45,14 @@ def key(server: Deployment) -> str:
 
 
 class Connection:
-    """Sends requests one after the other on a connection that lasts for as long as the server lets it."""
+    """A keep-alive connection that sends requests one by one until the server closes it."""
 
     def __init__(self, port: int) -> None:
         self.port = port
         self.socket: socket.socket | None = None
 
     def send(self, request: bytes) -> bytes:
-        """The whole reply."""
+        """Send a request and return the whole reply."""
         if self.socket is None:
             self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         self.socket.sendall(request)
@@ -92,7 +92,7 @@ def time_of_the_loop(server: Deployment) -> int:
 
 
 def cost(server: Deployment, connection: Connection, request: bytes, enough: float = 0) -> float:
-    """The least processor time that the event loop takes for this request; no more tries once it is `enough`."""
+    """Return the least CPU time of the event loop for this request; stop trying once it is at most `enough`."""
     least = float("inf")
     for _ in range(TRIES):
         before = time_of_the_loop(server)

@@ -1,6 +1,6 @@
-"""A client of the Open License Protocol that others wrote: it finds the terms, gets a token and verifies it.
+"""A third-party client of the Open License Protocol: it finds the terms, gets a token and verifies it.
 
-The SDK is used as it is published (supertab-connect-sdk on PyPI). Skipped, with a line that says so, where it is not
+The SDK is the published package (supertab-connect-sdk on PyPI). Skipped, with a reason, if it is not
 installed; required in CI (.ci/run installs it).
 """
 

@@ -1,6 +1,6 @@
 """A change in one worker process takes effect in all for the next request (docs/reference/api.md).
 
-FAULT_ROUNDS sets how often each is tried.
+FAULT_ROUNDS sets the number of rounds.
 """
 
 import os
@@ -27,7 +27,7 @@ numbers = count()
 
 @pytest.fixture
 def workers(server: Deployment, key: str) -> Iterator[list[httpx.Client]]:
-    """Clients of each of the worker processes, with a key that may do everything. Other items change all the time."""
+    """A client for each worker process, with a key that has all permissions. Other items change all the time."""
     with server.client_of_each_worker(key) as clients, other_changes(server, key):
         assert len(clients) == 4
         yield clients
@@ -35,7 +35,7 @@ def workers(server: Deployment, key: str) -> Iterator[list[httpx.Client]]:
 
 @contextmanager
 def other_changes(server: Deployment, key: str) -> Iterator[None]:
-    """Changes an item some fifty times a second."""
+    """Change an item some fifty times a second."""
     ended = Event()
 
     def edit() -> int:
@@ -57,7 +57,7 @@ def other_changes(server: Deployment, key: str) -> Iterator[None]:
 
 @pytest.fixture
 def item(workers: list[httpx.Client]) -> dict[str, Any]:
-    """An item under a new policy that allows everything."""
+    """Create an item under a new policy that allows everything."""
     policy = workers[0].post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
     return workers[0].post("/v1/content", json={"title": "Item", "policyId": policy}).json()
 
@@ -72,7 +72,7 @@ def check(item: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def bearer(key: str) -> dict[str, str]:
-    """Headers with the key, from an address of their own: refused requests count against their address."""
+    """Return headers with the key and a unique address, because refused requests count against their address."""
     number = next(numbers)
     return {"Authorization": f"Bearer {key}", "X-Forwarded-For": f"10.0.{number // 256}.{number % 256}"}
 
@@ -170,7 +170,7 @@ LICENSE = {"requesterId": "org_acme", "licenseType": "commercial"}
 
 @pytest.fixture
 def licensed_item(workers: list[httpx.Client], item: dict[str, Any]) -> dict[str, Any]:
-    """The item under a policy that wants a valid licence."""
+    """The item under a policy that requires a valid licence."""
     assert workers[0].patch(f"/v1/policies/{item['policyId']}", json={"rules": [LICENSED]}).status_code == 200
     return item
 

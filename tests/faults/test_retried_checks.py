@@ -1,4 +1,4 @@
-"""`Idempotency-Key` on checks of a real server: simultaneous retries, kill -9, and replies to retries.
+"""`Idempotency-Key` on checks at a real server: simultaneous retries, kill -9, and replies to retries.
 
 FAULT_KILLS sets how often the server is killed.
 """

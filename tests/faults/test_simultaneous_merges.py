@@ -1,4 +1,4 @@
-"""Requesters that are merged and erased while they are checked and charged, at all processes."""
+"""Requesters are merged and erased during checks and charges, in all processes."""
 
 import pytest
 

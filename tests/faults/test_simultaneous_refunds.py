@@ -1,4 +1,4 @@
-"""Refunds of one charge that arrive at the same moment, at all processes: never more than was charged."""
+"""Simultaneous refunds of one charge in all processes never exceed the charge."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Checks that spend from one wallet at the same moment, at all processes: exactly as many pass as it covers."""
+"""Simultaneous checks that spend from one wallet, in all processes: exactly as many pass as it covers."""
 
 import itertools
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permiss
 
 
 def prepaid(client: httpx.Client, amount: str, unit: str) -> tuple[str, str]:
-    """An item, and the wallet of the requester `org`, whose licence costs 0.05 USD an access."""
+    """An item, and the wallet of the requester `org`, whose licence costs 0.05 USD per access."""
     policy = client.post("/v1/policies", json={"name": "Licensed", "rules": [LICENSED]}).json()["id"]
     item = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
     terms = {"requesterId": "org", "licenseType": "a", "pricePerAccess": {"amount": "0.05", "currency": "USD"}}

@@ -1,6 +1,6 @@
 """kill -9 during changes and deliveries: each committed change has one event, and each event arrives.
 
-FAULT_WEBHOOK_KILLS and FAULT_WEBHOOK_CHANGES set how often and how many.
+FAULT_WEBHOOK_KILLS and FAULT_WEBHOOK_CHANGES set how many kills and changes.
 """
 
 import json
@@ -57,14 +57,14 @@ def service(tmp_path: Path) -> Iterator[Deployment]:
 
 @pytest.fixture
 def silent_service(tmp_path: Path) -> Iterator[Deployment]:
-    """It delivers nothing itself."""
+    """A service that delivers no webhooks itself."""
     with serving(tmp_path, WEBHOOKS_DELIVER="off") as deployment:
         yield deployment
 
 
 @contextmanager
 def delivering(service: Deployment) -> Iterator[None]:
-    """A worker process."""
+    """Run a webhook worker process within the block."""
     worker = subprocess.Popen(
         [sys.executable, "manage.py", "deliver_webhooks"],
         cwd=ROOT,
@@ -153,7 +153,7 @@ def test_every_committed_change_has_one_event_and_every_event_arrives(service: D
 
 
 def test_two_workers_in_two_processes_attempt_each_delivery_once(silent_service: Deployment) -> None:
-    """The receiver answers only once more requests are open than one worker sends at a time."""
+    """The receiver answers only once more requests are open than a single worker sends."""
     [(key, _)] = silent_service.accounts(1)
     lock, both = threading.Lock(), threading.Event()
     under_way = 0

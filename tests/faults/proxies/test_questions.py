@@ -1,4 +1,4 @@
-"""Proxies send the service exactly the headers that it needs, whatever visitors send."""
+"""Proxies send the service exactly the headers it needs, whatever visitors send."""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ SENT = {
 
 
 class Listener(BaseHTTPRequestHandler):
-    """Stands in for the service: keeps the headers of each question, and lets everybody in."""
+    """A stand-in for the service that stores request headers and allows every visitor."""
 
     questions: list[dict[str, str]]
 
@@ -48,7 +48,7 @@ class Listener(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *args: object) -> None:
-        """Keep quiet: the tests say what went wrong."""
+        """Keep quiet; the tests report failures."""
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def listener() -> Iterator[ThreadingHTTPServer]:
 
 @pytest.fixture
 def asking(proxy, listener, origin, tmp_path) -> Iterator[int]:
-    """The port of a proxy that asks the listener."""
+    """The port of a proxy that uses the listener as its service."""
     at = Place("svc_sk_of_the_edge", listener.server_port, origin, free_port(), tmp_path)
     with running(proxy, at):
         Listener.questions.clear()
