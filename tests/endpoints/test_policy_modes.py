@@ -1,4 +1,4 @@
-"""Policy modes: enforce, observe, or off."""
+"""Policy modes: enforce, observe, disabled."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A refused check leaves no error: the frames that one came through hold the body that it refuses."""
+"""A refused check leaves no exception behind, whose frames would keep the body in memory."""
 
 import gc
 from typing import Any

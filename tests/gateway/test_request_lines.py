@@ -1,4 +1,4 @@
-"""Request lines, Host and the syntax of headers: what two readers could understand differently is a 400."""
+"""Request lines, Host and header syntax: anything that two servers could read differently is a 400."""
 
 import orjson
 import pytest

@@ -1,7 +1,7 @@
 """A key's expiry or changed permissions apply to checks whose body arrives later.
 
-In each test the head is sent after the change's reply, by a process that still has the key cached as it was. While the
-body is on the way another key's check tells that process of the change.
+In each test the head arrives after the change's reply, at a process that still caches the old key. While the
+body is on its way, another key's check makes that process notice the change.
 """
 
 import orjson
@@ -32,7 +32,7 @@ def key(account):
 
 @pytest.fixture
 def send_slowly(api, application, item, key):
-    """Sends a head with the key, does what a test wants to happen meanwhile, then sends the body."""
+    """Return a function that sends a head with the key, calls `meanwhile`, and then sends the body."""
 
     def send(path, body, meanwhile):
         scope = {
@@ -85,7 +85,7 @@ class Response:
 
 @pytest.fixture(params=["check", "batch", "dry run", "draft", "unknown item", "bad body"])
 def request_of_any_kind(request, item):
-    """The path and the body of each kind of request for checks."""
+    """Return path and body of each kind of check request."""
     check = {"contentId": item.pk, "requester": "org_acme"}
     return {
         "check": (CHECK, check),

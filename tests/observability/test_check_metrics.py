@@ -1,4 +1,4 @@
-"""Access checks in the metrics."""
+"""Metrics of access checks."""
 
 import pytest
 from django.db import OperationalError

@@ -1,4 +1,4 @@
-"""PgBouncer, a pooler of PostgreSQL's sessions, from the system's package."""
+"""PgBouncer, the PostgreSQL connection pooler, from the system's package."""
 
 import shutil
 import signal
@@ -52,7 +52,7 @@ class PgBouncer(Server):
 
 @contextmanager
 def pgbouncer(server: Postgres, pool_mode: str, sessions: int = 100) -> Iterator[PgBouncer]:
-    """PgBouncer before a PostgreSQL server, sharing its sessions out by `session` or `transaction`."""
+    """Run PgBouncer before a PostgreSQL server, pooling by `session` or `transaction`."""
     with directory() as path:
         pooler = PgBouncer(path, [])
         pooler.configure(server, pool_mode, sessions)

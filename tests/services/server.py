@@ -26,7 +26,7 @@ LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class UnavailableError(Exception):
-    """A server that cannot be run here, with the reason."""
+    """Raised if a server cannot run on this machine, with the reason."""
 
 
 def package(name: str, distribution: str) -> Path:
@@ -54,7 +54,7 @@ def free_port() -> int:
 
 
 class Server(ABC):
-    """A child process with a directory and a port of its own; `variables` are added to its environment.
+    """A child process with its own directory and port; `variables` are added to its environment.
 
     On Linux the kernel ends it with the thread that started it, so that it never outlives a caller that was
     killed: start it from a thread that stays.
@@ -87,7 +87,7 @@ class Server(ABC):
 
     @abstractmethod
     def install(self) -> Path:
-        """The folder of the server's binaries, readable by the user that is to run them."""
+        """Return the folder of the server's binaries, readable by the user that will run them."""
 
     @abstractmethod
     def command(self) -> list[str]: ...
@@ -119,7 +119,7 @@ class Server(ABC):
             time.sleep(0.02)
 
     def start_anywhere(self) -> None:
-        """The first start. Another process may take the port between its choice and its use."""
+        """Start on a free port, retrying if another process takes it first."""
         for _ in range(4):
             try:
                 return self.start()

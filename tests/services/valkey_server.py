@@ -1,4 +1,4 @@
-"""Valkey, which speaks as Redis does."""
+"""Valkey, which is compatible with Redis."""
 
 import shutil
 import signal
@@ -51,7 +51,7 @@ class Valkey(Server):
 
 @contextmanager
 def valkey(*options: str, variables: Mapping[str, str] | None = None) -> Iterator[Valkey]:
-    """Valkey without persistence unless the options say otherwise: `valkey("--appendonly", "yes")`."""
+    """Run Valkey without persistence unless options set it: `valkey("--appendonly", "yes")`."""
     with directory() as path:
         server = Valkey(path, list(options), variables)
         try:

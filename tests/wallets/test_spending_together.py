@@ -1,6 +1,6 @@
-"""Checks that share a commit spend what the same checks spend one after the other, whatever their wallets need.
+"""Checks that share a commit spend the same as one by one, whatever their wallets need.
 
-The first are recorded by the event loop, where one statement spends; the others by Django, in a transaction for each.
+The event loop records the former, spending in one statement; Django the latter, in a transaction each.
 """
 
 import asyncio
@@ -87,7 +87,7 @@ class Publisher:
         assert self.api.post(f"/v1/wallets/{wallet}/grants", {**fields, "expiresAt": end}).status == 201
 
     def check(self, requests: Sequence[Sequence[str]]) -> list[Any]:
-        """The answers to requests that arrive together, each with one check or several."""
+        """Return the answers to simultaneous requests, each with one or several checks."""
         bodies = [
             {"requester": "org_acme", "checks": [{"contentId": self.items[name]} for name in names]}
             for names in requests
@@ -125,7 +125,7 @@ class Publisher:
         return str((answer["allowed"], answer["reason"], answer["charge"], answer["cacheFor"], pays, spent))
 
     def left_behind(self) -> Any:
-        """Wallets, grants, entries, decisions and events of the account, without ids."""
+        """Return the account's wallets, grants, entries, decisions and events, without ids."""
         wallets = [Wallet.objects.get(pk=one) for one in self.wallets]
         decisions = AccessEvent.objects.filter(account=self.account)
         events = Event.objects.filter(account=self.account, type__startswith="wallet.").order_by("pk")
@@ -156,7 +156,7 @@ class Publisher:
 
 @pytest.fixture
 def recorded(monkeypatch):
-    """The outcomes of requests that spent, or could not, in one statement."""
+    """The outcomes of requests that spent, or lacked credit, in one statement."""
     found: list[Outcome] = []
     outcomes = Batch.outcomes
 

@@ -1,4 +1,4 @@
-"""Events, webhooks and the audit log: each change once, to everybody who asked to hear of it."""
+"""Events, webhooks and the audit log: each change once, to every subscriber."""
 
 import hashlib
 import hmac

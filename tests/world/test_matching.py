@@ -1,4 +1,4 @@
-"""Matching questions with records: a question without reply may have been recorded late, at most once."""
+"""Matching questions with records: a question without a reply has at most one record, possibly late."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ READER = Question("reader", "edge", "anonymous", None, "/premium/a", "read", ip=
 
 
 def asked(status: int, begun: float = 0, **fields: Any) -> Question:
-    """A question that was under way for two seconds, `begun` seconds after eight."""
+    """Return a question that took two seconds, `begun` seconds after eight o'clock."""
     return replace(READER, status=status, begun=BEGUN + begun, ended=BEGUN + begun + 2, **fields)
 
 

@@ -1,4 +1,4 @@
-"""Everybody's requests of a part of a day, at the same time."""
+"""All requests of a part of a day, sent concurrently."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +29,7 @@ class Traffic:
         self.half = Event()
 
     def run(self, deeds: Iterable[Callable[[], object]] = (), *, kill: bool = False) -> None:
-        """Sends all of it; the deeds are done at the same time, once half of the replies are there. So is the kill."""
+        """Send all requests; the deeds and the kill happen once half of the replies have arrived."""
         waiting = list(deeds)
         with ThreadPoolExecutor(len(self.counts) + len(waiting)) as executor:
             running = [executor.submit(self.send, work, count) for work, count in self.counts.items()]

@@ -30,8 +30,10 @@ def spelled(page: Page, spelling: str) -> str:
 
 
 def read(world: World, day: int, visits: int) -> Iterator[Reply]:
-    """One visit after the other, each by one of twenty readers; a fifth of them on the campus. On two days one reader
-    reloads a page more often than its limit allows."""
+    """Visit pages one by one as twenty readers, a fifth of the visits on the campus.
+
+    On two days one reader reloads a page more often than its limit allows.
+    """
     chance = world.random("readers", day)
     addresses = [f"127.0.{7 if n % 5 == 0 else 1}.{n + 1}" for n in range(20)]
     readers = {address: world.visitor(address, **{"User-Agent": BROWSER}) for address in addresses}

@@ -1,4 +1,4 @@
-"""The publisher's own application: asks about its customers' accesses by the API, one by one and in batches."""
+"""The publisher's own application: checks its customers' accesses by API, one by one and in batches."""
 
 import uuid
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def work(world: World, day: int, requests: int) -> Iterator[Reply]:
 
 
 def question(world: World, chance: Random, way: str) -> tuple[Question, dict[str, Any]]:
-    """Return a question and its request body. Some items are popular, the others rare."""
+    """Return a question and its request body. Some items are popular, others rare."""
     number = chance.randrange(publisher.PAGES_ITEMS) if chance.random() < 0.8 else chance.randrange(publisher.ITEMS)
     name = publisher.external_id(number)
     if chance.random() < 0.75:
@@ -86,7 +86,7 @@ def ask(world: World, api: Caller, chance: Random) -> Reply:
 
 
 def ask_batch(world: World, api: Caller, chance: Random) -> Reply:
-    """Up to fifteen checks in one request: recorded all, or none."""
+    """Send up to fifteen checks in one request, of which all or none are recorded."""
     pairs = [question(world, chance, "batch") for _ in range(chance.randint(2, 15))]
     reply = api.send("POST", "/v1/access/check/batch", {"checks": [body for _, body in pairs]})
     for place, (asked, _) in enumerate(pairs):
