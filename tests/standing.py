@@ -1,7 +1,7 @@
 """Shared fixtures: rows that are created once for all tests of a module.
 
-A transaction surrounds the module's tests, and each test writes into its own savepoint within it, as
-Django's TestCase does for its class. Not for modules with tests that commit (`transaction=True`).
+A transaction surrounds the module's tests, and each test writes into its own savepoint within it, as Django's TestCase
+does for its class. Not for modules with tests that commit (`transaction=True`).
 """
 
 from collections.abc import Callable, Iterator

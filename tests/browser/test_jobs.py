@@ -1,7 +1,7 @@
 """No task takes more steps than before the customer pages, statements and rule editor were added (bc27c73).
 
-A step is a click, a filled-in field, or a key press; choosing an account takes three. Each task begins
-on the overview.
+A step is a click, a filled-in field, or a key press; choosing an account takes three. Each task begins on the
+overview.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Every endpoint with a valid sample request, and every endpoint known to the URL resolver.
 
-Common rules are tested on each endpoint by parametrising over ENDPOINTS. A new endpoint without a sample
-here fails test_samples.py.
+Common rules are tested on each endpoint by parametrising over ENDPOINTS. A new endpoint without a sample here fails
+test_samples.py.
 """
 
 import re

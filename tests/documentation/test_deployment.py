@@ -1,7 +1,7 @@
 """The commands and files in docs/guides/deployment.md and docs/reference/observability.md.
 
-Commands run as printed. Configuration files are validated by their programs if installed, otherwise
-only for syntax: nothing here starts systemd, Docker, Prometheus or a proxy.
+Commands run as printed. Configuration files are validated by their programs if installed, otherwise only for syntax:
+nothing here starts systemd, Docker, Prometheus or a proxy.
 """
 
 import os

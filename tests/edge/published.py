@@ -1,7 +1,7 @@
 """Random policies of a site, and parsers that read its published terms as crawlers do.
 
-The parsers are independent of the code that writes the terms. Where a format is ambiguous, they
-take the most lenient reading.
+The parsers are independent of the code that writes the terms. Where a format is ambiguous, they take the most lenient
+reading.
 """
 
 import json

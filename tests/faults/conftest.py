@@ -1,7 +1,7 @@
 """A deployment for the tests of this folder, with a database and server of its own that may be killed.
 
-On PostgreSQL it has four worker processes and a Valkey, on SQLite one process. It never touches the databases that
-the rest of the suite uses.
+On PostgreSQL it has four worker processes and a Valkey, on SQLite one process. It never touches the databases that the
+rest of the suite uses.
 """
 
 import os

@@ -1,8 +1,8 @@
 """A client's own record of its decisions, compared with the service's.
 
 Under load, clients check access while others of the same account change a policy, archive an item and change a
-licence's price. The comparison finds decisions made on outdated facts, and those that were lost, stored twice,
-not counted, or charged differently from their answer.
+licence's price. The comparison finds decisions made on outdated facts, and those that were lost, stored twice, not
+counted, or charged differently from their answer.
 """
 
 from collections import defaultdict

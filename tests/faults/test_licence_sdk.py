@@ -1,7 +1,7 @@
 """A third-party client of the Open License Protocol: it finds the terms, gets a token and verifies it.
 
-The SDK is the published package (supertab-connect-sdk on PyPI). Skipped, with a reason, if it is not
-installed; required in CI (.ci/run installs it).
+The SDK is the published package (supertab-connect-sdk on PyPI). Skipped, with a reason, if it is not installed;
+required in CI (.ci/run installs it).
 """
 
 import asyncio

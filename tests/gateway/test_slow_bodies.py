@@ -1,7 +1,7 @@
 """A key's expiry or changed permissions apply to checks whose body arrives later.
 
-In each test the head arrives after the change's reply, at a process that still caches the old key. While the
-body is on its way, another key's check makes that process notice the change.
+In each test the head arrives after the change's reply, at a process that still caches the old key. While the body is
+on its way, another key's check makes that process notice the change.
 """
 
 import orjson

@@ -56,8 +56,8 @@ def free_port() -> int:
 class Server(ABC):
     """A child process with its own directory and port; `variables` are added to its environment.
 
-    On Linux the kernel ends it with the thread that started it, so that it never outlives a caller that was
-    killed: start it from a thread that stays.
+    On Linux the kernel ends it with the thread that started it, so that it never outlives a caller that was killed:
+    start it from a thread that stays.
     """
 
     name: str

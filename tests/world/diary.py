@@ -52,8 +52,8 @@ class History:
 class Question:
     """A request for a decision, and its reply.
 
-    `item` is an externalId; at the edge, `page` is the normalised path. For an unverified crawler,
-    `further` is a second requester and permission that must be allowed too.
+    `item` is an externalId; at the edge, `page` is the normalised path. For an unverified crawler, `further` is a
+    second requester and permission that must be allowed too.
     """
 
     actor: str

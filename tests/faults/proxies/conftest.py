@@ -1,7 +1,6 @@
 """A publisher's site behind each proxy, configured by the files in deploy/edge.
 
-Proxies that are not installed are skipped, with a reason; in CI all of them are required (.ci/run installs
-them).
+Proxies that are not installed are skipped, with a reason; in CI all of them are required (.ci/run installs them).
 """
 
 import json

@@ -1,7 +1,7 @@
 """Requests whose host is missing, ambiguous, foreign or spelled in another way, as bytes on a socket.
 
-Whatever a proxy makes of such a request, the origin serves no closed page. A visitor who spells the
-host of the site in another way reads the open pages.
+Whatever a proxy makes of such a request, the origin serves no closed page. A visitor who spells the host of the site
+in another way reads the open pages.
 """
 
 import socket

@@ -1,7 +1,7 @@
 """Match recorded decisions with questions.
 
-A question with a lost answer has at most one record, whenever it was made: a proxy that gives up does not end
-the service's work.
+A question with a lost answer has at most one record, whenever it was made: a proxy that gives up does not end the
+service's work.
 """
 
 from collections import defaultdict
