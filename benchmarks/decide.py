@@ -25,7 +25,7 @@ REFERENCE = "this service's decide"
 
 
 def requests_for(rules: Rules) -> list[Request]:
-    """Return one request for each rule, and a fifth more that are denied. On average half of the rules are evaluated."""
+    """Return one request for each rule, and a fifth more that are denied. On average half of the rules are tried."""
     allowed: list[Request] = [("org_acme", name, True) for types, _ in rules for name in types]
     refused: list[Request] = [
         ("org_acme", allowed[0][1], False),
