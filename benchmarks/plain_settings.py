@@ -1,7 +1,7 @@
 """Settings of the straightforward versions: the service's tables and Django's defaults.
 
-The version is benchmarks/plain_check.py, or the module in URLS.
-Durability is the service's own: synchronous_commit on PostgreSQL, WAL with synchronous=FULL on SQLite.
+The version is benchmarks/plain_check.py, or the module in URLS. Durability is the service's own: synchronous_commit on
+PostgreSQL, WAL with synchronous=FULL on SQLite.
 """
 
 import os

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class RunError(Exception):
-    """What went wrong, in a sentence for the terminal."""
+    """An error with a sentence for the terminal."""
 
 
 def call(

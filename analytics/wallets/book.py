@@ -1,4 +1,4 @@
-"""The arithmetic of one wallet: what starts, ends and is refilled by a moment, and which grants a spend uses.
+"""The arithmetic of one wallet: grants that start, end or are refilled by a given time, and the grants a spend uses.
 
 It works on rows in memory, under the lock of the wallet's row if its result is stored. Between two changes the set of
 grants that count stays the same, so spends need not be allocated to grants one by one: the balance alone says how much

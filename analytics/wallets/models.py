@@ -43,9 +43,9 @@ class WalletEntryType(models.TextChoices):
 class Wallet(models.Model):
     """Prepaid credit of a requester, or of one of its licences, in one unit.
 
-    `balance` is what all grants that have started have left, minus spends that are not allocated to grants yet. It is
-    exact up to `next_change_at`, when a grant starts or ends or a refill is due; null if nothing is scheduled.
-    `reference` is the balance after the latest grant, of which thresholds in per cent are parts.
+    `balance` is the rest of all started grants, minus spends that are not allocated to grants yet. It is exact up to
+    `next_change_at`, when a grant starts or ends or a refill is due; null if nothing is scheduled. `reference` is the
+    balance after the latest grant, of which thresholds in per cent are parts.
     """
 
     id = IdField("wal", primary_key=True)

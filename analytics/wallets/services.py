@@ -39,7 +39,7 @@ class Refill(TypedDict, total=False):
 
 
 class WalletFields(TypedDict, total=False):
-    """Of a wallet, as the serializer has checked them."""
+    """The fields of a wallet, as validated by the serializer."""
 
     id: str
     requester_id: str

@@ -179,7 +179,7 @@ class Decider:
         return Made(decision, prepared, visit.moment, referrer)
 
     def prepare(self, line: Line, item: Item) -> Prepared:
-        """Decide a request, and all that differ from it only in what is recorded beside the decision."""
+        """Decide a request, and with it all requests that differ only in recorded details."""
         now = line.visit.moment
         visitor = self.visitor_of(line)
         original = Original(line.url, line.visit.method, line.address)

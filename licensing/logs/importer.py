@@ -205,7 +205,7 @@ class LogImport(Decider):
 
 
 def detect_format(lines: Iterable[bytes | None]) -> LogFormat:
-    """Return the format of a log by its first lines. Raises InvalidRequest if none tells it."""
+    """Return the format of a log by its first lines. Raises InvalidRequest if no format fits."""
     for line in lines:
         if line is not None and (found := detect(line.decode("latin-1"))) is not None:
             return found

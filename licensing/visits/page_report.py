@@ -48,7 +48,7 @@ class Choice(Struct, frozen=True):
 
     @property
     def offset(self) -> int:
-        """Where the names of the folders below `prefix` begin in a URL."""
+        """Return the position in a URL of the first folder name below `prefix`."""
         return max(len(self.prefix), SCHEME)
 
     def has(self, visited: VisitKey, found: Found) -> bool:

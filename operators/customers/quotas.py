@@ -62,7 +62,7 @@ class QuotaFields(forms.Form):
 
 
 class Quota(Struct, frozen=True):
-    """So many accesses a month. With a `price` further ones are charged until `most_owed` is owed."""
+    """A number of accesses per month. With a `price`, further ones are charged until `most_owed` is owed."""
 
     accesses: int
     price: Decimal = Decimal(0)
