@@ -27,7 +27,7 @@ FORBIDDEN = 403  # to everybody: of what cannot be added
 TERMS = ["annual", "nothing of that kind", "item/0000", "requester00"]
 DAYS = ("2026-01-01", "2026-01-02")
 NEVER = "none of these"
-# Filters together, and by what is seldom there; each filter alone is found (filters_of).
+# Combined filters and rare values; filters_of finds single filters.
 TOGETHER: dict[str, list[dict[str, str]]] = {
     "Content": [
         {"category": "category 7"},
@@ -128,7 +128,7 @@ def measured(client: Client, path: str, repeat: int, who: str) -> dict[str, Any]
     """Return medians in milliseconds: wall-clock time, database time and Python's CPU time."""
     runs = []
     for _ in range(repeat):
-        reset_queries()  # of which a connection remembers so many
+        reset_queries()  # a connection remembers a limited number
         with CaptureQueriesContext(connection) as queries:
             began, computed = perf_counter(), process_time()
             status = client.get(path).status_code

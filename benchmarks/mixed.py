@@ -67,7 +67,7 @@ class Writer:
         connection = http.client.HTTPConnection("127.0.0.1", self.made.port, timeout=30)
         due = time.monotonic()
         while not self.ended.wait(max(0.0, due - time.monotonic())):
-            due = max(due + 1 / rate, time.monotonic() - 1)  # what it is late it makes up for, up to a second
+            due = max(due + 1 / rate, time.monotonic() - 1)  # catches up after delays, up to a second
             row = {"id": random.choice(self.items), "title": f"Title {random.random()}"}
             connection.request("POST", "/v1/content/bulk", json.dumps({"items": [row]}), self.headers)
             reply = connection.getresponse()

@@ -18,7 +18,7 @@ from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, Installation, Ou
 from benchmarks.report import load_of, parser, publish, runs_of, table
 from run import ROOT
 
-NEWCOMER = "newcomer"  # in the place of the requester's id, which the script numbers
+NEWCOMER = "newcomer"  # placeholder for the requester's id, which the script numbers
 
 
 def newcomers(made: Installation, item: str) -> Path:

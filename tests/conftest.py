@@ -24,7 +24,7 @@ from tests import append_only, factories, served, site, standing, templates, way
 from tests.client import ApiClient
 from tests.ways import DJANGO, Connect
 
-# What opens no database, or is about documents and connections alone, says the same on both legs.
+# Tests without a database, or only about documents and connections, have the same result on both databases.
 ON_SQLITE_ALONE = {
     "analytics": ["test_windows"],
     "clients": ["test_generated"],

@@ -97,7 +97,7 @@ def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
 def make_application() -> CheckApplication:
     """Create a check application as another process has it, within the fixture `application`."""
     made = CheckApplication()
-    # What has a connection of its own on the loop has none to the test's transaction. tests/faults runs that for real.
+    # Connections of the loop's own do not see the test's transaction; tests/faults covers those.
     made.gateway.write = InThread("recorder", record_now)
     made.gateway.facts.quick_lookups = None
     made.gateway.facts.numbers = Numbers(InThread("numbers", reserve_now))

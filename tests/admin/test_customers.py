@@ -257,7 +257,7 @@ def test_a_renewed_licence_leaves_the_list(admin, account):
     now = timezone.now()
     held = factories.license(account, tags=["news"], expires_at=now + timedelta(days=20))
     factories.license(account, tags=["sport"], starts_at=held.expires_at, expires_at=now + timedelta(days=300))
-    assert "commercial" in looked_after(admin)  # what follows is for something else
+    assert "commercial" in looked_after(admin)  # the following licence has another scope
     factories.license(account, tags=["news"], starts_at=held.expires_at, expires_at=now + timedelta(days=400))
     assert "No licence ends within 60 days" in looked_after(admin)
 

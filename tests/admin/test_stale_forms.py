@@ -47,7 +47,7 @@ def deactivate(user):
     User.objects.filter(pk=user.pk).update(is_active=False)
 
 
-# What it is, what somebody else does to it meanwhile, and what the operator changes on the page that was open.
+# The object, somebody else's change, and what the operator then changes on the open page.
 EDITED = {
     "an archived item": (
         factories.content,

@@ -32,8 +32,8 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 REQUIRED = bool(os.environ.get("CI") or os.environ.get("REQUIRE_BROWSER"))
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
-# A window's address bar has two pages of its own ready, which take as long to make as a page of the admin. The last of
-# this switch counts, so Playwright's own are among them.
+# Chromium preloads two address bar pages, which take as long as a page of the admin. Only the last switch of this kind
+# counts, so Playwright's own are included.
 NOT_WANTED = (
     *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"),
     *("AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync"),

@@ -68,7 +68,7 @@ def test_so_can_the_login(open_page):
 
 def test_so_can_an_error(open_page, cookies):
     page = open_page(None, cookies)
-    # The browser would log a page that was not there as an error of its own.
+    # The browser would report a 404 as an error.
     page.route("**/nowhere/", lambda route: route.fulfill(response=route.fetch(), status=200))
     page.goto("/admin/nowhere/")
     page.get_by_text("It may have been deleted").wait_for()

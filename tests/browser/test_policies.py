@@ -65,7 +65,7 @@ def test_a_policy_is_written_simulated_saved_compared_and_rolled_back(admin, api
     check = {"contentId": item["id"], "requester": requester}
     assert api.post("/v1/access/check", json=check).json()["allowed"] is True
 
-    # A draft for enterprise licences, beside the saved policy and against what was decided.
+    # Propose enterprise licences; compare with the saved policy and past decisions.
     open_policy(admin, name)
     opened(admin, 0).get_by_label("Licence type").fill("enterprise")
     press(admin, "Simulate this draft")

@@ -97,7 +97,7 @@ def amounts(document: dict[str, Any]) -> Amounts:
     """Return the names of money fields, and of objects of money fields, by response schema."""
     schemas = document["components"]["schemas"]
     found = {one.answer: sorted(names_of_money(schemas, one.answer)) for one in operations(document)}
-    # What is in an event hangs on its type: names that are no other number anywhere.
+    # An event's content depends on its type, so only names that are no other number anywhere.
     found["SentEvent"] = sorted(set().union(*found.values()) - names_of_numbers(schemas, schemas))
     return {answer: names for answer, names in sorted(found.items()) if names}
 

@@ -119,7 +119,7 @@ def test_openapi_generator_for_go(tmp_path: Path, document: Path, service: Servi
 def test_openapi_generator_for_java(tmp_path: Path, document: Path, service: Service):
     generate("java", document, tmp_path / "made")
     shutil.copy(HERE / "story_openapi_generator.java", tmp_path / "Story.java")
-    # The generator's own jar holds the JSON library that its clients use; Debian lacks one module of it.
+    # The generator's jar has the JSON library that its clients use; Debian's lacks a module.
     classes = f"built:{JAR}:{FROM_DEBIAN['java']}:/usr/share/java/jsr305.jar:/usr/share/java/httpmime.jar"
     sources = sorted((tmp_path / "made" / "src" / "main").rglob("*.java"))
     saw("javac", "-nowarn", "-d", "built", "-cp", classes, *sources, "Story.java", cwd=tmp_path)

@@ -49,7 +49,7 @@ def decided() -> list[tuple[Any, ...]]:
     events = AccessEvent.objects.order_by("created", "id").values_list(
         "created", "requester__requester_id", "allowed", "reason"
     )
-    # Those of one batch share their moment, and have no order among them.
+    # Decisions of one batch have the same time, so their order is undefined.
     return sorted((created.isoformat()[11:], *map(str, rest)) for created, *rest in events)
 
 

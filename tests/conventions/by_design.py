@@ -17,8 +17,8 @@ class ByDesign:
     operation: str = ".*"
     status: int | None = None
     param: str = ".*"  # of the refusal
-    message: str = ".*"  # likewise
-    detail: str = ""  # of what schemathesis says
+    message: str = ".*"  # of the refusal
+    detail: str = ""  # of schemathesis's message
     query: str | None = None  # a parameter that was sent
     is_replay: bool = False  # of the reply to an earlier request with its Idempotency-Key
 

@@ -186,5 +186,5 @@ def test_whatever_ends_what_is_cached_is_a_change_and_recorded():
     bumping = dict(functions_that_call("epochs.bump"))
     assert "services.save_content" in bumping
     silent = [name for name, source in bumping.items() if "audit.record" not in source]
-    # How items are found, not what they are; and a part of an erasure, which is recorded as a whole.
+    # Keys that only find items, and a part of an erasure, which is recorded as a whole.
     assert sorted(silent) == ["erasure.redact_policies", "rekeying.chunks"]

@@ -100,7 +100,7 @@ def test_no_other_header_reaches_django(monkeypatch):
 # --- Parsing takes linear time ---------------------------------------------------------------------------------------
 
 GROWTH = 4
-QUADRATIC = 10  # times the time for GROWTH times the text: between 4, which is linear, and 16
+QUADRATIC = 10  # times as long for GROWTH times the text; linear parsing gives 4, quadratic 16
 
 
 def processor_seconds(parse, text):

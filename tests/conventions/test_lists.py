@@ -100,7 +100,7 @@ def make_simultaneous(path):
     }[path]
     field = "created_at" if model is ApiKey else "created"
     assert isinstance(apps.get_model(model._meta.label)._meta.get_field(field), DateTimeField)
-    # A statement is of the month in which its entries were booked.
+    # A statement belongs to the month in which its entries were recorded.
     moment = LedgerEntry.objects.latest("created").created if path.startswith("/v1/statements") else MOMENT
     with append_only.unlocked():
         model.objects.update(**{field: moment})

@@ -14,7 +14,7 @@ NOT_AN_ARRAY = (TEXT, NUMBER, TRUTH, OBJECT)
 NOT_AN_OBJECT = (TEXT, NUMBER, TRUTH, ARRAY)
 RULE = {"action": "allow", "conditions": {"default": True}}
 
-# Of each body: the fields, as paths, and values that are none of theirs.
+# For each body: fields by path, and values of wrong types.
 CONTENT: dict[str, tuple[Any, ...]] = {
     "externalId": NOT_A_TEXT,
     "title": NOT_A_TEXT,

@@ -82,7 +82,7 @@ def item_at(target: str, policy: CompiledPolicy | None) -> Item:
 
 
 TARGETS = st.builds(str.__add__, PATHS, st.sampled_from(["", "", "?id=5", "?x=1"]))
-ITEMS = st.lists(st.builds(item_at, TARGETS, POLICIES), max_size=3)  # of what is registered at the host
+ITEMS = st.lists(st.builds(item_at, TARGETS, POLICIES), max_size=3)  # registered at the host
 SEEKERS = st.builds(
     lambda requester, valid, ip, month: {"requester_id": requester, "has_valid_license": valid, "ip": ip,
                                          "license_types": ("commercial",) if valid else (), "month": month},

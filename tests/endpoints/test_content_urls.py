@@ -190,7 +190,7 @@ def test_a_changed_source_is_found_by_its_new_url_alone(api, item, found):
     assert (found("https://pub.example/news/d"), found(PAGE)) == (item.pk, None)
 
 
-# --- What the publisher says is one page too -----------------------------------------------------------------------
+# --- Pages that the publisher declares equal -------------------------------------------------------------------------
 
 ONE_PAGE = [
     (["trailing-slash"], [], "https://pub.example/news/c/", "https://pub.example/news/%63"),

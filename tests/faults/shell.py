@@ -47,7 +47,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         action = {"manage": manage, "accounts": accounts, "session": session}[request["action"]]
         return {"result": action(*request["arguments"], **request["fields"])}
-    except Exception as error:  # the test that asked is told
+    except Exception as error:  # the calling test reports it
         return {"error": f"{type(error).__name__}: {error}"}
     finally:
         connections.close_all()  # as a command's end does
@@ -55,6 +55,6 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    with redirect_stdout(sys.stderr):  # whatever else is printed is no reply
+    with redirect_stdout(sys.stderr):  # other output must not mix with replies
         for line in sys.stdin:
             print(json.dumps(answer(json.loads(line))), file=replies, flush=True)

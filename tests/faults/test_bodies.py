@@ -144,7 +144,7 @@ def bring(operator: httpx.Client, path: str, size: int) -> httpx.Response:
 
 
 def test_an_operator_brings_a_file_which_does_not_stay_in_memory(server: Deployment, operator: httpx.Client) -> None:
-    for _ in range(6):  # so that each process has loaded what is loaded once
+    for _ in range(6):  # so that each process has loaded everything that it loads once
         bring(operator, IMPORT, MIB)
     before = memory_of(server)
     replies = [bring(operator, IMPORT, 20 * MIB) for _ in range(2)]

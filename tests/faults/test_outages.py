@@ -37,7 +37,7 @@ def how_many_pass(server: Deployment, key: str, count: int) -> dict[str, int]:
 
 def where_all_count(workers: list[httpx.Client]) -> set[str]:
     """Return where the workers count requests, as their /readyz reports it. All must be ready."""
-    for worker in workers:  # a worker learns of it when it counts
+    for worker in workers:  # a worker notices the outage when it counts
         assert worker.get("/v1/content").status_code == 200
     ready = [worker.get("/readyz") for worker in workers]
     assert {reply.status_code for reply in ready} == {200}

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.faults
 KILLS = int(os.environ.get("FAULT_WEBHOOK_KILLS") or 2)
 CHANGES = int(os.environ.get("FAULT_WEBHOOK_CHANGES") or 200)
 CLIENTS = 4
-ARRIVAL_SECONDS = 90  # what a killed worker had under way is sent again when its lease of 30 seconds is over
+ARRIVAL_SECONDS = 90  # deliveries of a killed worker are resent after its lease of 30 seconds
 
 
 @contextmanager

@@ -141,7 +141,7 @@ def test_a_key_that_expires_before_the_body_is_there_gets_no_decision(
 
 
 def test_a_request_whose_key_is_read_again_counts_once(send_slowly, item, account, clock):
-    roomy = {"requests_per_minute": 3, "requests_per_day": 10}  # one warms up, one tells of the change
+    roomy = {"requests_per_minute": 3, "requests_per_day": 10}  # one warms up, one makes the process notice the change
     check = {"contentId": item.pk, "requester": "org_acme"}
     reply = send_slowly(CHECK, check, lambda: plan_services.update_account(account, roomy))
     assert (reply.status, reply.headers["X-Ratelimit-Remaining"]) == (200, "0")

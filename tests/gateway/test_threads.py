@@ -24,7 +24,7 @@ class Work:
     """A WSGI application whose requests block until released."""
 
     def __init__(self):
-        self.begun = []  # by whom
+        self.begun = []  # paths of requests that have begun
         self.go_on = Semaphore(0)
 
     def __call__(self, environ, start_response):

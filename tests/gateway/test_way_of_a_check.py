@@ -26,7 +26,7 @@ from tests import factories
 from tests.gateway.wire import served
 
 ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
-# PostgreSQL is asked on a connection of the loop's own, which sees what is committed.
+# The event loop reads PostgreSQL on its own connection, which sees committed data only.
 pytestmark = pytest.mark.django_db(transaction=ON_POSTGRESQL)
 
 MOST_FILES, MOST_TIMES = 17, 2
@@ -112,7 +112,7 @@ def entered(account, application, monkeypatch) -> list[tuple[str, str]]:
         async with served(asgi.application) as (address, _), asyncio.timeout(30):
             reader, writer = await asyncio.open_connection(*address)
             for number in range(3):
-                if number == 2:  # everything has been read, made and prepared by then
+                if number == 2:  # everything is cached and prepared
                     is_traced.set()
                     sys.setprofile(trace)
                 writer.write(request)

@@ -189,7 +189,7 @@ def dies_with(parent: int, number: int) -> Callable[[], None] | None:
 
     def before_exec() -> None:
         LIBC.prctl(PR_SET_PDEATHSIG, number)
-        if os.getppid() != parent:  # it died before the kernel was told
+        if os.getppid() != parent:  # the parent died before the call
             os._exit(1)
 
     return before_exec

@@ -57,7 +57,7 @@ def refund_twice(world: World) -> None:
     world.diary.promise("the operator", "no more is refunded than was paid", [True, False, True], done)
 
 
-# What is done once in the middle of a day's traffic, each by somebody of their own.
+# Single actions during a day's traffic, each by a separate person.
 PLAN: dict[int, list[Callable[[World], object]]] = {
     2: [at_desk(operator.enforce_site)],
     3: [at_desk(operator.issue_license, "org_stark", "commercial", **STARK)],
@@ -138,7 +138,7 @@ def live(world: World, report: Callable[[str], object]) -> None:
 
 def settle(world: World) -> None:
     """Wait until all webhook receivers got the last event."""
-    for _ in range(3):  # what is delivered again waits for its time
+    for _ in range(3):  # retries are due later
         world.clock.advance(hours=6)
         world.run("deliver_webhooks", "--until-idle")
 

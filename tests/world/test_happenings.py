@@ -66,7 +66,7 @@ def test_every_delivery_says_what_the_event_says(month: Expected, number: int) -
     for one in received(month, number):
         body: dict[str, Any] = json.loads(one.body, parse_float=Decimal)
         event = events[body["id"]]
-        for person in month.diary.erased:  # what was sent before the erasure is out of the service's hands
+        for person in month.diary.erased:  # deliveries before the erasure still contain the data
             if person.former.encode() in one.body:
                 body = person.forgotten(body)
         assert body == {**event, "timestamp": event["created"]}

@@ -17,7 +17,7 @@ NEEDED = {
     *("crawler-exact-price", "crawler-max-price", "x-licensing-key", "x-licensing-visitor"),
     *("x-forwarded-method", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri", "x-forwarded-for"),
 }
-# Those that each proxy sends of its own, and that no visitor decides on.
+# Headers that proxies add themselves, and that visitors cannot control.
 BESIDE = {"host", "connection", "content-length", "accept-encoding", "via", "date", "transfer-encoding"} | {
     *("x-forwarded-port", "x-forwarded-server", "x-real-ip", "cf-worker", "cdn-loop"),
     *("x-envoy-internal", "x-envoy-expected-rq-timeout-ms", "x-request-id"),

@@ -11,7 +11,7 @@ from tests.world.diary import Question
 from tests.world.world import World
 
 CUSTOMERS = ["org_acme", "org_globex", "org_initech", "org_umbrella", "org_hooli", "org_vandelay", "org_piper"]
-# What the application says about those of whom the service knows nothing, by its own records.
+# What the application asserts about customers unknown to the service.
 ASSERTED: list[dict[str, Any]] = [
     {"id": "org_stranger"},
     {"id": "org_wayne", "name": "Wayne", "licenseType": "commercial", "hasValidLicense": True},

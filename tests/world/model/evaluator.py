@@ -22,14 +22,14 @@ class Verdict:
     tier: str | None = None  # its type
     charge: Price | None = None
     limit: tuple[int, str] | None = None
-    is_observed: bool = False  # whether nobody is refused here, and `observed` says why somebody would have been
+    is_observed: bool = False  # allowed only because of observe mode; `observed` is the reason for denial
     observed: str | None = None
     offers: tuple[Price, ...] = ()  # what would open it
     is_for_licensees: bool = False  # whether a licence would
     policy: str | None = None
     version: int | None = None
     decided_as: str | None = None  # the requester whose limit counts
-    spends: tuple[tuple[str, Decimal], ...] = ()  # what it takes of which wallets, if they cover all of it
+    spends: tuple[tuple[str, Decimal], ...] = ()  # amounts by wallet, if the wallets cover all of them
     lacking: str | None = None  # the wallet that does not
 
     @property
@@ -191,7 +191,7 @@ def decide(
 ) -> Verdict:
     """Decide under the site's `mode`; `offered` is the visitor's maximum price in USD."""
     named = {"policy": policy["name"], "version": policy["version"]} if policy else {}
-    if policy and facts.item.get("status") != "archived":  # of which a policy's mode has no say
+    if policy and facts.item.get("status") != "archived":  # the policy's mode does not apply to archived items
         mode = more_lenient(mode, policy.get("mode", "enforce"))
     if mode == "disabled":
         return Verdict(True, **named)
