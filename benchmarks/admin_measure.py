@@ -92,7 +92,7 @@ def overviews() -> Iterator[str]:
 
 
 def asked_while_typing() -> Iterator[str]:
-    """Yield the addresses that search fields of forms and filters request while typing, and Ctrl+K."""
+    """Yield the addresses requested while typing in search fields of forms and filters, and in Ctrl+K."""
     for field in ("content", "requester", "account"):
         of = {"app_label": "analytics", "model_name": "accessevent", "field_name": field}
         yield f"{reverse('admin:autocomplete')}?{urlencode({'term': 'annual', **of})}"

@@ -20,9 +20,9 @@ def call(
     env: dict[str, str] | None = None,
     read: Callable[[str], None] | None = None,
 ) -> tuple[int, str]:
-    """Its exit status and its output, if piped; `read` gets the output line by line instead.
+    """Run a command; return its exit status and its output, if piped. `read` gets the output by line instead.
 
-    However the call ends, the command has ended before it.
+    The command has ended when this returns or raises.
     """
     stdout = PIPE if piped or read else None
     # In a group of its own it gets a signal once and whole, be it Ctrl-C or a CI runner's to run.py alone.

@@ -92,7 +92,7 @@ class Wallet(models.Model):
 
     @property
     def available(self) -> Decimal:
-        """What can be spent, down to the floor."""
+        """The credit that can be spent, down to the floor."""
         return max(self.balance - self.floor, Decimal(0))
 
     def audited(self) -> dict[str, object]:
@@ -112,7 +112,7 @@ class Wallet(models.Model):
 
 
 class WalletMove(models.Model):
-    """A wallet that another requester got with all its credit, by a merge. Statements carry the balance over."""
+    """A wallet that a merge moved to another requester, with all its credit. Statements carry the balance over."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, db_constraint=False, db_index=False)

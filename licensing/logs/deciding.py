@@ -233,7 +233,7 @@ class Decider:
 
 
 def observed_page(item: Item) -> Item:
-    """Return the page as a site in observe mode has it."""
+    """Return the page as it would be on a site in observe mode."""
     facts = {**item.facts, "mode": Mode.OBSERVE.value}
     others = tuple(map(observed_page, item.others))
     return dataclasses.replace(item, mode=Mode.OBSERVE.value, facts=facts, others=others)

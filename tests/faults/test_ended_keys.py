@@ -1,4 +1,4 @@
-"""Keys are revoked or rotated during slow checks: once that is answered, no new request with the key gets a decision.
+"""Revoke or rotate keys during slow checks: after the reply, no process decides a new request with the key.
 
 FAULT_KEYS sets how many keys are ended, by revoking and rotating in turn.
 """

@@ -139,7 +139,7 @@ class Load:
             time.sleep(0.01)
 
     def eventually_succeeds(self, since: int, count: int = 200, seconds: float = 60) -> bool:
-        """Whether this many consecutive requests after the first `since` get a 200; returns early if so."""
+        """Wait until the last `count` replies since `since` are all 200; return whether they are."""
         return eventually(lambda: statuses(self.replies[since:][-count:]) == {200: count}, seconds)
 
     @property
