@@ -23,7 +23,7 @@ PROGRESS = "copy_progress"  # a table of the target while a copy is under way
 SEEDED = {"contenttypes.ContentType", "auth.Permission", "auth.Group", "auth.Group_permissions"}  # by `migrate`
 BATCH = 1_000
 INTEGERS = {"IntegerField", "BigIntegerField", "PositiveIntegerField", "PositiveBigIntegerField", "SmallIntegerField"}
-HALF = 1_000_000  # SQLite sums up what is above and below it apart: a sum of 64-bit integers may overflow
+HALF = 1_000_000  # SQLite sums the quotients and remainders separately, as a sum of 64-bit integers may overflow
 
 Show = Callable[[str], None]
 

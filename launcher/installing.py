@@ -118,7 +118,7 @@ def download(url: str, index: str) -> tuple[bytes, str, str]:
     host, login = urlsplit(url).netloc.rpartition("@")[2], urlsplit(index).netloc.rpartition("@")
     address = urlsplit(url)._replace(netloc=host).geturl()
     accepted = "application/vnd.pypi.simple.v1+json, text/html;q=0.5, */*;q=0.1"
-    # S310 is about file: addresses. The index is http(s), and what it leads to is checked by its digest.
+    # S310 is about file: addresses. The index is http(s), and the downloads are verified by digest.
     request = Request(address, headers={"Accept": accepted})  # noqa: S310
     if login[0] and host == login[2]:
         basic = base64.b64encode(unquote(login[0]).encode()).decode()

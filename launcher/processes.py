@@ -25,7 +25,7 @@ def call(
     The command has ended when this returns or raises.
     """
     stdout = PIPE if piped or read else None
-    # In a group of its own it gets a signal once and whole, be it Ctrl-C or a CI runner's to run.py alone.
+    # Its own process group gets each signal exactly once, whether from Ctrl-C or from a CI runner that signals run.py.
     process = Popen(command, cwd=ROOT, env=env, stdin=DEVNULL, stdout=stdout, text=True, process_group=0)
     try:
         if read and process.stdout:

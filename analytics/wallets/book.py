@@ -52,7 +52,7 @@ def order_of_spending(grant: Grant) -> tuple[int, datetime, datetime, str]:
 
 
 def level_of(threshold: Mapping[str, float], reference: Decimal) -> Decimal:
-    """The balance that a threshold stands for."""
+    """Return the balance at which a threshold is reached."""
     if "percent" in threshold:
         return reference * int(threshold["percent"]) / 100
     return Decimal(str(threshold["value"]))

@@ -52,7 +52,7 @@ class Terms(Struct, frozen=True):
         return prices.pop() if len(prices) == 1 else None
 
     def intersect(self, others: Iterable["Terms"]) -> "Terms":
-        """Return the terms without what the others do not have."""
+        """Return the terms with only the uses and prices that all others have too."""
         uses, prices = self.uses, self.prices
         for other in others:
             uses = uses & other.uses

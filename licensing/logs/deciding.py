@@ -87,7 +87,7 @@ class Line(NamedTuple):
 
 
 class Decider:
-    """Decides requests of one site, and remembers what it has looked up."""
+    """Decide the requests of one site, caching look-ups."""
 
     def __init__(self, site: Site, *, dry_run: bool, names: AddressNames | None) -> None:
         self.site, self.dry_run, self.names = site, dry_run, names

@@ -51,7 +51,7 @@ Progress = Callable[[LogTotals], object]
 
 
 class LogImport(Decider):
-    """An import of logs of one site. Files that are imported one after the other share what it has looked up."""
+    """An import of logs of one site. Files imported one after the other share its cached look-ups."""
 
     def __init__(
         self,

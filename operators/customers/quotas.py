@@ -1,4 +1,4 @@
-"""A monthly quota, sold with a licence: the form's fields, the wallet that they open, and what it does in words."""
+"""A monthly quota, sold with a licence: the form's fields, the wallet that they open, and its description."""
 
 from collections.abc import Mapping
 from decimal import Decimal
