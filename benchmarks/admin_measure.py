@@ -23,7 +23,7 @@ from operators.staff.roles import VIEWER
 from operators.staff.services import create_operator
 from tests.admin.every_page import addresses, newest_of
 
-FORBIDDEN = 403  # to everybody: of what cannot be added
+FORBIDDEN = 403  # add pages of models that cannot be added, for every operator
 TERMS = ["annual", "nothing of that kind", "item/0000", "requester00"]
 DAYS = ("2026-01-01", "2026-01-02")
 NEVER = "none of these"
@@ -49,7 +49,7 @@ def filters_of(shown: Any) -> Iterator[dict[str, str]]:
             yield from of_field(shown.model, *one)
         elif isinstance(one, type) and issubclass(one, OptionsFilter):
             yield from ({one.parameter_name: value} for value in one.options)
-        elif isinstance(one, type):  # by what is typed
+        elif isinstance(one, type):  # free text
             yield {one.parameter_name: NEVER}
         else:
             yield {f"{one}__exact": "1"}

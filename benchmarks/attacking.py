@@ -18,7 +18,7 @@ import httpx
 from accounts.keys import keytext
 
 RULES = 100
-PATIENCE = 3  # seconds, after which a client goes
+PATIENCE = 3  # seconds after which a client gives up
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Target:
 
     def rules(self) -> list[dict[str, Any]]:
         """Return the maximum number of rules of a policy, almost as large as allowed."""
-        tags = [f"{number}xxx" for number in range(60)]  # 64 KiB in all, the most that is taken
+        tags = [f"{number}xxx" for number in range(60)]  # 64 KiB in total, the maximum
         return [{"action": "deny", "priority": n, "conditions": {"tags": tags}} for n in range(1, RULES)] + [
             {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
         ]

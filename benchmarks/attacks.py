@@ -44,7 +44,7 @@ class Kind:
         for number in range(int(seconds * self.rate)):
             due = began + number / self.rate
             time.sleep(max(0, due - time.perf_counter()))
-            if time.perf_counter() > began + 3 * seconds:  # those that are left would have waited still longer
+            if time.perf_counter() > began + 3 * seconds:  # replies still missing would have taken even longer
                 self.milliseconds.append((time.perf_counter() - due) * 1000)
                 self.errors += 1
                 continue
@@ -186,7 +186,7 @@ def main() -> None:
         for name in ("", *given.only):
             results.append(measured(name, made, item, target, given.seconds))
             print(results[-1], flush=True)
-            made.server.stop()  # what an attack has left must not count for the next one
+            made.server.stop()  # one attack's leftovers must not count for the next
             made.server.start()
     place = "attacks --sqlite" if given.sqlite else "attacks"
     publish(place, table(results), {one.attack: asdict(one) for one in results}, given)

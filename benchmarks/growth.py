@@ -23,7 +23,7 @@ from benchmarks.report import load_of, parser, publish, runs_of, table
 class Size:
     items: int = 1_000
     policies: int = 1
-    rules: int = 1  # of each policy; the last one matches
+    rules: int = 1  # of each policy; only the last one matches
     requesters: int = 1
     events: int = 0
 

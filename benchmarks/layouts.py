@@ -27,7 +27,7 @@ from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, UNLICENSED, Inst
 from benchmarks.report import parser, publish
 from kit.storage.async_postgres import Parameter
 
-ITEMS, BUSY = 20_000, 20  # of them a fifth of the checks are made
+ITEMS, BUSY = 20_000, 20  # a fifth of all checks are of the BUSY items
 SIZE, REQUESTS = 50, 8
 TICKS = os.sysconf("SC_CLK_TCK")
 

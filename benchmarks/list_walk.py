@@ -63,7 +63,7 @@ def walk(items: int, limit: int) -> list[float]:
     Content.objects.bulk_create(rows, batch_size=5_000)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE licensing_content")
-    api.get(f"/v1/content?limit={limit}")  # what is loaded at the first request is no page's cost
+    api.get(f"/v1/content?limit={limit}")  # loading at the first request does not belong to a page
 
     spent: list[float] = []
     path = f"/v1/content?limit={limit}"

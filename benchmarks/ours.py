@@ -195,7 +195,7 @@ class Ours:
     """This service as a side of a measurement, with checks of what it stored."""
 
     installation: Installation
-    items: list[str] | None  # None: it keeps no totals of them
+    items: list[str] | None  # None: the side keeps no totals
     body: str
     side: Side
     rows_before: int

@@ -61,7 +61,7 @@ class PlanThrottle(BaseThrottle):
 def count(key: str, seconds: int) -> int:
     try:
         return cache.incr(key)
-    except ValueError:  # the first of its window
+    except ValueError:  # the window's first request
         cache.add(key, 0, timeout=2 * seconds)
         return cache.incr(key)
 

@@ -33,7 +33,7 @@ def parser(description: str | None, *, load: bool = True, repeated: bool = True)
         made.add_argument("--connections", type=int, default=32)
         made.add_argument("--threads", type=int, default=1, help="of wrk")
     made.add_argument("--json", type=Path, metavar="FILE", help="writes every run there")
-    made.set_defaults(load_before=os.getloadavg()[0])  # figures of a busy machine are worthless
+    made.set_defaults(load_before=os.getloadavg()[0])  # results of a busy machine are worthless
     made.add_argument("--readme", action="store_true", help="puts the result into its place in benchmarks/README.md")
     return made
 

@@ -78,7 +78,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     dealt: list[pytest.Item] = []
     for number in range(workers):
         dealt += [item for name in SLOW[number::workers] for item in by_folder[name]]
-        # `--dist worksteal` gives each worker an equal part of the list to begin with.
+        # `--dist worksteal` first gives each worker an equal share of the list.
         dealt += islice(short, max(len(items) * (number + 1) // workers - len(dealt), 0))
     items[:] = [*dealt, *short]
 

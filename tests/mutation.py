@@ -33,7 +33,7 @@ TESTS = {
         "tests/webhooks/test_limit_events.py",
     ],
 }
-MAX_SECONDS = 120  # for the tests of a mutant; one that takes longer counts as noticed
+MAX_SECONDS = 120  # for the tests of a mutant; a timeout counts as detected
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,

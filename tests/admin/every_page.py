@@ -7,7 +7,7 @@ from django.contrib.admin.utils import quote
 from django.db.models import Model
 from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 
-# Of addresses that show no page by themselves.
+# Views that show no page.
 DATA = ("jsi18n", "autocomplete", "search", "view_on_site", "suggest", "licensing_license_preview")
 FILES = (
     *("licensing_content_export_items", "analytics_accessevent_export_items", "analytics_ledgerentry_export_items"),
@@ -28,7 +28,7 @@ LEAD_ELSEWHERE = (
     *(f"analytics_{model}_{action}" for model in ("accessevent", "ledgerentry") for action in ("refund", "adjust")),
     *("logout", "accounts_apikey_find"),
 )
-# Of something that was begun before: a form that was never saved, a file that was brought, a change under way.
+# Pages of something unfinished: an unsaved form, an uploaded file, a change under way.
 UNDER_WAY = (
     *("licensing_policy_words", "licensing_policy_draft", "licensing_content_import", "licensing_content_bad_rows"),
     *("licensing_content_bulk", "accounts_apikey_seen"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connections
 
-PATIENCE = 0.5  # seconds that one waits for the other, where they can meet at all
+PATIENCE = 0.5  # seconds to wait for the other operator
 
 
 def meeting(write: Callable[..., Any]) -> Callable[..., Any]:

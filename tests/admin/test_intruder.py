@@ -106,7 +106,7 @@ def test_no_list_filter_search_or_order_tells_of_them(role, intruder, theirs, ac
         for query in ["all=1", *queries]:
             reply = client.get(f"{address}?{query}", follow=True)
             if reply.status_code == 200:
-                # What was searched for stands in the box.
+                # the search box repeats the term
                 html = re.sub(r'value="[^"]*"|href="[^"]*"|content="[^"]*"', "", reply.content.decode())
                 assert SECRET not in html, (address, query)
 

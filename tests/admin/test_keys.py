@@ -58,7 +58,7 @@ def test_the_page_of_a_new_key_is_kept_by_no_cache(admin, account):
 def test_the_same_form_makes_one_key_only(admin, account):
     fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
     first, again = admin.post(ADD, fields), admin.post(ADD, fields)
-    assert shown_key(again) == shown_key(first)  # which a second click has broken off
+    assert shown_key(again) == shown_key(first)  # interrupted by a second click
     assert "sent twice" in again.content.decode()
     assert ApiClient(shown_key(again)).get("/v1/content").status == 200
     assert ApiKey.objects.count() == 1
@@ -138,7 +138,7 @@ def test_what_makes_no_sense_is_said_at_the_field(admin, account, fields, messag
     assert reply.status_code == 200
     assert message in html.replace("&#x27;", "'")
     assert ApiKey.objects.count() == 0
-    assert account.pk in html  # what was entered is still there
+    assert account.pk in html  # the entered values are kept
 
 
 def test_revoking_asks_first_and_names_the_key_its_use_and_what_stops(admin, account):

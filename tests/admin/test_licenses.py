@@ -136,7 +136,7 @@ def test_a_licence_type_that_no_policy_asks_for_is_warned_of_with_what_was_meant
     assert "No rule uses the licence type comercial" in html
     assert "Did you mean commercial?" in html
     assert not License.objects.exists()
-    assert confirmed(admin, reply).status_code == 302  # whoever means it may
+    assert confirmed(admin, reply).status_code == 302  # allowed after confirmation
 
 
 def test_correcting_the_type_says_what_is_booked_for_it(admin, account, check):

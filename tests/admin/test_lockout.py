@@ -79,7 +79,7 @@ def test_a_known_browser_has_ten_attempts_too(annas):
     for _ in range(PER_BROWSER[0].limit):
         assert try_to_sign_in(client=annas, password="wrong").status_code == 200
     assert try_to_sign_in(client=annas).status_code == 429
-    assert try_to_sign_in(address="192.0.2.77").status_code == 302  # elsewhere the name has its own
+    assert try_to_sign_in(address="192.0.2.77").status_code == 302  # in other browsers, the name has its own count
 
 
 def test_a_browser_is_known_for_its_operator_alone(annas):

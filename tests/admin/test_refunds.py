@@ -16,7 +16,7 @@ from tests import factories, ledger
 from tests.admin.forms import form_values
 from tests.admin.racing import both, meeting
 
-# How the reason of an adjustment begins to name what it is about.
+# The prefix of an adjustment's reason, which names the refunded charge.
 ABOUT = {"license": "licence of type commercial, from ", "decision": "Markets, 20", "entry": "Markets, 20"}
 
 

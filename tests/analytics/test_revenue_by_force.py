@@ -27,14 +27,14 @@ CURRENCIES = ["EUR", "USD", "JPY", "BHD"]
 PLACES = {"EUR": 2, "USD": 2, "JPY": 0, "BHD": 3}
 DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
 MIDNIGHT = datetime(2026, 3, 4, tzinfo=UTC)
-# Where days, weeks, months and windows begin and end, and a microsecond to each side.
+# Starts and ends of days, weeks, months and windows, and a microsecond to each side.
 EDGES = [MIDNIGHT - n * DAY + k * MICROSECOND for n in (-1, 0, 2, 3, 6, 7, 13, 29, 30, 59, 60) for k in (-1, 0, 1)]
 
 
 class World:
     """Random entries and rates, in the database and as Python values."""
 
-    days, many, moments = 70, 13, EDGES  # how long ago the first entry may be, and moments that many are at
+    days, many, moments = 70, 13, EDGES  # the oldest entry's maximum age in days, and times that many entries share
 
     def __init__(self, account, chance, size):
         self.chance = chance

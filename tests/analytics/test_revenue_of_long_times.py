@@ -15,7 +15,7 @@ from tests import factories, ledger
 from tests.analytics.test_revenue_by_force import CURRENCIES, DAY, MICROSECOND, MIDNIGHT, World, compare
 
 YEARS = {"startDate": "2024-05-10", "endDate": "2026-02-20"}
-# Where months and years begin, and within days.
+# Starts of months and years, and times within days.
 MOMENTS = [
     datetime(2024, 11, 1, tzinfo=UTC),
     datetime(2024, 11, 17, 5, 30, tzinfo=UTC),

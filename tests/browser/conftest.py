@@ -25,7 +25,7 @@ try:
 except ImportError:
     sync_playwright = None
 
-# What a browser sees does not hang on the database; the pages themselves are tested on both, in tests/admin.
+# Browser tests do not depend on the database: tests/admin tests the pages on both.
 collect_ignore_glob = ["test_*"] if settings.DATABASES["default"]["ENGINE"].endswith("postgresql") else []
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -75,7 +75,7 @@ def chromium() -> Iterator["Browser"]:
 
 @pytest.fixture(scope="package")
 def deployment(chromium: "Browser", docs_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    # Webhooks go to a receiver of the test, and are not tried again by themselves.
+    # Webhooks go to a test receiver, and are not retried automatically.
     webhooks = {"WEBHOOKS_ALLOW_PRIVATE": "on", "WEBHOOK_RETRY_SCHEDULE": "0"}
     with deployed(tmp_path_factory.mktemp("browser"), DOCS_SITE=str(docs_site), **webhooks) as deployment:
         yield deployment
@@ -229,7 +229,7 @@ def serious_problems(page: "Page") -> list[str]:
 
 
 def told_by_axe(page: "Page", rules: dict[str, Any]) -> list[str]:
-    # A colour that is still changing is measured on its way.
+    # Colours are measured wrongly during a transition.
     page.evaluate(
         "document.getAnimations().forEach(one => one.effect.getTiming().iterations < Infinity && one.finish())"
     )

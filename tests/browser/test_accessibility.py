@@ -8,7 +8,7 @@ from django.urls import resolve
 from tests.admin.every_page import NO_PAGES, names_of_pages
 from tests.browser.conftest import add_prepaid, serious_problems
 
-START = ["/admin/?account=", "/admin/accounts/", "/admin/password_change/done/"]  # to the last two no link leads
+START = ["/admin/?account=", "/admin/accounts/", "/admin/password_change/done/"]  # no link leads to the last two
 # The login is below; the other asks as accounts_account_suspend does, of an account that is suspended.
 NOT_ON_THE_WAY = NO_PAGES | {"login", "accounts_account_resume"}
 

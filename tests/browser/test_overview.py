@@ -41,7 +41,7 @@ def figures(page, part):
 
 
 def choose_account(page, account, period=""):
-    page.goto("/admin/")  # which may have been opened before there was the account
+    page.goto("/admin/")  # opened possibly before the account existed
     if page.locator(".account-switch").count():  # where there is more than one
         page.locator(".account-switch summary").click()
         page.get_by_role("button", name=account.name).click()

@@ -88,7 +88,7 @@ def test_a_policy_is_written_simulated_saved_compared_and_rolled_back(admin, api
     assert serious_problems(admin) == []
     assert (
         api.post("/v1/access/check", json=check).json()["allowed"] is True
-    )  # nothing is saved before it is confirmed
+    )  # nothing is saved before confirmation
     press(admin, "Yes, save it")
     admin.get_by_text("was changed successfully").wait_for()
     assert api.post("/v1/access/check", json=check).json()["allowed"] is False

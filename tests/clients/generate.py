@@ -84,7 +84,7 @@ def operations(document: dict[str, Any]) -> Iterator[Operation]:
                 answer=name_of(page["data"]["items"]) if is_list else answer,
                 is_list=is_list,
                 takes_query=any(one["in"] == "query" for one in parameters),
-                # A check with a key takes the slower of two ways; without one it is repeated where that is safe.
+                # A check with a key takes the slower path; without one it is retried where that is safe.
                 is_keyed="Idempotency-Key" in names and not path.startswith("/v1/access/"),
                 is_conditional="If-Match" in names,
             )

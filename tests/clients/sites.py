@@ -28,7 +28,7 @@ from tests.clients.generate import ROOT
 from tests.openapi.node import FOLDER, TOOLS
 
 HOST, ADDRESS = "pub.example", "203.0.113.9"
-PATHS = ("/about", "/premium/a")  # that tests choose from by a function
+PATHS = ("/about", "/premium/a")  # selected by tests through a function
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ TOOLS_FIRST = f"{GENERATOR.parent}:{os.environ['PATH']}"  # ruff formats what is
 
 OPENAPI_GENERATOR = GENERATOR.with_name("openapi-generator-cli")
 JAR = Path(sysconfig.get_path("purelib"), "openapi_generator_cli", "openapi-generator.jar")
-FROM_DEBIAN = {  # what a generated client needs beside its language
+FROM_DEBIAN = {  # packages that a generated client needs
     "go": Path("/usr/share/gocode/src/gopkg.in/validator.v2"),
     "java": Path("/usr/share/java/geronimo-annotation-1.3-spec.jar"),
     "php": Path("/usr/share/php/GuzzleHttp/autoload.php"),
@@ -153,7 +153,7 @@ def test_generators_of_typescript(generator: str, tmp_path: Path, document: Path
         run("openapi-ts", "-i", document, "-o", tmp_path / "generated")
     (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER, "include": ["*.ts"]}))
     run("tsc", "-p", tmp_path)
-    # What the generator writes is for bundlers: its imports have no endings, which Node alone does not resolve.
+    # The generated code is for bundlers: its imports have no extensions, which Node cannot resolve.
     run("esbuild", tmp_path / "built" / "story.js", "--bundle", "--format=esm", f"--outfile={tmp_path}/story.mjs")
     told = saw("node", tmp_path / "story.mjs", service.url, service.key, cwd=tmp_path)
     assert told.pop("rules") == RULES

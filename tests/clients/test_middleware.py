@@ -222,7 +222,7 @@ def test_a_service_that_stalls_keeps_nobody_waiting(way: Callable[..., Answer], 
     assert paywall.TIMEOUT == 2
     assert "TIMEOUT = 2_000;" in (ROOT / "clients/typescript/src/middleware.ts").read_text()
     monkeypatch.setattr(middleware, "TIMEOUT", 0.1)
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # which takes connections and says nothing
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts connections and never replies
         assert answers_to(way, f"http://127.0.0.1:{silent.getsockname()[1]}") == CHOSEN
 
 

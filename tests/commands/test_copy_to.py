@@ -118,7 +118,7 @@ def test_a_killed_copy_goes_on(source: Deployment, target: str):
     assert again.returncode == 0, again.stderr
     assert [here == there for here, there in counts(source, target)] == [True] * len(COUNTED)
     assert run(source, "rebuild_usage", "--check", DATABASE_URL=target).returncode == 0
-    with psycopg.connect(target) as server:  # sequences go on behind the copied rows
+    with psycopg.connect(target) as server:  # sequences continue after the copied rows
         [(last,)] = server.execute("SELECT max(id) FROM licensing_requester").fetchall()
         [(following,)] = server.execute(
             "SELECT nextval(pg_get_serial_sequence('licensing_requester', 'id'))"

@@ -11,7 +11,7 @@ import pytest
 from kit.private_files import is_open_to_others
 from run import ROOT, SETTINGS
 
-# A commit, read while the connection is open: the log and its index are there then.
+# Commit and read with an open connection, so that the log and its index exist.
 USE = """
 import os, sys, django
 os.umask(0)

@@ -155,7 +155,7 @@ def test_figures_of_what_never_happened_go_back_to_nothing(account, events):
 
 def test_purged_months_keep_their_figures(account, events):
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:  # these events' ids are of today: they are in no partition of their month
+        with connection.cursor() as cursor:  # these events' ids are from today, so they are not in their month's partition
             cursor.execute("DELETE FROM analytics_accessevent WHERE created < '2026-01-01'")
     before = kept(*USAGE)
     purge_events(utc("2026-01-15"))
@@ -236,7 +236,7 @@ def test_two_at_the_same_time_are_refused(events):
             run()
         return
     with psycopg.connect(**parameters_of(connection)) as other:
-        other.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])  # let go of before the connection ends
+        other.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])  # released before the connection ends
         with pytest.raises(CommandError, match="running already"):
             run()
 

@@ -155,7 +155,7 @@ def test_a_start_goes_on_if_the_documentation_cannot_be_built(monkeypatch, tmp_p
     monkeypatch.setattr(documentation, "install", fail)
     documentation.build_docs(stamp)
     assert "installing requirements-docs.txt failed" in capsys.readouterr().err
-    assert stamp.read_text() == "installed"  # or the next start would install everything anew
+    assert stamp.read_text() == "installed"  # or the next start would reinstall everything
 
 
 def test_the_launcher_needs_nothing_but_the_standard_library():

@@ -145,7 +145,7 @@ def test_its_decisions_are_of_the_last_days_and_of_every_kind() -> None:
     decisions = api.get("/v1/access/decisions", limit=1)
     assert decisions["totalCount"] > 200
     assert len({event.created.date() for event in AccessEvent.objects.all()}) >= DAYS
-    # Nobody has used up a wallet yet, and no key is bound to hosts.
+    # No wallet is used up yet, and no key is restricted to hosts.
     others = {Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED, Reason.HOST_NOT_ALLOWED}
     assert {event.reason for event in AccessEvent.objects.all()} == {None, *({*Reason} - others)}
     newest = decisions["data"][0]

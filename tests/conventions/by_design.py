@@ -13,7 +13,7 @@ class ByDesign:
     """Accepted failures of a kind. `operation`, `param` and `message` match the full text, `detail` a part."""
 
     reason: str
-    failure: type[Failure] = RejectedPositiveData  # fits the schema, and is refused
+    failure: type[Failure] = RejectedPositiveData  # fits the schema, but is refused
     operation: str = ".*"
     status: int | None = None
     param: str = ".*"  # of the refusal

@@ -21,7 +21,7 @@ from tests import auditlog, factories, ledger
 from tests.client import ApiClient, Reply
 
 WRITES = {"POST", "PATCH", "PUT", "DELETE"}
-# They change nothing that anybody owns: a check leaves its decision.
+# They change no resource: a check only records its decision.
 NOT_AUDITED = {
     *("/v1/access/check", "/v1/access/check/batch", "/v1/access/offers/batch"),
     *("/v1/policies/lint", "/v1/policies/{policy}/simulate", "/v1/api-keys/find"),
@@ -34,10 +34,10 @@ class Endpoint:
 
     method: str
     path: str
-    permission: str | None  # None: no key is asked for, "": any key will do; two of them are joined by a space
+    permission: str | None  # None: no key needed; "": any key; two permissions are joined by a space
     body: dict[str, Any] | None = None
     status: int = 200
-    query: str = ""  # what a GET needs in it
+    query: str = ""  # the query that a GET needs
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"

@@ -9,7 +9,7 @@ from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, WITH_KEY, each
 
-# What can be read by its id and written.
+# Resources with an id that can be read and written.
 ADDRESSES = {
     endpoint.path for endpoint in WITH_KEY if endpoint.method in ("PATCH", "DELETE") and endpoint.names_a_resource
 }

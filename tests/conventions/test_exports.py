@@ -212,13 +212,13 @@ def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch)
         parts = []
         for _, part in zip(range(limit), response.streaming_content, strict=False):
             parts.append(len(part))
-            gc.collect()  # what is kept, not what has yet to be collected
+            gc.collect()  # measures kept objects, not garbage
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return len(parts), most
 
     gc.collect()
-    gc.freeze()  # else each collection looks at all that Django has loaded
+    gc.freeze()  # otherwise each collection scans everything that Django has loaded
     peak(20)
     (few, little), (many, much) = peak(20), peak(60)
     assert (few, many) == (20, 60)

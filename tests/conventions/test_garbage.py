@@ -32,7 +32,7 @@ def without_collection() -> Iterator[None]:
 
 
 def alive(*kinds: type) -> list[Any]:
-    return [found for found in gc.get_objects() if issubclass(type(found), kinds)]  # a proxy lies of its class
+    return [found for found in gc.get_objects() if issubclass(type(found), kinds)]  # a proxy reports a false class
 
 
 def left() -> tuple[int, int]:
@@ -75,7 +75,7 @@ def test_a_request_leaves_no_rows_no_body_and_no_reply(
     api: ApiClient, account: Account, method: str, target: str, body: Any, status: int
 ) -> None:
     factories.content(account, policy_id=factories.policy(account).pk)
-    status_of(api, method, target, body)  # what is made once stays
+    status_of(api, method, target, body)  # caches are filled once
 
     with without_collection():
         before = left()

@@ -68,7 +68,7 @@ def headers_read(path: Path) -> set[str]:
     return found - OF_WSGI
 
 
-OF_WSGI = {"remote-addr", "query-string", "server-port", "asgi.scope"}  # entries of META that are no headers
+OF_WSGI = {"remote-addr", "query-string", "server-port", "asgi.scope"}  # entries of META that are not headers
 
 
 def test_every_header_that_the_code_reads_has_a_limit():

@@ -11,7 +11,7 @@ from django.conf import settings
 ROOT = Path(settings.BASE_DIR)
 # From the ground up; a module imports from its own floor and from those below.
 FLOORS = ["kit", "accounts", "analytics", "licensing", "operators", "config"]
-# The capabilities of licensing, likewise; those of one floor know nothing of each other.
+# The capabilities of licensing, likewise; those of one floor do not import each other.
 CAPABILITIES = [
     ["policies"],
     ["requesters"],

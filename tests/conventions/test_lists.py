@@ -25,7 +25,7 @@ from tests.conventions.endpoints import each_list
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 
 
-# What POST takes to add one more row to the list.
+# The POST that adds a row to the list.
 ROWS = {
     "/v1/policies": lambda n: {"name": f"Policy {n}"},
     "/v1/sites": lambda n: {"host": f"site{n}.example"},

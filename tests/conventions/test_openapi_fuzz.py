@@ -32,7 +32,7 @@ from tests.conventions.endpoints import ENDPOINTS, Endpoint, each
 from tests.examples import FEW, examples
 from tests.standing import as_new
 
-pytestmark = pytest.mark.django_db  # which the fixtures of a test that is made up cannot say
+pytestmark = pytest.mark.django_db  # which fixtures of generated tests cannot declare
 
 MOST = int(os.environ.get("FUZZ_EXAMPLES", "0"))  # of each operation, beside all systematic cases
 SEED = {"seed": int(os.environ["FUZZ_SEED"])} if "FUZZ_SEED" in os.environ else {}  # by default always the same
@@ -103,7 +103,7 @@ def _one_connection() -> Iterator[None]:
 
 
 seen: Counter[str] = Counter()
-enforced: set[str] = set()  # operations that were seen to refuse who has no key
+enforced: set[str] = set()  # operations that refused a request without a key
 
 
 def is_sampled(case: Any) -> bool:
@@ -142,7 +142,7 @@ def name_what_there_is(case: Any, endpoint: Endpoint, ids: Mapping[str, str]) ->
             names = re.findall(r"{(\w+)}", case.operation.path)
             case.path_parameters = {name: ids[one] for name, one in zip(names, resources, strict=True)}
     if case.meta.generation.mode.is_positive:
-        # A made-up cursor is refused before anything else is looked at.
+        # An invented cursor is refused before everything else.
         case.query = {
             name: value for name, value in with_ours(case.query, ids).items() if name != "cursor" or is_chosen(value)
         }
@@ -159,7 +159,7 @@ def test_every_reply_is_one_that_the_document_tells_of(case: Any, api: ApiClient
     is_without_key = case.meta.is_negative_at(ParameterLocation.HEADER) and "Authorization" not in (case.headers or {})
     key = {} if is_without_key else api.headers
     reply = case.call(headers={**key, "Accept-Encoding": "identity"})
-    # Once for each operation: two further requests, and who has no key soon meets the limit of an address.
+    # Once per operation: two more requests. Clients without a key soon reach the address limit.
     excluded = [ignored_auth] if case.operation.label in enforced else []
     try:
         case.validate_response(reply, headers=key, excluded_checks=excluded)

@@ -32,7 +32,7 @@ def denied(reply, endpoint):
 
 @each_endpoint_with_key()
 def test_the_one_permission_is_enough(account, ids, endpoint):
-    # A key grants no more than it has: so what is created here has nothing either.
+    # A key grants only its own permissions, so created keys lack it too.
     body = {**endpoint.body, "permissions": []} if endpoint.path == "/v1/api-keys" and endpoint.body else None
     if endpoint.path.endswith("/rotate"):
         ids["key"] = factories.api_key(account, permissions=[])[0].pk

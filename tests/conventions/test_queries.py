@@ -10,7 +10,7 @@ from tests.conventions.endpoints import each_list, each_read
 from tests.conventions.test_lists import grow
 
 MOST = 5  # the key, its last use, the count, the rows, and one more
-# Reports of the edge read how far visits are counted before and after their tables, and each table once.
+# Edge reports read the counting state before and after their tables, and each table once.
 # A proxy's file also needs the site's rules, its items, and the policies of both.
 MOST_OF_REPORTS = {"/v1/analytics/pages": 6, "/v1/analytics/crawlers": 8, "/v1/sites/{site}/proxy-config": 7}
 

@@ -16,7 +16,7 @@ from licensing.policies.facts import FACTS, TESTED, Facts, Source
 from licensing.policies.models import Policy
 from tests import factories
 
-# One rule of each condition whose fact is read only where a rule looks at it, and rules that decide in different ways.
+# A rule for each condition whose fact is read only if a rule uses it, and rules with different decisions.
 RULES: list[dict[str, Any]] = [
     {"action": "deny", "priority": 1, "conditions": {"ip": "10.0.0.0/8"}},
     {"action": "allow", "priority": 2, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]},

@@ -35,7 +35,7 @@ CONDITION = """
         label="Country of the requester",
     ),
 """
-# The row, and the text of the source that it stands before.
+# The row, and the source text before which it is inserted.
 ROWS = {
     "licensing.policies.facts": (FACT, "\n\n# Recorded for people; rules cannot use them"),
     "licensing.policies.conditions": (CONDITION, ")\nCONDITIONS = {"),

@@ -28,7 +28,7 @@ RIGHT: dict[str, Any] = {
     "pricePerAccess": {"amount": "0.05", "currency": "EUR"},
     "message": "No.",
 }
-# Wrong values by their place in a rule, each with where it is told.
+# Wrong values by their path in a rule, each with the reported path.
 WRONG: dict[str, list[tuple[object, list[str]]]] = {
     "action": [("permit", [""]), (["allow"], [""])],
     "priority": [(-1, [""]), ("1", [""]), (None, [""])],
@@ -70,7 +70,7 @@ def planted(draw: st.DrawFn) -> tuple[list[Any], list[str]]:
         places = draw(st.lists(st.sampled_from(sorted(WRONG)), unique=True, max_size=6))
         for place in places:
             if any(place.startswith(f"{other}.") for other in places):
-                continue  # within what is replaced as a whole
+                continue  # its parent is replaced as a whole
             value, where = draw(st.sampled_from(WRONG[place]))
             *outer, name = place.split(".")
             (rule[outer[0]] if outer else rule)[name] = deepcopy(value)

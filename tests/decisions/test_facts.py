@@ -123,7 +123,7 @@ def test_the_trial_form_asks_again_what_was_recorded(body):
 # --- Records of earlier versions -------------------------------------------------------------------------------------
 
 HELD = HeldLicense("press", "service", "lic_1", parse_timestamp("2027-01-01"), 250_000, "USD")
-# As versions before the table of facts have kept them, with the facts that they read of them.
+# Records of versions before the table of facts, with the facts read from them.
 RECORDED = [
     ({"contentType": "article"}, {}),
     (

@@ -81,7 +81,7 @@ def test_a_rule_that_matches_more_than_an_earlier_one_is_reached(first, second):
 
 def test_what_comes_first_is_told_by_precedence_not_by_the_list():
     assert ("unreachable_rule", "rules[0]") in findings(allow(priority=2), deny(default=True, priority=1))
-    assert ("unreachable_rule", "rules[0]") in findings(allow(), deny(default=True))  # of equals a deny first
+    assert ("unreachable_rule", "rules[0]") in findings(allow(), deny(default=True))  # a deny comes first among equals
 
 
 def test_a_rule_that_says_the_same_is_a_duplicate():

@@ -31,7 +31,7 @@ class OvertakenClient(Client):
         return item
 
 
-# The same in TypeScript: how often the writer is overtaken comes first.
+# The same in TypeScript; the first argument is the number of conflicts.
 OVERTAKEN = """
 import { Client, getResponse } from "content-access-licensing";
 import { addTag } from "./tags.js";

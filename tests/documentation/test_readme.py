@@ -19,7 +19,7 @@ from tests.served import Service
 README = (ROOT / "README.md").read_text()
 KEY_LINE = "URL=http://127.0.0.1:8000 KEY=svc_sk_…"
 
-# What the story needs of curl, for machines that have none.
+# The parts of curl that the story needs, for machines without it.
 CURL = f"""#!{sys.executable}
 import sys, urllib.error, urllib.request
 url, headers, body, method, rest = "", {{}}, None, None, sys.argv[1:]

@@ -244,7 +244,7 @@ def test_registering_an_item_changes_no_other_entry(rules, items, further):
             continue  # the item's own
         if any(len(url) > len(path) and compiled_path(url).matches(path) for path in paths):
             assert after[url].uses <= entry.uses
-        elif url not in after:  # nothing is left to guard the pattern against
+        elif url not in after:  # the pattern needs no guard any more
             assert "?" in url
         else:
             assert after[url] == entry

@@ -35,7 +35,7 @@ def test_another_process_and_the_next_start_know_the_name(ask, site, seeker, dns
     site(SEARCHED)
     dns[ADDRESS] = "a-1.crawl.seeker.example"
     ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS)
-    forwards.names = AddressNames(dns.resolve)  # as another process has them
+    forwards.names = AddressNames(dns.resolve)  # as in another process
     assert ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS).status == 200
     assert dns.asked == [ADDRESS]
 

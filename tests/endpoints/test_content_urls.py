@@ -17,7 +17,7 @@ from tests import factories
 
 PAGE = "https://pub.example/news/c"
 EQUIVALENT = [
-    # the case of scheme and host, a default port, what a fragment or a login adds
+    # the case of scheme and host, a default port, a fragment, a login
     "HTTPS://pub.example/news/c",
     "https://PUB.Example/news/c",
     "https://pub.example:443/news/c",

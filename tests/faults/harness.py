@@ -23,7 +23,7 @@ from tests import templates
 from tests.services import Postgres, Valkey, dies_with, free_port
 
 T = TypeVar("T")
-START_SECONDS = 600  # on a busy machine; a server that ended fails at once
+START_SECONDS = 600  # for a busy machine; a server that exited fails at once
 SERVE = ("manage.py", "serve")
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of thousands of requests
 
@@ -70,7 +70,7 @@ class Deployment:
         self.shell: subprocess.Popen[str] | None = None
         self.startups_before = 0
         self.log_file = directory / "server.log"
-        # Where everything has to be compiled, a start takes three times as long.
+        # If everything must be compiled first, a start takes three times as long.
         dropped = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in dropped},
@@ -159,7 +159,7 @@ class Deployment:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # its processes are one group, which `kill` ends at one stroke
+                start_new_session=True,  # its processes form one group, which `kill` ends as a whole
                 preexec_fn=dies_with(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - two system calls
             )
 
@@ -218,13 +218,13 @@ class Deployment:
         owner = (self.postgres or self).process
         assert owner
         parent = psutil.Process(owner.pid)
-        self.limit(parent, size)  # before its children are looked for: what it starts from now on has its limit
+        self.limit(parent, size)  # before listing its children: later ones inherit the limit
         for process in parent.children(recursive=True):
             self.limit(process, size)
 
     def limit(self, process: psutil.Process, size: int | None) -> None:
         command = ["prlimit", f"--pid={process.pid}", f"--fsize={size or 'unlimited'}:"]
-        # By their own user: root itself may not be let.
+        # As their own user, because even root may not be allowed.
         done = subprocess.run(
             command, capture_output=True, check=False, **(self.postgres.as_user if self.postgres else {})
         )
@@ -287,7 +287,7 @@ class Deployment:
 def listens(process: psutil.Process) -> bool:
     try:
         return any(end.status == psutil.CONN_LISTEN for end in process.net_connections("tcp"))
-    except psutil.NoSuchProcess:  # it has ended since it was listed
+    except psutil.NoSuchProcess:  # it exited after it was listed
         return False
 
 

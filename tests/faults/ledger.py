@@ -18,15 +18,15 @@ from tests.faults.harness import Deployment, eventually
 from tests.faults.traffic import Exchange, Load, request, under_load
 
 CLIENTS = 25
-PER_SECOND = 600  # at most; each client waits for its reply, so that some 500 come about
+PER_SECOND = 600  # at most; each client waits for its reply, so about 500 are reached
 # Of each of the three that change things: after a change every process reads again, and a request that writes takes as
 # much as a hundred checks. More of them, and there would be few checks.
 WRITES_PER_SECOND = 5
-POLICY_WRITER, ITEM_WRITER, BATCHES, PRICE_WRITER = range(4)  # clients; all others make single checks
+POLICY_WRITER, ITEM_WRITER, BATCHES, PRICE_WRITER = range(4)  # clients; the others make single checks
 LIMIT = 1_000_000
 LIMITED = {**ALLOW_ALL, "rateLimit": {"requests": LIMIT, "period": "month"}}
 LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
-PRICES = (0.07, 0.01)  # per access, in turn
+PRICES = (0.07, 0.01)  # per access, alternating
 RULES = {True: [ALLOW_ALL], False: [DENY_ALL]}
 
 
@@ -50,8 +50,8 @@ class Ledger:
         self.client = server.client(key)
         self.acknowledged: dict[str, dict[str, Any]] = {}
         self.stored: dict[str, dict[str, Any]] = {}
-        self.charged: dict[str, dict[str, Any]] = {}  # what the service's ledger has
-        self.unknown = 0  # decisions that were asked for and not answered
+        self.charged: dict[str, dict[str, Any]] = {}  # entries of the service's ledger
+        self.unknown = 0  # decisions requested but not answered
         self.writes: dict[str, list[Exchange]] = {"policy": [], "item": [], "price": []}
         self.stale: list[str] = []
         self.compared_at = datetime.now(UTC)

@@ -216,5 +216,5 @@ def memory_of(server: Deployment) -> int:
 def target(link: Path) -> str:
     try:
         return str(link.readlink())
-    except OSError:  # it was closed meanwhile
+    except OSError:  # closed by the server
         return ""

@@ -23,7 +23,7 @@ KILLS = int(os.environ.get("SPENDING_KILLS") or 2)
 LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 PRICE = Decimal("0.05")
 CLIENTS = 12
-SHARED, GRANTS, VOIDS = 0, 1, 2  # clients; all others check as requesters of their own
+SHARED, GRANTS, VOIDS = 0, 1, 2  # clients; each of the others is a separate requester
 
 
 @pytest.fixture(scope="module")

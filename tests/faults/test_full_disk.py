@@ -68,6 +68,6 @@ def test_a_full_disk_gives_enveloped_503s_and_loses_nothing_that_was_answered(
         room_with = len(load.exchanges)
         assert load.eventually_succeeds(room_with)
 
-    assert item.status_code == 200  # what is only read goes on
+    assert item.status_code == 200  # reads still work
     assert set(statuses(load.replies)) <= {200, 503}
     assert ledger.discrepancies() == []

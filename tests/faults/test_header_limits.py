@@ -26,8 +26,8 @@ from tests.faults.header_attacks import (
 
 pytestmark = pytest.mark.faults
 
-MOST = 10  # times what the same request takes with ordinary headers: about a millisecond
-TRIES = 8  # the least of several counts, for other work of the loop falls into some of them
+MOST = 10  # times the cost of the same request with ordinary headers: about a millisecond
+TRIES = 8  # take the least of these, because some include other work of the loop
 FROM_PROXIES = {name.decode() for name in LIMITS if name.startswith((b"x-forwarded-", b"x-original-"))}
 READ_AT_THE_EDGE_FROM_PROXIES = FROM_PROXIES - {"x-forwarded-for"}
 
@@ -105,7 +105,7 @@ def cost(server: Deployment, connection: Connection, request: bytes, enough: flo
 
 @pytest.mark.parametrize("path", [CHECK, LIST, FORWARD, MIDDLEWARE, PAGE])
 def test_no_header_takes_long_on_the_event_loop(server, key, connection, path):
-    connection.send(request_of(path, key))  # what is made once is made
+    connection.send(request_of(path, key))  # caches are filled once
     usual = cost(server, connection, request_of(path, key))
     found = {
         str(attack): taken / usual

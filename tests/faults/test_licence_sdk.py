@@ -50,7 +50,7 @@ def licence(api: httpx.Client) -> Iterator[dict[str, Any]]:
     site = api.post("/sites", json={"host": "127.0.0.1", "rules": rules})
     assert site.status_code == 201
     yield api.post("/licenses", json={"requesterId": "org", "licenseType": "commercial"}).json()
-    api.delete(f"/sites/{site.json()['id']}")  # of two accounts nobody would publish terms
+    api.delete(f"/sites/{site.json()['id']}")  # with two accounts, neither would publish terms
 
 
 @pytest.fixture

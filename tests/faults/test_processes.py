@@ -81,7 +81,7 @@ def new_key(worker: httpx.Client) -> dict[str, Any]:
     return worker.post("/v1/api-keys", json={"name": "short-lived", "type": "secret"}).json()
 
 
-# What is sent to see whether a key works: the path and, for POST, the body.
+# Requests that show whether a key works: path and, for POST, body.
 SENT: dict[str, Callable[[dict[str, Any]], tuple[Any, ...]]] = {
     "list": lambda item: ("/v1/content",),
     "check": lambda item: ("/v1/access/check", check(item)),
@@ -107,7 +107,7 @@ def test_a_key_revoked_through_one_process_is_refused_by_all_in_the_next_request
 ) -> None:
     for _, revoker in in_turn(workers):
         created = new_key(revoker)
-        for worker in workers:  # each has the key in use, and may have cached what it grants
+        for worker in workers:  # each uses the key, and may have cached its grant
             assert send(worker, created["key"], *request_for(item)).status_code != 401
 
         assert revoker.delete(f"/v1/api-keys/{created['id']}").status_code == 200
@@ -230,7 +230,7 @@ def test_a_licence_expires_in_all_processes_at_its_very_moment(
     workers: list[httpx.Client], licensed_item: dict[str, Any]
 ) -> None:
     held = issue(workers[0])
-    for seconds in (2, 20):  # the longer one where a round of checks takes more than the shorter
+    for seconds in (2, 20):  # the longer one if a round of checks takes longer than the shorter
         end = datetime.now(UTC) + timedelta(seconds=seconds)
         assert workers[0].patch(held, json={"expiresAt": end.isoformat()}).status_code == 200
         seen = []

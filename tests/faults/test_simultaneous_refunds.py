@@ -25,7 +25,7 @@ def test_of_40_simultaneous_refunds_of_a_fifth_five_are_booked(server: Deploymen
         body: dict[str, Any] = {"amount": "-0.2", "currency": "USD"}
         body[kind] = made if kind == "decisionId" else held
 
-        # Every second one is a retry of the one before it.
+        # Every second request is a retry of the previous one.
         keys = [{"Idempotency_Key": f"refund-{kind}-{number // 2}"} for number in range(REFUNDS)]
         replies = at_once(server, [request("POST", "/v1/revenue", key, body, **headers) for headers in keys])
 

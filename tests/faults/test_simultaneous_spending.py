@@ -39,7 +39,7 @@ def test_of_60_simultaneous_checks_as_many_pass_as_the_wallet_covers(
         item, wallet = prepaid(client, amount, unit)
         body = {"contentId": item, "requester": "org"}
 
-        # Every second one is a retry of the one before it, and spends nothing.
+        # Every second request is a retry of the previous one, and spends nothing.
         headers = [{"Idempotency_Key": f"check-{number // 2}"} if number < 20 else {} for number in range(60)]
         replies = at_once(server, [request("POST", "/v1/access/check", key, body, **one) for one in headers])
 

@@ -144,7 +144,7 @@ def test_every_committed_change_has_one_event_and_every_event_arrives(service: D
             assert eventually(lambda: arrived() == known, ARRIVAL_SECONDS), len(known - arrived())
             sent = {body["id"]: json.dumps(body["data"]) for body in bodies(there.requests)}
             assert sent == {event["id"]: json.dumps(event["data"]) for event in events}
-            # What was sent twice was under way or not yet written down when the service was killed.
+            # Events sent twice were in progress or not yet recorded when the service was killed.
             twice = len(there.requests) - len(known)
             assert twice <= KILLS * AHEAD * service.workers
 
@@ -164,7 +164,7 @@ def test_two_workers_in_two_processes_attempt_each_delivery_once(silent_service:
             under_way += 1
             if under_way > PLACES:
                 both.set()
-        both.wait(8)  # then a worker is alone for once; an attempt lasts 15 seconds
+        both.wait(8)  # otherwise only one worker is running; an attempt lasts 15 seconds
         connection.sendall(answering(200))
 
     with receiver(answer_together) as there, silent_service.client(key) as client:

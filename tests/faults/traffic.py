@@ -125,7 +125,7 @@ class Load:
     """Return the exchanges of `under_load` so far, in order of completion."""
 
     exchanges: list[Exchange] = field(default_factory=list)
-    refused: int = 0  # connections that the server did not accept: nothing was sent
+    refused: int = 0  # connections not accepted by the server: nothing was sent
 
     @property
     def replies(self) -> list[Reply]:
@@ -154,7 +154,7 @@ class Load:
         return f"<{statuses(self.replies)}, {self.per_second:.0f} a second, refused: {self.refused}>"
 
 
-# What client number n sends next: a tag of the test's own, and the bytes.
+# The next request of client number n: the test's tag, and the bytes.
 Compose = Callable[[int], tuple[Any, bytes]]
 
 

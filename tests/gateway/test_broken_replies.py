@@ -17,7 +17,7 @@ from tests.gateway.wire import exchanged
 
 WHOLE = b"first\n" * 1_000 + b"last\n"
 LAST_CHUNK = b"\r\n0\r\n\r\n"
-# The server takes a short way for a request without a query.
+# The server has a shorter path for requests without a query.
 each_path = pytest.mark.parametrize("path", ["/elsewhere", "/elsewhere?a=1"], ids=["whole", "in parts"])
 each_failure = pytest.mark.parametrize("failure", [RuntimeError("no rows"), ServiceUnavailable("no database")])
 

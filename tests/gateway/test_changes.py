@@ -104,7 +104,7 @@ def forgotten(made) -> None:
     EpochChange.objects.all().delete()
 
 
-# Each change, and what it ends.
+# Each change, and the cache entries that it invalidates.
 CHANGES: dict[str, tuple[Callable[[SimpleNamespace], object], Iterable[str]]] = {
     "an item": (lambda made: content_services.update_content(made.a, {"title": "Changed"}), WAYS_TO_A),
     "another item": (lambda made: content_services.update_content(made.c, {"tags": ["new"]}), {"c"}),

@@ -96,7 +96,7 @@ def test_a_client_whose_body_came_unasked_keeps_its_connection():
 
 GARBAGE = b"\x00garbage\r\n\r\n"
 BROKEN = b"POST /broken HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n"
-ORDINARY = b"/a?b=c"  # it has a query, so it is no WholeRequest
+ORDINARY = b"/a?b=c"  # it has a query, so it is not a WholeRequest
 
 
 @pytest.mark.parametrize("path", [b"/a", ORDINARY])

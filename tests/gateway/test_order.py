@@ -15,7 +15,7 @@ from licensing.access.event_loop.application import MAX_BYTES_AHEAD, Head, Reque
 from tests import factories
 from tests.ways import both_ways
 
-# What refuses, in the order of the steps: status, code and param.
+# Refusals in the order of the steps: status, code and param.
 REFUSALS = {
     "method": (405, "method_not_allowed", None),
     "key": (401, "invalid_api_key", None),

@@ -85,7 +85,7 @@ SERVED = {
     "white space around Host": [LINE, "Host: \t localhost \t "],
     "empty lines before the request": ["", "", LINE, HOST],
 }
-PATHS = ["/a", "/a?b=c"]  # the second is no WholeRequest
+PATHS = ["/a", "/a?b=c"]  # the second is not a WholeRequest
 
 
 def sent(lines: list[str], path: str) -> bytes:

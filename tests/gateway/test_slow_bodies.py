@@ -126,7 +126,7 @@ def test_a_key_that_is_no_longer_for_this_address_gets_no_decision(send_slowly, 
 
 
 def test_a_smaller_plan_holds(send_slowly, request_of_any_kind, account):
-    smaller = {"requests_per_minute": 1, "requests_per_day": 1}  # the check before the change has taken it
+    smaller = {"requests_per_minute": 1, "requests_per_day": 1}  # the check before the change has used it up
     reply = send_slowly(*request_of_any_kind, lambda: plan_services.update_account(account, smaller))
     assert (reply.status, reply.error["code"]) == (429, "rate_limit_exceeded")
     assert recorded_of_the_key() == 0

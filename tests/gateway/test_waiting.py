@@ -93,7 +93,7 @@ def test_a_body_that_does_not_come_ends_its_connection(sent):
     async def stalled(client, clock):
         client[1].write(sent)
         await settled()
-        assert await clock.after(BODY_SECONDS) == 1  # whoever reads it answers first
+        assert await clock.after(BODY_SECONDS) == 1  # the reader answers first
         assert await clock.after(GRACE_SECONDS + 1) == 0
 
     with_client(stalled)

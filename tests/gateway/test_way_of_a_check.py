@@ -39,7 +39,7 @@ class Trace:
     def __init__(self, *texts: str) -> None:
         self.texts = texts
         self.entered: list[tuple[str, str]] = []
-        self.seen: set[Any] = set()  # a coroutine's frame is called again each time that it goes on
+        self.seen: set[Any] = set()  # a coroutine's frame is entered again after each wait
 
     def __call__(self, frame: Any, event: str, argument: Any) -> None:
         if event != "call" or frame in self.seen or (name := self.file_of(frame)) is None:

@@ -28,7 +28,7 @@ class Echo:
             body = await read_body(scope, receive, 1_000_000)
         except Disconnected:
             return
-        await asyncio.sleep(0)  # so that what follows the request in its packet is seen before its reply is made
+        await asyncio.sleep(0)  # lets the loop see the rest of the packet before the reply
         self.done.append(scope["path"])
         names = b",".join(name for name, _ in scope["headers"])
         told = b" ".join((b"<" + scope["path"].encode(), body[:100], names + b">"))

@@ -7,7 +7,7 @@ from typing import Any
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-Samples = str  # as they are scraped: late in a run there are thousands, of which a test looks at a few
+Samples = str  # as scraped: late in a run there are thousands, and a test needs few
 
 
 def scrape(**headers: str) -> Samples:

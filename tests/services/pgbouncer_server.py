@@ -36,7 +36,7 @@ class PgBouncer(Server):
         )
 
     def command(self) -> list[str]:
-        # The port is chosen anew if somebody else takes it first.
+        # Choose another port if it was taken meanwhile.
         settings = self.directory / "pgbouncer.ini"
         kept = [line for line in settings.read_text().splitlines() if not line.startswith("listen_port")]
         settings.write_text("\n".join([*kept, f"listen_port = {self.port}", ""]))

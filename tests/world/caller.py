@@ -55,7 +55,7 @@ class Caller:
             if self.connection is None:
                 source = (self.address, 0)
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.port, 60, source_address=source)
-            # Without http.client's own Host and Accept-Encoding: what is sent is what `headers` say.
+            # Without http.client's own Host and Accept-Encoding: only `headers` are sent.
             self.connection.putrequest(method, path, skip_host="Host" in sent, skip_accept_encoding=True)
             for name, value in sent.items():
                 self.connection.putheader(name, value)

@@ -18,12 +18,12 @@ class WorldClock:
         """`directory` must be readable by PostgreSQL's user."""
         self.file = directory / "offset"
         self.offset: float | None = None
-        self.lock = Lock()  # nobody here reads the former time once another process can read the new one
+        self.lock = Lock()  # no process may read the old time after another could read the new one
         self.move_to(begins)
         self.environment = {
             "LD_PRELOAD": str(LIBRARY),
             "FAKETIME_TIMESTAMP_FILE": str(self.file),
-            "FAKETIME_NO_CACHE": "1",  # each look at the clock reads the file, so a move holds everywhere at once
+            "FAKETIME_NO_CACHE": "1",  # each call reads the file, so a move applies everywhere at once
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             # Otherwise it takes monotonic deadlines of condition variables for others, and threads spin.
             "FAKETIME_FORCE_MONOTONIC_FIX": "0",

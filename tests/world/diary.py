@@ -122,9 +122,9 @@ class Entry(NamedTuple):
     license: str | None  # the licence's id
     decision: str | None
     tier: str | None
-    begun: float  # when it was booked
+    begun: float  # the time of recording
     ended: float
-    occurred: str | None = None  # where it was given; otherwise when it was booked
+    occurred: str | None = None  # if given; otherwise the time of recording
     content: str | None = None  # the item's id
 
 
@@ -135,7 +135,7 @@ class Paid(NamedTuple):
     amount: Decimal
     currency: str
     external_id: str | None
-    received: str | None  # where it was given; otherwise when it was recorded
+    received: str | None  # if given; otherwise the time of recording
     note: str | None
     begun: float
     ended: float
@@ -223,7 +223,7 @@ class Diary:
         self.carried: list[Carried] = []
         self.erased: list[Person] = []
         self.rates: dict[str, dict[str, Decimal]] = {}  # currencies to the euro, by day
-        self.kills: list[tuple[float, float]] = []  # when the service was not there
+        self.kills: list[tuple[float, float]] = []  # periods in which the service was down
 
     def promise(self, who: str, sentence: str, wanted: Any, found: Any) -> None:
         self.promises.append(Promise(who, sentence, wanted, found))

@@ -27,7 +27,7 @@ SETTINGS = {
     "WEBHOOKS_ALLOW_PRIVATE": "on",
     "WEBHOOK_RETRY_SCHEDULE": "0,5,300,3600,14400",
     "SAME_PAGE": "trailing-slash,query",
-    "CRAWLER_DNS": "off",  # no name server is asked
+    "CRAWLER_DNS": "off",  # no name server is used
     "BASE_URL": "https://licensing.example",
 }
 
@@ -176,7 +176,7 @@ def machines(place: Path, begins: Any, report: Callable[[str], object]) -> Itera
         clock = WorldClock(shared, begins)
         faked = clock.environment
         with (
-            postgres(fsync=False, variables=faked) as database,  # a killed process is no power cut
+            postgres(fsync=False, variables=faked) as database,  # kill -9 is no power cut
             valkey(variables=faked) as redis,
             listening(Origin()) as origin,
             listening(Receiver(clock)) as first,

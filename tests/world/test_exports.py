@@ -106,7 +106,7 @@ def same(cell: str, value: Any) -> bool:
         return Decimal(cell) == value
     if isinstance(value, list | dict):
         return cell.startswith(("[", "{"))
-    return cell in (value, f"'{value}")  # what a spreadsheet would run begins with an apostrophe
+    return cell in (value, f"'{value}")  # a formula begins with an apostrophe
 
 
 WAREHOUSE = {"/v1/access/decisions": "decisions", "/v1/revenue": "ledger", "/v1/audit": "audit log"}

@@ -41,7 +41,7 @@ def test_a_lost_question_may_have_no_record() -> None:
 def test_a_lost_question_may_have_a_record_whenever_it_was_made() -> None:
     found = matched([asked(503)], [record("dec_1", 86_400)])
     assert (found.unasked, found.missing) == ([], [])
-    assert found.by_id["dec_1"].ended == BEGUN + 86_400  # whatever changed until then may count
+    assert found.by_id["dec_1"].ended == BEGUN + 86_400  # any state up to then may count
 
 
 def test_a_lost_question_has_one_record_and_none_before_it_was_asked() -> None:

@@ -24,7 +24,7 @@ class Traffic:
     def __init__(self, world: World, day: int, share: float = 1.0) -> None:
         self.world, self.day = world, day
         self.counts = {work: world.times(round(usual * share)) for work, usual in USUAL.items()}
-        self.left = sum(self.counts.values()) // 2  # until half of it is done
+        self.left = sum(self.counts.values()) // 2  # until half of the replies have arrived
         self.lock = Lock()
         self.half = Event()
 
@@ -47,7 +47,7 @@ class Traffic:
                 if self.left <= 0:
                     self.half.set()
             if reply.is_lost:
-                time.sleep(0.3)  # nobody reloads a page that does not answer ten times a second
+                time.sleep(0.3)  # a reader does not reload an unanswered page ten times a second
 
     def amid(self, deed: Callable[[], object]) -> None:
         assert self.half.wait(PATIENCE), "Traffic stands still."

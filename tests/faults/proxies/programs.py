@@ -32,7 +32,7 @@ class Place:
     port: int
     directory: Path
     keeps_open: bool = False
-    generated: str = ""  # a site's own file, in place of the one in deploy/edge
+    generated: str = ""  # a site's own file, instead of the one in deploy/edge
 
     def filled_in(self, name: str, *pairs: tuple[str, str]) -> str:
         """Return the file of deploy/edge with each first text replaced by the second."""
@@ -72,7 +72,7 @@ def nginx(at: Place) -> list[str]:
 def nginx_arguments(at: Place, text: str) -> list[str]:
     folders = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{name}_temp_path {at.directory}/{name};\n" for name in folders)
-    # Without a master process, SIGTERM ends it all.
+    # Without a master process, SIGTERM stops everything.
     file = at.written(
         "nginx.conf",
         f"daemon off;\nmaster_process off;\npid {at.directory}/pid;\nerror_log {at.directory}/error.log;\n"
@@ -120,7 +120,7 @@ def envoy(at: Place) -> list[str]:
     return ["-c", file, "--concurrency", "1", "--disable-hot-restart", "--log-level", "error"]
 
 
-# At Cloudflare the Worker asks over the Internet, and its origin is the zone's.
+# At Cloudflare the Worker calls the service over the Internet, and its origin is the zone's.
 WORKERD = """
 using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (

@@ -18,7 +18,7 @@ from tests.services import free_port
 
 OPEN = ("/open/a", "/open/a/b-c.html?x=1", "/about")
 CLOSED = ("/licensed/a", "/licensed/a?/open/a", "/open/../licensed/a", "/open/%2e%2e/licensed/a", "//licensed/a")
-# Spellings that some origin reads as a closed page: while the service is down, nobody can tell.
+# Spellings that some origin reads as a closed page, which cannot be resolved while the service is down.
 DOUBTFUL = (
     *("/open/..;/licensed/a", "/open/%252e%252e/licensed/a", "/open/.%00./licensed/a", "/about/..%2Flicensed/a"),
     "/open/a;/../../licensed/a",

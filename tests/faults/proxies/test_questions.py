@@ -76,7 +76,7 @@ def test_the_service_gets_the_headers_it_needs_and_no_others(asking, proxy):
     httpx.get(f"http://127.0.0.1:{asking}/open/a?b=c", headers=SENT | further)
     [question] = Listener.questions
     asked = {name: value for name, value in question.items() if name not in BESIDE}
-    if proxy.name in ("traefik", "envoy"):  # which cannot pick one cookie
+    if proxy.name in ("traefik", "envoy"):  # it cannot select one cookie
         assert asked.pop("cookie") == "session=1; licensing_visitor=abc"
     else:
         assert asked["x-licensing-visitor"] == "abc"
@@ -93,7 +93,7 @@ def test_neither_many_headers_nor_odd_ones_keep_a_reader_out(asking):
     many = "".join(f"X-Own-{number}: {number}\r\n" for number in range(150))
     for odd in (many.encode(), b"X-A: a\x01b\r\n", b"Cookie: " + b"a" * 6_000 + b"\r\n"):
         reply = exchange(asking, b"GET /open/a HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n" + odd + b"\r\n")
-        # A proxy may refuse them by itself.
+        # A proxy may itself refuse them.
         assert b'"page": "of the origin"' in reply or reply.startswith((b"http/1.1 400", b"http/1.1 431"))
 
 

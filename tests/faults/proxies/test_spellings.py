@@ -21,7 +21,7 @@ from tests.services import free_port
 
 SECRET, PUBLIC = b"the closed page", b"another page"
 CLOSED = ["/licensed/a", "/open/closed", "/article?id=5"]
-# Addresses of closed pages that look like assets, which no proxy asks about.
+# Closed pages that look like assets, for which proxies make no request.
 LIKE_ASSETS = [
     *(
         "/licensed/a/x.css",

@@ -11,7 +11,7 @@ from tests.world.actors import catalogue
 from tests.world.caller import Caller
 from tests.world.world import World
 
-# What the warehouse takes over every night, by the time that its rows are counted under.
+# The lists that the warehouse loads each night, with the field by which their rows are dated.
 FILES = {"/v1/access/decisions": "created", "/v1/revenue": "created", "/v1/events": "created", "/v1/audit": "created"}
 
 

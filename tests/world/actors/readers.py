@@ -12,7 +12,7 @@ BROWSER = "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"
 METERED, RELOADS = Page("/metered/story-4"), 30
 DAYS_OF_RELOADS = {1, 3}  # before the site is enforced, and after
 OPEN_TO_ALL = "/robots.txt"
-# How a reader's link may spell a page. None of them makes it another page.
+# Spellings of a page in readers' links, all of which name the same page.
 SPELLINGS = {
     "plain": "{path}",
     "campaign": "{path}?utm_source=mail&utm_medium=1",

@@ -12,7 +12,7 @@ from tests.world.model.wallets import REASONS, spends_of
 from tests.world.publisher import HOST
 
 State = Mapping[str, Any]
-PAGES_ITEM = ""  # stands for the site's pages that are no items
+PAGES_ITEM = ""  # for pages of the site that are not items
 
 
 def verdicts(diary: Diary, asked: Question, at: datetime | None = None) -> list[Verdict]:

@@ -63,7 +63,7 @@ class Facts:
     is_licensed: bool
     has_lapsed: bool
     terms: Sequence[Term]
-    unpaid: "Facts | None" = None  # the own facts of who pays for this access
+    unpaid: "Facts | None" = None  # the facts of the payer
 
 
 def moment(text: str) -> datetime:

@@ -94,7 +94,7 @@ class Expected:
         found = []
         for one in self.recorded:
             shown_credits = one.decision.get("credits")
-            # A price may have changed while the question was under way; then the record says which one it was.
+            # The price may have changed during the request; then the record shows which one applied.
             fitting = [
                 verdict
                 for verdict in one.verdicts

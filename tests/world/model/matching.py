@@ -22,8 +22,8 @@ class Matches(NamedTuple):
     """`by_id` has each recorded decision's question; the other fields are mismatches."""
 
     by_id: dict[str, Question]
-    unasked: list[Decision]  # recorded, and nobody asked
-    missing: list[Question]  # answered, and not recorded
+    unasked: list[Decision]  # recorded without a question
+    missing: list[Question]  # answered without a record
 
 
 def match(
@@ -77,7 +77,7 @@ class Pairs:
         for place, asked in enumerate(self.questions):
             if not asked.is_lost:
                 self.find_decision(place, set())
-        for wanted in (True, False):  # what no lost question explains is left to the comparison of decisions
+        for wanted in (True, False):  # other decisions are reported by the comparison of decisions
             for place in range(len(self.decisions)):
                 if place not in self.question_of:
                     self.find_question(place, set(), must_be_right=wanted)

@@ -14,7 +14,7 @@ REASONS = {ACCESS: "quota_exceeded"}  # of all other units: credits_exhausted
 NEVER = datetime.max.replace(tzinfo=UTC)
 WEEK, MICROSECOND = timedelta(weeks=1), timedelta(microseconds=1)
 USUAL_PRIORITY = 128
-EXPIRE, REFILL, START, VOID = range(4)  # the order of what happens at one moment
+EXPIRE, REFILL, START, VOID = range(4)  # the order of simultaneous events
 Spends = tuple[tuple[str, Decimal], ...]
 
 
