@@ -174,7 +174,7 @@ def test_a_renewed_licence_has_the_quota_again(admin, issue, fields):
     wallets = Wallet.objects.order_by("created")
     first, second = ((one.unit, one.refill_amount, one.floor) for one in wallets)
     assert first == second
-    assert [one.balance for one in wallets] == [wallets[0].refill_amount, 0]  # the second quota starts with its licence
+    assert [one.balance for one in wallets] == [wallets[0].refill_amount, 0]  # the second starts with its licence
 
 
 def test_a_quota_is_set_where_it_can_be_and_not_on_the_licence(admin, issue):

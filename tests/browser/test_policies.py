@@ -86,9 +86,7 @@ def test_a_policy_is_written_simulated_saved_compared_and_rolled_back(admin, api
     press(admin, "Save")
     admin.get_by_text("1 item links to it").wait_for()
     assert serious_problems(admin) == []
-    assert (
-        api.post("/v1/access/check", json=check).json()["allowed"] is True
-    )  # nothing is saved before confirmation
+    assert api.post("/v1/access/check", json=check).json()["allowed"] is True  # nothing is saved before confirmation
     press(admin, "Yes, save it")
     admin.get_by_text("was changed successfully").wait_for()
     assert api.post("/v1/access/check", json=check).json()["allowed"] is False

@@ -155,7 +155,7 @@ def test_figures_of_what_never_happened_go_back_to_nothing(account, events):
 
 def test_purged_months_keep_their_figures(account, events):
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:  # these events' ids are from today, so they are not in their month's partition
+        with connection.cursor() as cursor:  # ids are from today, so not in their month's partition
             cursor.execute("DELETE FROM analytics_accessevent WHERE created < '2026-01-01'")
     before = kept(*USAGE)
     purge_events(utc("2026-01-15"))

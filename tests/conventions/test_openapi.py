@@ -30,7 +30,7 @@ RATE_LIMIT_HEADERS = {
 }
 every_operation = pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
 
-WITHOUT_BODY = {"revokeLicense", "rotateWebhook", "pingWebhook", "voidGrant", "verifySite"}  # the address is self-explanatory
+WITHOUT_BODY = {"revokeLicense", "rotateWebhook", "pingWebhook", "voidGrant", "verifySite"}  # the address says it all
 
 
 def resolved(value: Any) -> Any:
