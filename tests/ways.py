@@ -1,7 +1,7 @@
-"""The two request paths of a check: Django in a thread, and the server's event loop
-(licensing.access.event_loop.gateway).
+"""The two request paths of a check: Django in a thread, and the server's event loop.
 
-A module or test marked `both_ways` runs on each; others use the path that their folder's `way` fixture gives.
+The latter is licensing.access.event_loop.gateway. A module or test marked `both_ways` runs on each; others use the
+path that their folder's `way` fixture gives.
 """
 
 from collections.abc import Callable

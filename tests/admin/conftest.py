@@ -56,5 +56,5 @@ def sign_in() -> SignIn:
 
 @pytest.fixture
 def admin(staff: Callable[..., User], sign_in: SignIn) -> Client:
-    """A test client signed in as a superuser. (Replaces pytest-django's `admin_client`.)"""
+    """A test client signed in as a superuser; replaces pytest-django's `admin_client`."""
     return sign_in(staff(is_superuser=True))

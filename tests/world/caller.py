@@ -75,8 +75,10 @@ class Caller:
     def send_until_answered(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
-        """Repeat a safely repeatable request (GET, PATCH, POST with an Idempotency-Key) until it is answered. The
-        reply's time begins with the first attempt: any of them may have been carried out."""
+        """Repeat a safely repeatable request (GET, PATCH, POST with an Idempotency-Key) until it is answered.
+
+        The reply's time begins with the first attempt, because any attempt may have been carried out.
+        """
         deadline = time.monotonic() + RETRY_SECONDS
         first = reply = self.send(method, path, body, headers)
         while reply.is_lost:

@@ -1,5 +1,4 @@
-"""Crawlers of the site: one verified by address that holds a licence, one that pays for each access, and others that
-only claim a name."""
+"""Crawlers of the site: a verified licensee, one that pays for each access, and others that only claim a name."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,8 +1,7 @@
-"""The publisher's customer desk: merging two customers, erasing a person, a billing system that synchronises licences,
-and refunds of single accesses.
+"""The publisher's customer desk: merging, erasure, synchronised licences, and refunds of single accesses.
 
-It merges, erases and refunds before a day's traffic, because the order of simultaneous changes is unknown. The billing
-system synchronises during the traffic.
+It merges, erases and refunds before a day's traffic, because the order of simultaneous changes is unknown. Its
+billing system synchronises licences during the traffic.
 """
 
 from collections.abc import Iterator

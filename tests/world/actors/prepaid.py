@@ -68,8 +68,10 @@ def grant(world: World, wallet: str, amount: str, **fields: Any) -> None:
 
 
 def take_back(world: World) -> None:
-    """Void the unspent grant of the unpaid second invoice during traffic. The first
-    is granted twice more, and that adds nothing."""
+    """Void the unspent grant of the unpaid second invoice during traffic.
+
+    Repeats the grant of the first invoice twice, which adds nothing.
+    """
     api, money = world.api(), wallet_of(world, GLOBEX, "USD")
     path = f"/v1/wallets/{money}/grants"
     for _ in range(2):
