@@ -1,4 +1,4 @@
-"""Data for benchmarks.admin_pages: rows cloned by SQL from rows that the API made."""
+"""Data for benchmarks.admin_pages: rows cloned by SQL from rows created through the API."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ close_due(timezone.now())
 
 
 def of_server(made: Installation, data: Data, sizes: Sizes) -> None:
-    """Keys, clients, sites and endpoints."""
+    """Create keys, clients, sites and endpoints."""
     made.post("/v1/license-clients", {"requesterId": "org_acme", "name": "Crawler"})
     for number in range(sizes.sites):  # each with an item of its own behind it
         made.post("/v1/sites", {"host": f"site-{number}.example", "rules": [{"pattern": "/a/*", "policyId": None}]})

@@ -1,4 +1,4 @@
-"""The part of benchmarks.admin_pages inside the service: finds the pages, opens them, prints JSON."""
+"""The part of benchmarks.admin_pages inside the service: find the pages, open them, print JSON."""
 
 import json
 from collections.abc import Iterator
@@ -23,11 +23,11 @@ from operators.staff.roles import VIEWER
 from operators.staff.services import create_operator
 from tests.admin.every_page import addresses, newest_of
 
-FORBIDDEN = 403  # to everybody: of what cannot be added
+FORBIDDEN = 403  # add pages of models that cannot be added, for every operator
 TERMS = ["annual", "nothing of that kind", "item/0000", "requester00"]
 DAYS = ("2026-01-01", "2026-01-02")
 NEVER = "none of these"
-# Filters together, and by what is seldom there; each filter alone is found (filters_of).
+# Combined filters and rare values; filters_of finds single filters.
 TOGETHER: dict[str, list[dict[str, str]]] = {
     "Content": [
         {"category": "category 7"},
@@ -43,13 +43,13 @@ def list_of(model: type[Model]) -> str:
 
 
 def filters_of(shown: Any) -> Iterator[dict[str, str]]:
-    """Each filter of a list by each of its values, or by those of some rows, of few and of none."""
+    """Yield each filter of a list with each of its values: common, rare and unmatched ones."""
     for one in shown.list_filter:
         if isinstance(one, tuple):
             yield from of_field(shown.model, *one)
         elif isinstance(one, type) and issubclass(one, OptionsFilter):
             yield from ({one.parameter_name: value} for value in one.options)
-        elif isinstance(one, type):  # by what is typed
+        elif isinstance(one, type):  # free text
             yield {one.parameter_name: NEVER}
         else:
             yield {f"{one}__exact": "1"}
@@ -69,7 +69,7 @@ def of_field(model: type[Model], name: str, kind: type) -> Iterator[dict[str, st
 
 
 def lists() -> Iterator[str]:
-    """Every list with its search and its filters."""
+    """Yield every list with its search and its filters."""
     account = Account.objects.order_by("pk")[0].pk
     for model, shown in sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label):
         if not isinstance(shown, ModelAdmin):
@@ -92,7 +92,7 @@ def overviews() -> Iterator[str]:
 
 
 def asked_while_typing() -> Iterator[str]:
-    """By the fields of forms and filters that search, and by Ctrl+K."""
+    """Yield the addresses requested while typing in search fields of forms and filters, and in Ctrl+K."""
     for field in ("content", "requester", "account"):
         of = {"app_label": "analytics", "model_name": "accessevent", "field_name": field}
         yield f"{reverse('admin:autocomplete')}?{urlencode({'term': 'annual', **of})}"
@@ -125,10 +125,10 @@ def main(repeat: int) -> None:
 
 
 def measured(client: Client, path: str, repeat: int, who: str) -> dict[str, Any]:
-    """Medians in milliseconds: by the clock, of that in the database, and what Python computed."""
+    """Return medians in milliseconds: wall-clock time, database time and Python's CPU time."""
     runs = []
     for _ in range(repeat):
-        reset_queries()  # of which a connection remembers so many
+        reset_queries()  # a connection remembers a limited number
         with CaptureQueriesContext(connection) as queries:
             began, computed = perf_counter(), process_time()
             status = client.get(path).status_code

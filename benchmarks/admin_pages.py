@@ -4,11 +4,11 @@
     python -m benchmarks.admin_pages --items 1000000 --events 3000000    # larger
     python -m benchmarks.admin_pages --events 50000 --items 5000         # smaller
 
-PostgreSQL, the service's own views in one process, for a superuser and for a viewer of some accounts, whose rights and
-scope take queries too. Every page by the addresses that the site has (tests.admin.every_page), so that a new one is
-measured by itself: forms, a page of each kind, its history, those that ask before an action; the overview of several
-periods, the first page of the process among them; every list with its search and each of its filters; Ctrl+K.
-Ends with status 1 if a page needs 25 queries or 500 ms.
+Runs the service's own views in one process on PostgreSQL, for a superuser and for a viewer of some accounts, whose
+role and scope cost queries too. The pages come from the site's URL patterns (tests.admin.every_page), so new ones are
+included: forms, object pages, histories, confirmation pages; the overview of several periods, including the process's
+first page; every list with its search and each filter; Ctrl+K. Exits with status 1 if a page needs 25 queries or 500
+ms.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The attacks of benchmarks.attacks, one process each. Use them only against your own service."""
+"""The attacks of benchmarks.attacks, each in its own process. Use them only against your own service."""
 
 import gzip
 import json
@@ -18,12 +18,12 @@ import httpx
 from accounts.keys import keytext
 
 RULES = 100
-PATIENCE = 3  # seconds, after which a client goes
+PATIENCE = 3  # seconds after which a client gives up
 
 
 @dataclass
 class Target:
-    """The service, and what the attacker has of it."""
+    """The service, and the attacker's credentials and objects in it."""
 
     url: str
     account: str
@@ -38,8 +38,8 @@ class Target:
         return {"Authorization": f"Bearer {self.key}"}
 
     def rules(self) -> list[dict[str, Any]]:
-        """As many as a policy may have, and nearly as large."""
-        tags = [f"{number}xxx" for number in range(60)]  # 64 KiB in all, the most that is taken
+        """Return the maximum number of rules of a policy, almost as large as allowed."""
+        tags = [f"{number}xxx" for number in range(60)]  # 64 KiB in total, the maximum
         return [{"action": "deny", "priority": n, "conditions": {"tags": tags}} for n in range(1, RULES)] + [
             {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
         ]
@@ -77,7 +77,7 @@ def attack(name: str, target: Target, seconds: float, begun: Any) -> None:
 
 
 def by_many(count: int, work: Callable[[], None]) -> None:
-    """Run the work in daemon threads."""
+    """Run the work in `count` daemon threads."""
     threads = [Thread(target=work, daemon=True) for _ in range(count)]
     for thread in threads:
         thread.start()
@@ -86,7 +86,7 @@ def by_many(count: int, work: Callable[[], None]) -> None:
 
 
 def again_and_again(target: Target, until: float, count: int, method: str, path: str, **options: Any) -> None:
-    """One request after the other on so many connections; the client waits for no reply longer than its patience."""
+    """Repeat a request over `count` connections until the end; the client gives up on slow replies."""
     options = {"timeout": 30.0, "headers": target.headers, **options}
     timeout = options.pop("timeout")
 
@@ -105,7 +105,7 @@ def as_json(body: Any) -> bytes:
 
 @named("drafts")
 def drafts(target: Target, until: float) -> None:
-    """Dry runs by a draft of 1 MiB: 50,000 addresses in 100 rules."""
+    """Dry-run a proposed policy of 1 MiB: 50,000 addresses in 100 rules."""
     rules = []
     for rule in range(RULES):
         addresses = [f"10.{rule}.{number >> 7}.{number % 128 * 2}" for number in range(500)]
@@ -116,7 +116,7 @@ def drafts(target: Target, until: float) -> None:
 
 @named("simulations")
 def simulations(target: Target, until: float) -> None:
-    """32 at a time of 100 rules on all decisions, given up after three seconds."""
+    """Run 32 simulations at a time of 100 rules on all decisions, giving up after three seconds."""
     rules = [{"action": "deny", "conditions": {"tags": ["none"], "category": f"{n}"}} for n in range(RULES)]
     content, path = as_json({"rules": rules, "period": "all"}), f"/v1/policies/{target.policy}/simulate"
     again_and_again(target, until, 32, "POST", path, content=content, timeout=PATIENCE)
@@ -124,7 +124,7 @@ def simulations(target: Target, until: float) -> None:
 
 @named("unread-exports")
 def unread_exports(target: Target, until: float) -> None:
-    """Request exports and read them not at all, or a byte per second."""
+    """Request exports without reading them, or read one byte per second."""
     asked = target.head("GET /v1/access/decisions?format=jsonl")
     opened = [target.connect(receive_bytes=4096) for _ in range(16)]
     for one in opened:
@@ -138,7 +138,7 @@ def unread_exports(target: Target, until: float) -> None:
 
 @named("large-bodies")
 def large_bodies(target: Target, until: float) -> None:
-    """20 MiB each of a body that never ends, to no path, without a key."""
+    """Send endless bodies of 20 MiB each to an unknown path, without a key."""
     size = 20 * 1024 * 1024
     head = f"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n".encode()
     kept = []
@@ -152,7 +152,7 @@ def large_bodies(target: Target, until: float) -> None:
 
 @named("slow-heads")
 def slow_heads(target: Target, until: float) -> None:
-    """Connections that say nothing, or their head a byte at a time."""
+    """Open connections that send nothing, or one byte of the head at a time."""
     head = target.head("GET /v1/content", *[f"X-{number}: {'a' * 50}" for number in range(20)])
     opened: list[socket.socket] = []
     for _ in range(300):
@@ -170,14 +170,14 @@ def slow_heads(target: Target, until: float) -> None:
 
 @named("explain")
 def explain(target: Target, until: float) -> None:
-    """Batches whose traces are of the largest policy."""
+    """Send batches with traces of the largest policy."""
     body = {"contentId": target.item, "requester": "org", "dryRun": True, "explain": True, "checks": [{}] * 100}
     again_and_again(target, until, 4, "POST", "/v1/access/check/batch", content=as_json(body))
 
 
 @named("expand")
 def expand(target: Target, until: float) -> None:
-    """Lists in which the largest policy stands a hundred times."""
+    """Request lists that contain the largest policy a hundred times."""
     with httpx.Client(base_url=target.url, headers=target.headers, timeout=30) as client:
         for number in range(100):
             client.post("/v1/content", json={"title": f"Item {number}", "policyId": target.policy})
@@ -186,7 +186,7 @@ def expand(target: Target, until: float) -> None:
 
 @named("reports")
 def reports(target: Target, until: float) -> None:
-    """32 at a time of all time, given up after three seconds."""
+    """Request 32 reports at a time over all data, giving up after three seconds."""
     again_and_again(target, until, 32, "GET", "/v1/analytics/usage?period=all&groupBy=hour", timeout=PATIENCE)
 
 
@@ -197,7 +197,7 @@ def login_pages(target: Target, until: float) -> None:
 
 @named("unknown-paths")
 def unknown_paths(target: Target, until: float) -> None:
-    """Request unknown paths with a well-formed, unknown key."""
+    """Request unknown paths with a well-formed but unknown key."""
     headers = {"Authorization": f"Bearer {keytext.generate('secret')}"}
     again_and_again(target, until, 8, "GET", f"/v1/{secrets.token_hex(4)}", headers=headers)
 
@@ -237,7 +237,7 @@ def blank_imports(target: Target, until: float) -> None:
 
 @named("audit-comparisons")
 def audit_comparisons(target: Target, until: float) -> None:
-    """Open the audit log's page of a change that replaced two rules' 500 tags each."""
+    """Open the audit log page of a change that replaced two rules' 500 tags each."""
 
     def rules(begin: int) -> list[dict[str, Any]]:
         tags = [[f"{begin + number}" for number in range(500)] for _ in range(2)]

@@ -1,9 +1,10 @@
-"""Another account's checks, lists and probes during each attack.
+"""One account's checks, lists and probes during each attack by another.
 
     python -m benchmarks.attacks [--sqlite] [--seconds 10] [--only NAME …] [--decisions 100000] [--readme]
 
-A victim asks at a steady, modest rate, alone first and then beside one attack after the other, each by an account or a
-stranger of its own process. Printed are the victim's times and errors, and by how much the service's memory grew.
+A victim sends requests at a steady, modest rate: first alone, then during one attack after the other. Each attacker is
+an account or an unauthenticated client in its own process. Prints the victim's times and errors, and the growth of the
+service's memory.
 """
 
 import multiprocessing
@@ -43,7 +44,7 @@ class Kind:
         for number in range(int(seconds * self.rate)):
             due = began + number / self.rate
             time.sleep(max(0, due - time.perf_counter()))
-            if time.perf_counter() > began + 3 * seconds:  # those that are left would have waited still longer
+            if time.perf_counter() > began + 3 * seconds:  # replies still missing would have taken even longer
                 self.milliseconds.append((time.perf_counter() - due) * 1000)
                 self.errors += 1
                 continue
@@ -80,7 +81,7 @@ def kinds_for(item: str) -> list[Kind]:
 
 
 class Memory:
-    """The greatest resident memory of the service's processes while it is watched, in MiB above the first."""
+    """The peak resident memory of the service's processes within the block, in MiB above the initial value."""
 
     def __init__(self, pid: int) -> None:
         self.process = psutil.Process(pid)
@@ -107,7 +108,7 @@ class Memory:
 
 
 def measured(name: str, made: Installation, item: str, target: Target, seconds: float) -> Result:
-    """Return the victim's figures during the attack; the empty name is no attack."""
+    """Return the victim's figures during the attack; an empty name means no attack."""
     processes = multiprocessing.get_context("spawn")
     begun = processes.Event()
     attacker = processes.Process(target=attack, args=(name, target, 3 * seconds, begun), daemon=True)
@@ -139,7 +140,7 @@ def measured(name: str, made: Installation, item: str, target: Target, seconds: 
 
 
 def attackers_account(made: Installation, decisions: int) -> Target:
-    """An account with a largest policy, and as many recorded decisions as a simulation replays."""
+    """Create an account with a largest policy, and as many recorded decisions as a simulation replays."""
     limits = ["--requests-per-minute", str(PER_MINUTE), "--requests-per-day", str(PER_DAY)]
     account = made.made("create_account", "Attacker", "--plan", "enterprise", *limits)["id"]
     key = made.made("create_api_key", "--account", account, "--name", "attacker", "--type", "secret")["key"]
@@ -185,7 +186,7 @@ def main() -> None:
         for name in ("", *given.only):
             results.append(measured(name, made, item, target, given.seconds))
             print(results[-1], flush=True)
-            made.server.stop()  # what an attack has left must not count for the next one
+            made.server.stop()  # one attack's leftovers must not count for the next
             made.server.start()
     place = "attacks --sqlite" if given.sqlite else "attacks"
     publish(place, table(results), {one.attack: asdict(one) for one in results}, given)

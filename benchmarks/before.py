@@ -1,9 +1,9 @@
-"""A single check and a batch of 50, against the same of an earlier commit: nothing may get slower unnoticed.
+"""A single check and a batch of 50, against an earlier commit, to detect slowdowns.
 
     python -m benchmarks.before REVISION
 
-Both sides run in one go and in turn, each on a database of its own of the same PostgreSQL, with the packages installed
-here. The revision is checked out into a temporary directory.
+Both sides run alternately in one process, each on its own database of the same PostgreSQL, with the installed
+packages. here. The revision is checked out into a temporary directory.
 """
 
 import subprocess
@@ -18,7 +18,7 @@ from run import ROOT
 
 
 def checked_out(stack: ExitStack, directory: Path, revision: str) -> Path:
-    """The project as it was at that revision, until the stack ends."""
+    """Check out the project at that revision; it is removed when the stack closes."""
     checkout = directory / "before"
     subprocess.run(["git", "worktree", "add", "--quiet", "--detach", checkout, revision], cwd=ROOT, check=True)
     stack.callback(subprocess.run, ["git", "worktree", "remove", "--force", checkout], cwd=ROOT, check=True)

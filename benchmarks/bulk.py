@@ -1,11 +1,11 @@
-"""Items registered in bulk, against one by one: rows a second, by one client that waits for each reply.
+"""Items registered in bulk, against one by one: rows per second, by one client that waits for each reply.
 
     python -m benchmarks.bulk
     python -m benchmarks.bulk --sqlite
-    python -m benchmarks.bulk --file ITEMS.jsonl.gz     # and how its items load, twice
+    python -m benchmarks.bulk --file ITEMS.jsonl.gz     # also load its items, twice
 
-Each round registers new items both ways, then checks that the service lists exactly these. With --file all its rows go
-in twice, by requests of 1,000: the first time each is created, the second time none.
+Each round registers new items both ways, then checks that the service lists exactly these. With --file all its rows
+are sent twice, in requests of 1,000: the first time each row is created, the second time none.
 """
 
 import gzip
@@ -27,7 +27,7 @@ COLUMNS = {"externalId": ("externalId", "acno", "id"), "title": ("title",), "sou
 
 
 def made_up(round_: str, count: int, policy: str) -> list[dict[str, Any]]:
-    """Items such as a publisher has, of some 400 bytes."""
+    """Return realistic items of about 400 bytes."""
     return [
         {
             "externalId": f"{round_}-{number}",
@@ -43,7 +43,7 @@ def made_up(round_: str, count: int, policy: str) -> list[dict[str, Any]]:
 
 
 def one_by_one(made: Installation, rows: list[dict[str, Any]]) -> float:
-    """Rows a second."""
+    """Register items one by one; return rows per second."""
     began = time.perf_counter()
     for row in rows:
         made.post("/v1/content", row)
@@ -51,7 +51,7 @@ def one_by_one(made: Installation, rows: list[dict[str, Any]]) -> float:
 
 
 def in_bulk(made: Installation, rows: list[dict[str, Any]], status: int) -> float:
-    """Rows a second, each of which must be answered with `status`."""
+    """Register items in bulk; return rows per second. Each row must get `status`."""
     began = time.perf_counter()
     for first in range(0, len(rows), ROWS):
         some = rows[first : first + ROWS]
@@ -64,7 +64,7 @@ def in_bulk(made: Installation, rows: list[dict[str, Any]], status: int) -> floa
 
 
 def rows_of(path: Path) -> Iterator[dict[str, Any]]:
-    """The items of a file of JSON Lines: id, title, URL, and the other texts as metadata."""
+    """Return the items of a JSON Lines file: id, title, URL, and all other texts as metadata."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
         for values in map(json.loads, lines):

@@ -1,4 +1,4 @@
-"""Cerbos as a side: its npm package, the same three policies, and its decision log in a file."""
+"""Cerbos as a side: its npm package, with the same three policies and its decision log in a file."""
 
 import json
 import os
@@ -112,7 +112,7 @@ class Cerbos:
         return self.log.stat().st_size if self.log.exists() else 0
 
     def has_logged_since(self, size: int) -> bool:
-        """It writes its log some time after its answer."""
+        """Wait for the log to grow, and return whether it did. Cerbos logs some time after its answer."""
         deadline = time.monotonic() + LOG_SECONDS
         while self.log_size() <= size and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -120,7 +120,7 @@ class Cerbos:
 
 
 def cerbos_side(stack: ExitStack, name: str, directory: Path, command: str, size: int = 1, **variables: str) -> Side:
-    """Cerbos under the traffic of benchmarks.traffic, started and seen to answer a sample rightly."""
+    """Start Cerbos with the traffic of benchmarks.traffic, and verify a sample of its answers."""
     cerbos = Cerbos(name, directory, command, variables)
     stack.callback(cerbos.server.stop)
     cerbos.server.start()

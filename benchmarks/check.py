@@ -2,8 +2,8 @@
 
     python -m benchmarks.check [--cerbos PATH]
 
-All sides run in one go and in turn, under the same load by wrk, which shares the machine's cores with them. A second
-table is of light load: one connection, beside single-row INSERT commits on the same PostgreSQL.
+All sides run alternately, under the same load by wrk, which shares the machine's cores with them. A second table shows
+light load: one connection, compared with single-row INSERT commits on the same PostgreSQL.
 """
 
 import json
@@ -24,7 +24,7 @@ from benchmarks.traffic import traffic_side
 
 @dataclass
 class Commits(Side):
-    """Single-row INSERTs, each with its commit, by one client: the least that a durable answer can cost."""
+    """Single-row INSERTs with a commit each, by one client: the minimum cost of a durable answer."""
 
     def run(self, seconds: float, connections: int = 1, threads: int = 1) -> Run:
         spent: list[float] = []

@@ -3,8 +3,8 @@
     pip install -r benchmarks/requirements.txt
     python -m benchmarks.decide
 
-Each engine has its policies parsed beforehand, gets the request as the caller's plain values, and is first seen to
-give the same answers as the others. A peer that is not installed is left out, with a line that says so.
+Each engine parses its policies beforehand and gets requests as plain values. Its answers are first compared with the
+others'. Engines that are not installed are skipped with a message.
 """
 
 import gc
@@ -25,7 +25,7 @@ REFERENCE = "this service's decide"
 
 
 def requests_for(rules: Rules) -> list[Request]:
-    """One for each rule, so that over all of them half of the rules are tried, and a fifth more that are denied."""
+    """Return one request for each rule, and a fifth more that are denied. On average half of the rules are tried."""
     allowed: list[Request] = [("org_acme", name, True) for types, _ in rules for name in types]
     refused: list[Request] = [
         ("org_acme", allowed[0][1], False),
@@ -36,7 +36,7 @@ def requests_for(rules: Rules) -> list[Request]:
 
 
 def rate(call: Callable[[Request], Any], requests: list[Request], seconds: float) -> float:
-    """Decisions per second, going through the requests again and again until the time is over."""
+    """Return decisions per second, repeating the requests until the time is over."""
     count, began = 0, time.perf_counter()
     while (now := time.perf_counter()) < began + seconds:
         for request in requests:
@@ -46,7 +46,7 @@ def rate(call: Callable[[Request], Any], requests: list[Request], seconds: float
 
 
 def engines_for(rules: Rules) -> dict[str, Engine]:
-    """Those that are installed, each seen to give the answers that the first gives."""
+    """Return the installed engines, verified to give the same answers as the first."""
     found: dict[str, Engine] = {}
     for name, make in ENGINES.items():
         try:

@@ -2,9 +2,9 @@
 
     python -m benchmarks.denials
 
-Two installations on the same PostgreSQL, loaded in turn. What the events cost is no part of a check: a thread reads
-the decisions of a minute once it is over. So the rounds have to last for some minutes together, and at their end it is
-told how long the minute with the most decisions takes.
+Two installations on the same PostgreSQL are loaded alternately. A check does not include the cost of events: a thread
+reads a minute's decisions once it is over. So the rounds must last for some minutes in total, and the end reports how
+long the minute with the most decisions took.
 """
 
 import json
@@ -32,7 +32,7 @@ print(most["count"], round((perf_counter() - begun) * 1000), len(events))
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Takes everything."""
+    """A webhook receiver that accepts everything."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -44,7 +44,7 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 def deny(ours: Ours, directory_name: str) -> None:
-    """Lets all of its load be denied."""
+    """Replace the load by checks that are denied."""
     assert ours.items
     ours.body = json.dumps({"contentId": ours.items[0], "requester": UNLICENSED})
     ours.side.script = post_script(ours.installation.directory / directory_name, ours.installation.headers, ours.body)

@@ -1,7 +1,7 @@
-"""The service's Django view in threads, without the event loop's gateway: the request path of the checks left to it.
+"""The service's Django view in threads, without the event loop's gateway: its request path for checks.
 
-It reads key, item and requester by the ORM for each check, and commits each decision by itself. Mounted as
-config/asgi.py mounts Django, so that nothing but the way of the check differs.
+It reads key, item and requester by the ORM for each check, and commits each decision separately. Mounted as in
+config/asgi.py, so that only the request path differs.
 """
 
 import os

@@ -1,10 +1,10 @@
-"""Pages asked about by a proxy, with the same decisions by POST /v1/access/check.
+"""A proxy's access requests, against the same decisions by POST /v1/access/check.
 
     python -m benchmarks.edge
 
-One installation serves both in turn. 1,000 pages (asked for by Zipf's law) are free, for licensees, or closed to
-AI; the visitors are browsers, crawlers that only their User-Agent names, and clients without one, at 1,000 addresses:
-2,000 different requests, of which a proxy would let about two thirds through.
+One installation serves both alternately. 1,000 pages (with Zipf-distributed popularity) are free, for licensees, or
+closed to AI. Visitors are browsers, unverified crawlers, and clients without a User-Agent, at 1,000 addresses: 2,000
+different requests, of which about two thirds are allowed.
 """
 
 import json
@@ -77,7 +77,7 @@ def headers_of(visit: Visit, key: str) -> dict[str, str]:
 
 
 def visits_script(path: Path, key: str) -> Path:
-    """A wrk script that asks about the visits in turn, beginning anywhere."""
+    """Write a wrk script that requests the visits in turn, starting anywhere."""
     lines = ["local visits = {"]
     for visit in visits():
         fields = ", ".join(f'["{name}"]="{value}"' for name, value in headers_of(visit, key).items())
@@ -97,7 +97,7 @@ def check_of(visit: Visit, item: str) -> dict[str, Any]:
 
 
 class EdgeSide(Side):
-    """Refusals (402, 403) are answers: each must have been recorded, which is checked after the runs."""
+    """An edge side. Refusals (402, 403) count as answers; after the runs, each must have been recorded."""
 
     def read(self, found: dict[str, int], connections: int, spent: list[float]) -> Run:
         return super().read({**found, "refused": 0}, connections, spent)

@@ -1,9 +1,9 @@
-"""The endpoints that a publisher's back end calls: one item, a list of 20 by type, and the creation of an item.
+"""A publisher's typical requests: one item, a list of 20 by type, and the creation of an item.
 
     python -m benchmarks.endpoints [REVISION]
 
-Beside this revision stands plain DRF (benchmarks/plain_endpoints.py), and if one is named an earlier revision. All run
-in one go and in turn, one process each, each on a database of its own of the same PostgreSQL.
+Compares this revision with plain DRF (benchmarks/plain_endpoints.py), and with an earlier revision if given. All run
+alternately, each in one process on its own database of the same PostgreSQL.
 """
 
 import json
@@ -23,7 +23,7 @@ PLAIN_ENVIRONMENT = {"DJANGO_SETTINGS_MODULE": "benchmarks.plain_settings", "URL
 
 
 class Publisher:
-    """An installation with items, as the side of three measurements."""
+    """An installation with items, as a side of three measurements."""
 
     def __init__(self, name: str, made: Installation) -> None:
         self.name, self.made = name, made
@@ -34,7 +34,7 @@ class Publisher:
         self.expect_right_answers()
 
     def item(self, number: int) -> dict[str, Any]:
-        """Half of the items are articles."""
+        """Return an item's fields; half of the items are articles."""
         kind = ("article", "report")[number % 2]
         return {"title": f"Item {number}", "type": kind, "tags": ["markets", "europe"], "policyId": self.policy}
 

@@ -1,10 +1,10 @@
-"""What a check costs as data grows: items, policies, rules, requesters, recorded events.
+"""The cost of a check as data grows: items, policies, rules, requesters, recorded events.
 
     python -m benchmarks.growth
     python -m benchmarks.growth --items 20000 --events 50000 --draws 100000   # smaller
 
-Each size is an installation of its own (database, process) on one PostgreSQL: the first is small, each other one is
-larger in one respect. Requests draw item and requester by chance: Zipf-like (1/rank), or uniformly (`--draw uniform`).
+Each size has its own installation (database, process) on one PostgreSQL: the first is small, each other one is larger
+in one respect. Requests use random items and requesters: Zipf-like (1/rank), or uniformly (`--draw uniform`).
 """
 
 import json
@@ -23,7 +23,7 @@ from benchmarks.report import load_of, parser, publish, runs_of, table
 class Size:
     items: int = 1_000
     policies: int = 1
-    rules: int = 1  # of each policy; the last one matches
+    rules: int = 1  # of each policy; only the last one matches
     requesters: int = 1
     events: int = 0
 
@@ -52,7 +52,7 @@ class Grown:
 
 
 def grow(stack: ExitStack, slug: str, directory: Path, services: Services, size: Size) -> Grown:
-    """A running installation of that size, seen to decide rightly."""
+    """Create and start an installation of that size, and verify its decisions."""
     made = installed(stack, slug, directory, services)
     others = [{**ALLOW_LICENSED, "conditions": {"licenseType": f"tier-{number}"}} for number in range(1, size.rules)]
     policy = made.policy(*others, {**ALLOW_LICENSED, "priority": 2})

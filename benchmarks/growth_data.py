@@ -1,6 +1,6 @@
-"""Large amounts of data for benchmarks.growth: rows cloned by SQL from those that the API itself made.
+"""Large amounts of data for benchmarks.growth: rows cloned by SQL from rows created through the API.
 
-Cloning a row carries over whatever columns it has, so that this knows only what is to differ.
+A clone copies all columns, so this module lists only those that differ.
 """
 
 import random
@@ -31,7 +31,7 @@ ensure_partitions(timezone.now() - timedelta(days={DAYS}), months_ahead=13)
 
 
 def uuid7(milliseconds: str, salt: str) -> str:
-    """SQL for a UUIDv7 of that moment whose other bits hang on the salt and the row's number n."""
+    """Return SQL for a UUIDv7 of that time, whose other bits depend on the salt and the row number n."""
     digits = f"md5('{salt}' || n)"
     return (
         f"(lpad(to_hex({milliseconds}), 12, '0') || '7' || substr({digits}, 1, 3)"
@@ -40,7 +40,7 @@ def uuid7(milliseconds: str, salt: str) -> str:
 
 
 def one_of(table: str) -> str:
-    """SQL for an array of all ids of a table, made once for a statement."""
+    """Return SQL for an array of all ids of a table, computed once per statement."""
     return f"(ARRAY(SELECT id FROM {table}))"  # noqa: S608 - made of constants
 
 
@@ -54,7 +54,7 @@ class Data:
         self.begin = int((self.now - timedelta(days=DAYS)).timestamp() * 1000)
 
     def clone(self, table: str, count: int, begin: int = 1, **values: str | None) -> None:
-        """Copies the table's first row for each n from `begin` on, with the SQL given; None leaves a column out."""
+        """Copy the table's first row for each n from `begin` on, with the SQL given; None omits a column."""
         rows = self.connection.execute(
             "SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = %s"
             " AND is_generated = 'NEVER' ORDER BY ordinal_position",
@@ -76,13 +76,13 @@ class Data:
         self.connection.execute(sql.SQL(statement))
 
     def policies(self, count: int) -> None:
-        """So many policies in all, each with its revision."""
+        """Create policies up to this total, each with its revision."""
         key = uuid7(f"{self.begin} + n", "policy")
         self.clone("licensing_policy", count - 1, id=key)
         self.clone("licensing_policyrevision", count - 1, id=uuid7(f"{self.begin} + n", "revision"), policy_id=key)
 
     def items(self, count: int, policies: int) -> None:
-        """So many items in all, linked to the policies in turn."""
+        """Create items up to this total, linked to the policies in turn."""
         policy = "seed.policy_id"
         if policies > 1:
             policy = f"{one_of('licensing_policy')}[1 + n % {policies}]"
@@ -97,7 +97,7 @@ class Data:
         )
 
     def requesters(self, count: int) -> list[str]:
-        """So many requesters beside those there are; their own ids."""
+        """Create this number of further requesters, with their own ids."""
         self.clone(
             "licensing_requester", count, id=None, name="NULL", requester_id="'requester' || lpad(n::text, 5, '0')"
         )
@@ -105,7 +105,7 @@ class Data:
         return [name for (name,) in rows]
 
     def events(self, count: int) -> None:
-        """So many recorded decisions, spread over a year and over all items."""
+        """Create this number of decisions, spread over a year and all items."""
         if not count:
             return
         self.made.manage("shell", "--verbosity", "0", "-c", MAKE_PARTITIONS)
@@ -124,7 +124,7 @@ class Data:
         return [ids.encode("cnt", key.bytes) for (key,) in rows]
 
     def close(self) -> None:
-        """Leaves nothing for autovacuum or the checkpointer to do during the measurement."""
+        """Vacuum and checkpoint now, so that neither happens during the measurement, and disconnect."""
         self.execute("VACUUM ANALYZE")
         self.execute("CHECKPOINT")
         self.connection.close()
@@ -134,7 +134,7 @@ class Data:
 
 
 def draw(members: Sequence[Any], count: int, how: str) -> list[Any]:
-    """`uniform`: each as often as any other. `zipf`: the member of rank k in proportion to 1/k (s = 1)."""
+    """Draw members: `uniform` equally often, `zipf` in proportion to 1/k for rank k (s = 1)."""
     if how == "uniform":
         return random.choices(members, k=count)
     shuffled = random.sample(members, len(members))

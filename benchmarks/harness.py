@@ -1,4 +1,4 @@
-"""The servers that measurements run against: PostgreSQL and Valkey, this service, and any other command."""
+"""The servers of the benchmarks: PostgreSQL and Valkey, this service, and any other command."""
 
 import os
 import random
@@ -32,7 +32,7 @@ def expect(ok: bool, what: str) -> None:
 
 
 class ServerProcess:
-    """A command that serves until it is stopped, in a process group of its own."""
+    """A server command in its own process group, which runs until stopped."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Services:
         return tuple(server.process.pid for server in (self.postgres, self.valkey) if server.process)
 
     def database(self, name: str) -> str:
-        """The address of a new, empty database."""
+        """Create an empty database and return its URL."""
         with psycopg.connect(self.postgres.url, autocommit=True) as connection:
             connection.execute(f'CREATE DATABASE "{name}"')
         return self.postgres.url.removesuffix("postgres") + name
@@ -117,7 +117,7 @@ def services() -> Iterator[Services]:
 
 
 def uvicorn(application: str, port: int) -> list[str]:
-    """The server of `manage.py serve`, around another application."""
+    """Return the command of `manage.py serve`'s server for another application."""
     options = ["--loop", "uvloop", "--http", "httptools", "--no-access-log", "--no-server-header"]
     options += ["--backlog", "2048", "--lifespan", "off", "--log-level", "warning"]
     return [sys.executable, "-m", "uvicorn", application, "--port", str(port), *options]

@@ -1,11 +1,11 @@
-"""Checks beside an import into their account: before it, while it creates and then changes items, and after it.
+"""Checks during an import into their account: before it, while it creates and then changes items, and after it.
 
     python -m benchmarks.imports
     python -m benchmarks.imports --ways import
 
-The checks are of other items of the account, each drawn at random. The rows come by `manage.py import_content`, in a
-process of its own, and by bulk requests of 1,000 rows, which the server works off beside the checks. wrk runs again
-and again until the last row is in; what it measured while the end came is left out.
+Checks use random other items of the account. The rows come by `manage.py import_content`, in a separate process, and
+by bulk requests of 1,000 rows, which the server processes beside the checks. wrk runs repeatedly until the last row is
+in; the run during which the import ended is discarded.
 """
 
 import csv
@@ -31,21 +31,21 @@ WAYS = {"import": "by an import", "bulk": "by bulk requests"}
 
 @dataclass
 class Beside(Side):
-    """Results of checks beside other work, which wrote `rows` per second and used `cores` cores."""
+    """Results of checks during other work, which wrote `rows` per second and used `cores` cores."""
 
     rows: float = 0.0
     cores: float = 0.0
 
 
 class Rows:
-    """Items that are created, and changed with every further way of writing them."""
+    """Items that are created at first, and updated by every further way of writing."""
 
     def __init__(self, made: Installation, count: int) -> None:
         self.made, self.count, self.turn = made, count, 0
         self.policy = made.policy(ALLOW_LICENSED)
 
     def next(self) -> list[dict[str, str]]:
-        """All items with another title."""
+        """Return all items with a new title."""
         self.turn += 1
         return [
             {"externalId": f"imported-{number}", "title": f"Item {number}, edition {self.turn}"}
@@ -77,7 +77,7 @@ class Rows:
 
     @contextmanager
     def in_bulk(self) -> Iterator[tuple[Callable[[], bool], int]]:
-        """Whether requests are still to be sent; they have no process of their own."""
+        """Send the rows in bulk requests; yield whether any are left, and that they have no process of their own."""
         answers: list[int] = []
 
         def send(rows: list[dict[str, str]]) -> None:
@@ -96,7 +96,7 @@ class Rows:
 
 
 def beside(side: Side, name: str, rows: Rows, writing: Any, options: Any) -> Beside:
-    """The checks beside all rows, written in one of the ways."""
+    """Measure the checks while all rows are written in one of the ways."""
     found = measured_again(side, name)
     with writing() as (is_running, process):
         begun, spent = time.perf_counter(), 0.0
@@ -126,7 +126,7 @@ def alone(side: Side, name: str, options: Any) -> Beside:
 
 
 def table(sides: list[Beside]) -> str:
-    """Medians of the runs."""
+    """Return a table of the runs' medians."""
     names = ["beside", "rows/s", "cores of the import", "checks/s", "of the quiet account's", "p50 ms", "p99 ms"]
     names += ["µs CPU a check: server", "µs CPU a check: PostgreSQL + Valkey", "runs", "errors"]
     lines = [names, ["---", *["---:"] * (len(names) - 1)]]
@@ -148,7 +148,7 @@ def table(sides: list[Beside]) -> str:
 
 
 def expect_current(made: Installation, rows: Rows) -> None:
-    """Every imported item is there, as it was written last, and can be checked."""
+    """Verify that every imported item has its latest title and can be checked."""
     total = made.client.get("/v1/content", params={"policyId": rows.policy, "limit": 1}).json()["totalCount"]
     expect(total == rows.count, f"{total:,} of {rows.count:,} items are there")
     for number in range(0, rows.count, max(1, rows.count // 50)):

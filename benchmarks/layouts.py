@@ -1,10 +1,10 @@
-"""Layouts of the recorded decisions: what PostgreSQL spends on a decision of a batch of 50, and how long lists take.
+"""Table layouts for recorded decisions: PostgreSQL's CPU time per decision of a batch of 50, and the time of lists.
 
     python -m benchmarks.layouts [--decisions 400000]
 
-A row per decision, as the service stores them, against a row per request: without an index by item, with a GIN index
-on its items, and moved to rows per decision later, as the roll-up could. Rows per request leave out the note for the
-rollups. Times are CPU of the server's process, so other load on the machine matters little. Eight requests share a
+Compares a row per decision (the service's layout) with a row per request: without an index by item, with a GIN index
+on its items, and moved to rows per decision later, as the roll-up could. Rows per request omit the note for the
+rollups. Times are the server process's CPU, so other load on the machine matters little. Eight requests share a
 commit, with `synchronous_commit` off: a commit costs every layout the same. The lists are the newest 20 decisions of
 an item that has its share of them, and of a busy one.
 """
@@ -27,7 +27,7 @@ from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, UNLICENSED, Inst
 from benchmarks.report import parser, publish
 from kit.storage.async_postgres import Parameter
 
-ITEMS, BUSY = 20_000, 20  # of them a fifth of the checks are made
+ITEMS, BUSY = 20_000, 20  # a fifth of all checks are of the BUSY items
 SIZE, REQUESTS = 50, 8
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -94,7 +94,7 @@ class Bench:
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     def batches(self) -> Iterator[Statement]:
-        """Statements of the recorder."""
+        """Yield the recorder's statements."""
         from analytics.recording.batch import Batch  # noqa: PLC0415 - need settings
         from analytics.recording.entries import Case, Entry  # noqa: PLC0415 - need settings
         from kit.values import ids  # noqa: PLC0415
@@ -122,7 +122,7 @@ class Bench:
             yield Batch(entries).statement()
 
     def measure(self, layout: Layout, change: Callable[[Statement], Statement], after: str = "") -> None:
-        """Records, and runs `after` once for every hundred commits."""
+        """Record, running `after` after every hundred commits."""
         self.execute("TRUNCATE analytics_accessevent, analytics_recentusage")
         self.execute("DROP TABLE IF EXISTS request")
         if layout.name != ROW_PER_DECISION:
@@ -155,7 +155,7 @@ class Bench:
             layout.lists = self.listed(rows, self.items[-1]), self.listed(rows, self.items[0])
 
     def listed(self, rows: bool, item: str) -> float:
-        """Milliseconds."""
+        """Return the list's median time in milliseconds."""
         took = []
         for _ in range(9):
             began = time.perf_counter()

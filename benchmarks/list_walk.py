@@ -3,8 +3,8 @@
     python benchmarks/list_walk.py [--items N] [--limit N]
     python -m tests.services python benchmarks/list_walk.py    # on PostgreSQL
 
-Works in a test database that it makes and drops. Requests go through Django's test client, so the figures hold all of
-the service but the HTTP server. A page's cost includes its `totalCount`, which is the same at every depth.
+Uses a temporary test database. Requests go through Django's test client, so the figures include all of the service but
+the HTTP server. A page's cost includes its `totalCount`, which is the same at every depth.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def main(items: int, limit: int) -> None:
 
 
 def walk(items: int, limit: int) -> list[float]:
-    """Seconds for each full page of the list."""
+    """Return the seconds for each full page of the list."""
     account = factories.account()
     api = ApiClient(factories.key_text(account))
     begin = timezone.now() - timedelta(days=30)
@@ -63,7 +63,7 @@ def walk(items: int, limit: int) -> list[float]:
     Content.objects.bulk_create(rows, batch_size=5_000)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE licensing_content")
-    api.get(f"/v1/content?limit={limit}")  # what is loaded at the first request is no page's cost
+    api.get(f"/v1/content?limit={limit}")  # loading at the first request does not belong to a page
 
     spent: list[float] = []
     path = f"/v1/content?limit={limit}"

@@ -1,4 +1,4 @@
-"""Load by `wrk`: scripts for it, what a run of it measured, and runs of several sides in turn."""
+"""Load by `wrk`: scripts, results, and alternating runs of several sides."""
 
 import json
 import resource
@@ -27,7 +27,7 @@ end
 
 
 def post_script(path: Path, headers: Mapping[str, str], body: str) -> Path:
-    """A script that sends one body again and again; wrk puts the request together once."""
+    """Write a wrk script that repeats one body; wrk builds the request once."""
     return script(path, ['wrk.method = "POST"', f"wrk.body = [==[{body}]==]"], headers)
 
 
@@ -36,7 +36,7 @@ def get_script(path: Path, headers: Mapping[str, str] = MappingProxyType({})) ->
 
 
 def retry_script(path: Path, headers: Mapping[str, str], body: str, header: str) -> Path:
-    """A script that sends one body with another value of a header each time, in every run."""
+    """Write a wrk script that repeats one body with a unique value of a header, across all runs."""
     lines = ['wrk.method = "POST"', f"wrk.body = [==[{body}]==]"]
     lines += ['local run, count = os.time() .. "-" .. tostring({}):sub(10) .. "-", 0']
     lines += ["function request()", "  count = count + 1", f'  wrk.headers["{header}"] = run .. count']
@@ -50,7 +50,7 @@ def script(path: Path, lines: list[str], headers: Mapping[str, str]) -> Path:
 
 
 def processor_seconds(roots: Sequence[int]) -> float:
-    """CPU time of these processes and all below them, those included that have ended and been waited for."""
+    """Return the CPU time in seconds of these processes and their descendants, including ended ones."""
     total = 0.0
     for root in roots:
         for process in (psutil.Process(root), *psutil.Process(root).children(recursive=True)):
@@ -77,7 +77,7 @@ class Run:
 
 @dataclass
 class Side:
-    """One of the servers that are compared; `unit` is how many decisions a request asks for."""
+    """One of the compared servers; `unit` is the number of decisions per request."""
 
     name: str
     url: str
@@ -125,7 +125,7 @@ class Side:
 
 
 def children_seconds() -> float:
-    """CPU time of the children that have ended: between two moments, that of wrk."""
+    """Return the CPU time in seconds of ended children; the difference between two calls is wrk's."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -140,7 +140,7 @@ def measure(
     threads: int,
     report: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> None:
-    """Warms every side up, then runs them in turn: A B C, A B C, …, so that what drifts drifts for all."""
+    """Warm up every side, then run them alternately (A B C, A B C, …), so that drift affects all equally."""
     for side in sides:
         side.run(warmup, connections, threads)
     for number in range(1, rounds + 1):

@@ -1,7 +1,7 @@
 """The cost of metrics per access check, compared with prometheus_client: microseconds, best of several runs.
 
-python -m benchmarks.metrics                                        of one process, numbers in memory
-PROMETHEUS_MULTIPROC_DIR=$(mktemp -d) python -m benchmarks.metrics  of several, numbers in mapped files
+python -m benchmarks.metrics                                        one process, values in memory
+PROMETHEUS_MULTIPROC_DIR=$(mktemp -d) python -m benchmarks.metrics  several processes, values in mapped files
 """
 
 import os
@@ -30,8 +30,7 @@ durations = Histogram(
 
 
 def ours() -> None:
-    """What licensing.access.event_loop.application and licensing.access.event_loop.gateway do for one check on cached
-    facts."""
+    """Record the metrics of one check on cached facts, as licensing.access.event_loop's application and gateway do."""
     begun = perf_counter()
     metrics.looked_up[metrics.HIT] += 1
     metrics.looked_up[metrics.HIT] += 2
@@ -48,7 +47,7 @@ def by_prometheus_client() -> None:
 
 
 def commits(size: int) -> None:
-    """What licensing.access.event_loop.gateway does for a commit of that many checks."""
+    """Record the metrics of a commit of that many checks, as licensing.access.event_loop.gateway does."""
     metrics.count_commit(perf_counter() - perf_counter(), [STORED] * size, [1] * size)
 
 

@@ -1,4 +1,4 @@
-"""Minimal Django views: JSON in, JSON out, without middleware and database. A project in one file."""
+"""Minimal Django views: JSON in, JSON out, without middleware or database. A single-file project."""
 
 import json
 

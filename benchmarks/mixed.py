@@ -1,10 +1,10 @@
-"""Checks while the catalogue changes: beside 0, 2, 10 and 50 writes a second to the account's items.
+"""Checks while the catalogue changes, at 0, 2, 10 and 50 writes per second to the account's items.
 
     python -m benchmarks.mixed
     python -m benchmarks.mixed --items 1000 1000000
 
-One server answers all sides in turn. Each check is of an item drawn at random; each write gives one another title, by
-a bulk request of one row. The last side is a control: as many writes to another account's items.
+One server serves all sides alternately. Each check uses a random item; each write changes a title by a bulk request
+with one row. The last side is a control: as many writes to another account's items.
 """
 
 import argparse
@@ -41,7 +41,7 @@ REQUESTERS = 50
 
 
 class Writer:
-    """Writes at an even rate, on a connection of its own."""
+    """Write at a constant rate, on its own connection."""
 
     def __init__(self, made: Installation, items: Sequence[str], headers: dict[str, str]) -> None:
         self.made, self.items, self.headers = made, items, headers
@@ -50,7 +50,7 @@ class Writer:
 
     @contextmanager
     def at(self, rate: float) -> Iterator[None]:
-        """`written` is how many writes there were meanwhile."""
+        """Write within the block; then `written` is the number of writes."""
         self.written = 0
         self.ended.clear()
         thread = threading.Thread(target=self.write, args=[rate])
@@ -67,7 +67,7 @@ class Writer:
         connection = http.client.HTTPConnection("127.0.0.1", self.made.port, timeout=30)
         due = time.monotonic()
         while not self.ended.wait(max(0.0, due - time.monotonic())):
-            due = max(due + 1 / rate, time.monotonic() - 1)  # what it is late it makes up for, up to a second
+            due = max(due + 1 / rate, time.monotonic() - 1)  # catches up after delays, up to a second
             row = {"id": random.choice(self.items), "title": f"Title {random.random()}"}
             connection.request("POST", "/v1/content/bulk", json.dumps({"items": [row]}), self.headers)
             reply = connection.getresponse()
@@ -87,7 +87,7 @@ class Mixed(Run):
 
 @dataclass
 class Beside(Side):
-    """Checks beside a rate of writes per second. `cost`: CPU milliseconds per write, of server and storage."""
+    """Checks during a rate of writes per second. `cost`: CPU milliseconds per write, of server and storage."""
 
     rate: float = 0.0
     writer: Writer | None = None
@@ -106,7 +106,7 @@ class Beside(Side):
 
 
 def cost_of_write(made: Installation, writer: Writer, storage: tuple[int, ...], seconds: float) -> tuple[float, float]:
-    """Return the CPU milliseconds per write, of server and storage, without checks and less idle use."""
+    """Return the CPU milliseconds per write, of server and storage, without checks and idle use."""
     spent: list[list[float]] = []
     for rate in (0, RATES[-1]):
         before = processor_seconds([made.server.pid]), processor_seconds(storage)
@@ -119,7 +119,7 @@ def cost_of_write(made: Installation, writer: Writer, storage: tuple[int, ...], 
 
 
 def table(sides: Sequence[Beside]) -> str:
-    """Medians of the runs; ratios are taken round by round."""
+    """Return a table of the runs' medians; ratios are computed per round."""
     quiet = sides[0]
     names = [
         "writes/s",
@@ -152,7 +152,7 @@ def table(sides: Sequence[Beside]) -> str:
 
 
 def prepared(made: Installation, count: int) -> tuple[list[str], Path]:
-    """So many items, the first one seen to be decided rightly, and a script of checks."""
+    """Create items, verify a decision on the first one, and write a script of checks."""
     [item] = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
     made.expect_decisions(item, LICENSED, UNLICENSED)
     data = Data(made)
@@ -164,7 +164,7 @@ def prepared(made: Installation, count: int) -> tuple[list[str], Path]:
 
 
 def elsewhere(made: Installation) -> Writer:
-    """Writes to the items of another account."""
+    """Create a writer for the items of another account."""
     limits = ["--requests-per-minute", str(PER_MINUTE), "--requests-per-day", str(PER_DAY)]
     account = made.made("create_account", "Another", "--plan", "enterprise", *limits)["id"]
     key = made.made("create_api_key", "--account", account, "--name", "another", "--type", "secret")["key"]

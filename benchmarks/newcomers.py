@@ -2,7 +2,7 @@
 
     python -m benchmarks.newcomers [--before REVISION]
 
-With a revision, its side of newcomers is measured too, on a database of its own of the same PostgreSQL.
+With a revision, its checks by new requesters are measured too, on its own database of the same PostgreSQL.
 """
 
 from contextlib import ExitStack
@@ -18,11 +18,11 @@ from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, Installation, Ou
 from benchmarks.report import load_of, parser, publish, runs_of, table
 from run import ROOT
 
-NEWCOMER = "newcomer"  # in the place of the requester's id, which the script numbers
+NEWCOMER = "newcomer"  # placeholder for the requester's id, which the script numbers
 
 
 def newcomers(made: Installation, item: str) -> Path:
-    """A script of checks each of which another requester makes, in every run."""
+    """Write a script of checks with a new requester each, across all runs."""
     body = f'{{"contentId":"{item}","permission":"commercial_use","requester":'
     body += f'{{"id":"{NEWCOMER}","name":"Acme","licenseType":"commercial","hasValidLicense":true}}}}'
     path = retry_script(made.directory / "newcomers.lua", made.headers, body, "X-Request-Id")
@@ -32,7 +32,7 @@ def newcomers(made: Installation, item: str) -> Path:
 
 
 def expect_one_row_each(made: Installation, known: int) -> None:
-    """As many requesters as have decisions, each with one, but for those who were known."""
+    """Verify that each new requester has exactly one decision."""
     query = """SELECT (SELECT count(*) FROM licensing_requester), count(DISTINCT requester_id), count(*)
       FROM analytics_accessevent WHERE requester_id <> (SELECT id FROM licensing_requester WHERE requester_id = %s)"""
     with psycopg.connect(made.database) as connection:
@@ -41,7 +41,7 @@ def expect_one_row_each(made: Installation, known: int) -> None:
 
 
 def prepared(stack: ExitStack, slug: str, name: str, directory: Path, services: Services, checkout: Path) -> Ours:
-    """An installation whose checks are each by somebody new."""
+    """Return an installation whose checks are each by a new requester."""
     made = installed(stack, slug, directory, services, checkout=checkout)
     ours = side_of(made, name, made.items(made.policy(ALLOW_LICENSED, DENY_ALL)))
     assert ours.items

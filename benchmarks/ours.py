@@ -1,4 +1,4 @@
-"""This service as a side of a measurement: an installation with a database, an account and a key of its own."""
+"""This service as a side of a measurement: an installation with its own database, account and key."""
 
 import json
 import os
@@ -40,9 +40,9 @@ UNLICENSED = {"id": "org_acme", "name": "Acme"}
 
 
 class Installation:
-    """This service with a database, an account and a key of its own; on SQLite where there are no services.
+    """This service with its own database, account and key; uses SQLite without `services`.
 
-    `application` is what uvicorn serves in the place of `manage.py serve`; `checkout` is the code that runs.
+    `application` runs in uvicorn in place of `manage.py serve`; `checkout` is the code that runs.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Installation:
         return json.loads(self.manage(*command, "--json").splitlines()[-1])
 
     def serve_instead(self, command: Sequence[str], **environment: str) -> None:
-        """Serve another application on the same port and data, after creating what it cannot create itself."""
+        """Serve another application on the same port and data."""
         self.server.stop()
         log = self.directory / "instead.log"
         ready = f"{self.url}/readyz"
@@ -132,13 +132,13 @@ class Installation:
         return [self.post("/v1/content", {"title": f"Item {n}", "policyId": policy})["id"] for n in range(count)]
 
     def expect_decisions(self, item: str, allowed: dict[str, Any], denied: dict[str, Any]) -> None:
-        """One check that must be allowed and one that must be denied."""
+        """Verify an allowed and a denied check."""
         for requester, wanted in ((allowed, True), (denied, False)):
             reply = self.post("/v1/access/check", {"contentId": item, "requester": requester})
             expect(reply["allowed"] is wanted, f"{self.name} answers {reply}")
 
     def rows(self) -> int:
-        """Decisions in the database, looked up without the service."""
+        """Return the number of decisions in the database, bypassing the service."""
         query = "SELECT count(*) FROM analytics_accessevent"
         if self.services:
             with psycopg.connect(self.database) as connection:
@@ -150,7 +150,7 @@ class Installation:
             database.close()
 
     def settled_rows(self) -> int:
-        """The same, when the last requests that a run left behind have come to their end."""
+        """Return the number of decisions once it no longer grows."""
         rows = -1
         while rows != (rows := self.rows()):
             time.sleep(0.3)
@@ -163,10 +163,10 @@ class Installation:
     def expect_all_stored(
         self, side: Side, before: int, body: str, items: Sequence[str] | None = None, burst: int = 200
     ) -> None:
-        """No answer without its record, and none twice.
+        """Verify that every answer was recorded exactly once.
 
-        wrk drops its connections at the end of a run, with up to one answer on each unread: hence a range for the
-        runs, and exact equality for a burst of checks that all are read. `items` are all that checks were made of.
+        wrk drops its connections at the end of a run, each with up to one unread answer. So the check allows a range
+        for the runs, and requires equality for a burst of checks that all are read. `items` lists all checked items.
         """
         stored = self.settled_rows() - before
         least = side.answered * side.unit
@@ -183,7 +183,7 @@ class Installation:
 
 
 def installed(stack: ExitStack, *arguments: Any, **options: Any) -> Installation:
-    """A started installation, which ends with the stack."""
+    """Start an installation, which stops when the stack closes."""
     installation = Installation(*arguments, **options)
     stack.callback(installation.stop)
     installation.start()
@@ -192,10 +192,10 @@ def installed(stack: ExitStack, *arguments: Any, **options: Any) -> Installation
 
 @dataclass
 class Ours:
-    """This service as a side of a measurement, with what it must have stored in the end."""
+    """This service as a side of a measurement, with checks of what it stored."""
 
     installation: Installation
-    items: list[str] | None  # None: it keeps no totals of them
+    items: list[str] | None  # None: the side keeps no totals
     body: str
     side: Side
     rows_before: int
@@ -215,14 +215,14 @@ def our_side(
     application: str = "",
     **further: str,
 ) -> Ours:
-    """This service, started and seen to decide rightly about one item."""
+    """Start this service and verify its decisions on one item."""
     made = installed(stack, slug, directory, services, workers=workers, application=application, **further)
     items = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
     return side_of(made, name, items)
 
 
 def side_of(made: Installation, name: str, items: list[str], *, totals: bool = True) -> Ours:
-    """Return the installation as a side, after checking a decision; `totals`: whether it stores totals."""
+    """Verify a decision and return the installation as a side; `totals`: whether it stores totals."""
     made.expect_decisions(items[0], LICENSED, UNLICENSED)
     body = json.dumps({"contentId": items[0], "requester": LICENSED, "permission": "commercial_use"})
     script = post_script(made.directory / "load.lua", made.headers, body)

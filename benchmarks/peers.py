@@ -1,10 +1,10 @@
-"""The pure decision by this project and by others, each given the same rules and the same requests.
+"""The pure decision by this project and other engines, with the same rules and requests.
 
-A rule is (licence type or types, permissions); it allows a requester whose licence is of such a type and valid. All
-else is denied. The rules of a policy exclude one another, so that it does not matter that Cedar and Rego have no order
-of precedence. Each answer is (allowed, permissions, index of the rule that matched). The peers name the rule, and
-reading their answer, looking up what it grants included, is left out of their time; ours is complete when timed.
-Of the ways that an engine offers the one was taken that measured fastest.
+A rule is (licence types, permissions): it allows a requester with a valid licence of such a type. Everything else is
+denied. At most one rule of a policy matches, so it does not matter that Cedar and Rego have no order of precedence.
+Each answer is (allowed, permissions, index of the matching rule). The other engines return the rule, and reading their
+answer and looking up its permissions is not part of their time; ours includes everything. Each engine is used in the
+way that measured fastest.
 """
 
 import json

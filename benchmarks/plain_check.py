@@ -1,7 +1,7 @@
 """The access check as a project would write it in a day: a DRF view on the service's tables, without its promises.
 
-Key, item, policy and requester are read by the ORM, the plan limit is counted by Django's cache, the decision is a row
-that the ORM inserts. There are no figures kept, no limits of rules, no licences of the service's own, no retries.
+The ORM reads key, item, policy and requester, Django's cache counts the plan limit, and the ORM inserts the decision.
+It has no statistics, rule limits, stored licences or retries.
 """
 
 import time
@@ -61,7 +61,7 @@ class PlanThrottle(BaseThrottle):
 def count(key: str, seconds: int) -> int:
     try:
         return cache.incr(key)
-    except ValueError:  # the first of its window
+    except ValueError:  # the window's first request
         cache.add(key, 0, timeout=2 * seconds)
         return cache.incr(key)
 

@@ -1,7 +1,7 @@
 """/v1/content as a project would write it in a day: a ModelViewSet on the service's tables, without its promises.
 
-It has the service's filters, by django-filter's own backend, and its keys and plan limits as benchmarks/plain_check.py
-has them. There are no entity tags, no retries, no cursors, no figures of an item, no audit log and no events.
+It has the service's filters by django-filter's backend, and keys and plan limits as in benchmarks/plain_check.py. It
+has no ETags, retries, cursors, item stats, audit log or events.
 """
 
 from typing import Any

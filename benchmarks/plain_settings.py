@@ -1,7 +1,7 @@
-"""Settings of the straightforward versions (benchmarks/plain_check.py, or what URLS names): the service's tables, and
-Django as it comes.
+"""Settings of the straightforward versions: the service's tables and Django's defaults.
 
-Durability is the service's own: synchronous_commit on PostgreSQL, WAL with synchronous=FULL on SQLite.
+The version is benchmarks/plain_check.py, or the module in URLS. Durability is the service's own: synchronous_commit on
+PostgreSQL, WAL with synchronous=FULL on SQLite.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""A check and a batch of 50 behind PgBouncer in transaction mode, with the same straight to PostgreSQL.
+"""A check and a batch of 50 through PgBouncer in transaction mode, against a direct connection to PostgreSQL.
 
     python -m benchmarks.pooling
 
-Behind PgBouncer the service prepares no statements (DATABASE_POOLING=transaction), so PostgreSQL plans each anew.
+Behind PgBouncer the service prepares no statements (DATABASE_POOLING=transaction), so PostgreSQL plans each one.
 """
 
 import sys

@@ -33,7 +33,7 @@ def parser(description: str | None, *, load: bool = True, repeated: bool = True)
         made.add_argument("--connections", type=int, default=32)
         made.add_argument("--threads", type=int, default=1, help="of wrk")
     made.add_argument("--json", type=Path, metavar="FILE", help="writes every run there")
-    made.set_defaults(load_before=os.getloadavg()[0])  # figures of a busy machine are worthless
+    made.set_defaults(load_before=os.getloadavg()[0])  # results of a busy machine are worthless
     made.add_argument("--readme", action="store_true", help="puts the result into its place in benchmarks/README.md")
     return made
 
@@ -44,7 +44,7 @@ def load_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def ratio(side: Side, reference: Side) -> str:
-    """How many times the reference's rate: the median over the rounds, and its range."""
+    """Return the side's rate as a multiple of the reference's: the median over the rounds, and the range."""
     ratios = [one.rate / other.rate for one, other in zip(side.runs, reference.runs, strict=True) if other.rate]
     if side is reference or not ratios:
         return "1"
@@ -52,7 +52,7 @@ def ratio(side: Side, reference: Side) -> str:
 
 
 def table(sides: Sequence[Side], reference: Side, unit: str) -> str:
-    """Medians of the runs; the ratio is taken round by round."""
+    """Return a table of the runs' medians; the ratio is computed per round."""
     names = (f"{unit}s/s", "times the reference", "p50 ms", "p99 ms")
     spent = [f"µs CPU a {unit}: {part}" for part in ("server", "PostgreSQL + Valkey", "wrk")]
     rows = [["side", *names, *spent, "errors"], ["---", *["---:"] * 8]]
@@ -76,7 +76,7 @@ def runs_of(sides: Sequence[Side]) -> dict[str, Any]:
 
 
 def machine() -> str:
-    """The machine in a line."""
+    """Describe the machine in one line."""
     processor = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -101,7 +101,7 @@ def file_system() -> str:
 
 
 def publish(place: str, text: str, results: dict[str, Any], options: argparse.Namespace) -> None:
-    """Prints the result; with --json writes all runs, with --readme puts it in the place of that name."""
+    """Print the result; with --json also write all runs, with --readme also update the section `place`."""
     command = " ".join(["python -m benchmarks." + place, *arguments()])
     length = f" of {options.seconds:g} s" if options.seconds else ""
     runs = "One run" if options.rounds == 1 else f"Medians of {options.rounds} runs"
@@ -130,7 +130,7 @@ def publish(place: str, text: str, results: dict[str, Any], options: argparse.Na
 
 
 def arguments() -> list[str]:
-    """Those of this command that tell how it was measured."""
+    """Return this command's arguments that affect the measurement."""
     kept: list[str] = []
     given = iter(sys.argv[1:])
     for argument in given:

@@ -1,8 +1,8 @@
-"""A check with an Idempotency-Key of its own, against the same check without one.
+"""A check with a unique Idempotency-Key, against the same check without one.
 
     python -m benchmarks.retries
 
-Both ask one server, in turn. Each request of either has a header that no other has, so that the load costs the same.
+Both use one server alternately. Each request of either has a unique header, so that creating the load costs the same.
 """
 
 from dataclasses import replace

@@ -1,10 +1,10 @@
-"""A single access check, against the same check done straightforwardly and against the least a Django view can do.
+"""A single access check, against a straightforward implementation and a minimal Django view.
 
     python -m benchmarks.straightforward            # PostgreSQL and Valkey
     python -m benchmarks.straightforward --sqlite   # SQLite embedded, synchronous=FULL
 
-The same server (uvicorn) serves all sides, in one go and in turn. The reference is benchmarks/plain_check.py; beside
-it stands the service's own Django view, which serves the checks that the event loop leaves to it.
+The same server (uvicorn) serves all sides alternately. The reference is benchmarks/plain_check.py. Another side is the
+service's own Django view, which serves the checks that the event loop leaves to it.
 """
 
 import json
@@ -37,7 +37,7 @@ def minimal_side(stack: ExitStack, name: str, directory: Path, application: str,
 
 
 def plain_side(stack: ExitStack, directory: Path, services: Services | None) -> Ours:
-    """Return the straightforward version as a side, on its own database with policy and item made by the service."""
+    """Return the straightforward version as a side, on its own database with policy and item from the service."""
     made = installed(stack, "plain", directory, services)
     items = made.items(made.policy(ALLOW_LICENSED, DENY_ALL))
     # On SQLite one process, which counts limits in its memory, and few threads: they write one at a time.

@@ -1,10 +1,10 @@
-"""Checks beside clients without a key, whose headers are long and expensive to parse.
+"""Checks during attacks by clients without a key, whose headers are long and expensive to parse.
 
     python -m benchmarks.strangers [--sqlite] [--seconds 10] [--clients 4] [--size 57344] [--only NAME …] [--readme]
 
-A customer checks at a steady rate, alone first and then beside each attack. The attacks run in a process of their own:
-each client sends the same request over and over, the next one as soon as the last is answered. `ordinary` is the same
-flood with short headers, so what an attack adds to it is the cost of its headers.
+A customer checks at a steady rate: first alone, then during each attack. The attacks run in a separate process: each
+client repeats one request, sending the next as soon as the last is answered. `ordinary` is the same flood with short
+headers, so what an attack adds to it is the cost of its headers.
 """
 
 import multiprocessing
@@ -43,7 +43,7 @@ def repeated(text: str, size: int) -> str:
 
 
 def attacks(key: str, size: int) -> dict[str, bytes]:
-    """The request of each attack, with a header of `size` bytes."""
+    """Return the request of each attack, with a header of `size` bytes."""
     return {
         "ordinary": request(CHECK, "Accept: application/json"),
         "accept": request(CHECK, f"Accept: application/problem+json,{repeated('a/b;q=1,', size)}"),

@@ -2,8 +2,8 @@
 
     python -m benchmarks.syncs [--sqlite] [--seconds 5] [--careless]
 
-For each answered check there has to be a whole successful sync of the log, begun after the request and ended before
-the reply. `--careless` is the control: PostgreSQL with synchronous_commit off must fail.
+Each answered check needs a complete, successful sync of the log, begun after the request and ended before the reply.
+`--careless` is the control: PostgreSQL with synchronous_commit off must fail.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def syncs(directory: Path, log: str) -> list[Span]:
 
 
 def load(made: Installation, item: str, connections: int, seconds: float) -> list[Span]:
-    """Checks one after the other on each connection; those that were answered."""
+    """Send checks one by one on each connection; return the answered ones."""
     answered: list[Span] = []
     until = time.time() + seconds
 

@@ -1,7 +1,7 @@
 """Realistic checks: thousands of different bodies, Zipf-distributed requesters, mixed outcomes.
 
-1,000 items under three policies, 1,000 requesters (the n-th asks 1/n as often as the first) and four permissions make
-2,000 different questions. They are drawn from a fixed seed, so that all sides and all runs answer the same ones.
+1,000 items under three policies, 1,000 requesters (the n-th sends 1/n of the first one's requests) and four
+permissions make 2,000 different questions. They come from a fixed seed, so all sides and runs answer the same ones.
 """
 
 import json
@@ -59,7 +59,7 @@ class Question(NamedTuple):
 
 
 def kind_of(item: int) -> str:
-    """The name of the item's policy."""
+    """Return the name of the item's policy."""
     return KINDS[item % len(KINDS)]
 
 
@@ -71,7 +71,7 @@ def requester(number: int) -> dict[str, Any]:
 
 @cache
 def questions(size: int = 1) -> list[Question]:
-    """2,000 questions about `size` different items each."""
+    """Return 2,000 questions about `size` different items each."""
     draw = random.Random(20_001 + size)
     weights = list(accumulate(1 / rank for rank in range(1, REQUESTERS + 1)))
     who = draw.choices(range(REQUESTERS), cum_weights=weights, k=QUESTIONS)
@@ -93,7 +93,7 @@ def is_allowed(item: int, question: Question) -> bool:
 
 
 def bodies_script(path: Path, headers: Mapping[str, str], bodies: Sequence[str]) -> Path:
-    """A wrk script that posts the bodies in turn, beginning anywhere; requests are put together before the run."""
+    """Write a wrk script that posts the bodies in turn, starting anywhere; requests are built before the run."""
     lines = ['wrk.method = "POST"', *(f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items())]
     lines += ["local bodies = {", *(f"[==[{body}]==]," for body in bodies), "}", "local requests, at = {}, 0"]
     lines += ["function init(args)", "  math.randomseed(os.time())", "  at = math.random(#bodies)"]
@@ -114,7 +114,7 @@ def register(made: Installation) -> list[str]:
 
 
 def check_bodies(ids: Sequence[str], size: int) -> Iterator[str]:
-    """Bodies of single checks, or of batches where `size` is more than one."""
+    """Return bodies of single checks, or of batches if `size` is more than one."""
     for items, who, permission in questions(size):
         asked = {"requester": who, "permission": permission}
         if size == 1:
@@ -124,7 +124,7 @@ def check_bodies(ids: Sequence[str], size: int) -> Iterator[str]:
 
 
 def traffic_side(made: Installation, name: str, size: int = 1, sample: int = 100) -> Ours:
-    """The installation under this traffic, as checks or as batches of `size`, seen to answer a sample rightly."""
+    """Return the installation under this traffic (checks, or batches of `size`), after verifying a sample."""
     ids = register(made)
     path = "/v1/access/check" if size == 1 else "/v1/access/check/batch"
     bodies = list(check_bodies(ids, size))

@@ -2,8 +2,8 @@
 
     python -m benchmarks.wallets
 
-Three sides answer the same checks by licences with a price for each access: without wallets, with a wallet for each of
-1,000 requesters, and with all checks of one requester, so that every one of them locks the same wallet.
+Three sides answer the same checks, whose licences have a price per access: without wallets, with a wallet for each of
+1,000 requesters, and with all checks by one requester, so that all lock the same wallet.
 """
 
 import json
@@ -22,7 +22,7 @@ WITHOUT, EACH, SHARED = "without wallets", "a wallet for each requester", "one w
 
 
 def side_of(stack: ExitStack, directory: Path, services: Services, name: str, number: int) -> Side:
-    """A side whose requesters have licences and, unless it is WITHOUT, wallets with credit."""
+    """Return a side whose requesters have licences and, unless it is WITHOUT, wallets with credit."""
     made = installed(stack, f"wallets_{number}", directory, services)
     policy = made.policy(ALLOW_LICENSED, DENY_ALL)
     items: list[str] = []

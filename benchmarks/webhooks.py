@@ -1,12 +1,12 @@
-"""Delivering webhooks: a dead endpoint beside a live one at a steady rate, and the draining of a backlog.
+"""Webhook delivery: a dead endpoint beside a live one at a steady rate, and the draining of a backlog.
 
     python -m benchmarks.webhooks [--rate N] [--seconds N] [--backlog N] [--drain-seconds N]
 
-On the empty database of DATABASE_URL (`python -m tests.services python -m benchmarks.webhooks` brings one), or on an
-SQLite of its own.
+Uses the empty database of DATABASE_URL (`python -m tests.services python -m benchmarks.webhooks` starts one), or its
+own SQLite.
 
-The receivers are in this process, on loopback; the worker is `manage.py deliver_webhooks` in another, whose memory is
-what is measured.
+The receivers run in this process, on loopback; the worker is `manage.py deliver_webhooks` in another process, whose
+memory is measured.
 """
 
 import argparse
@@ -42,7 +42,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class Receiver:
-    """Answers at once, or never; notes when each event came."""
+    """A receiver that answers at once, or never, and records each event's arrival."""
 
     def __init__(self, *, silent: bool) -> None:
         self.silent = silent

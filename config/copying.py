@@ -1,7 +1,7 @@
 """Copy a SQLite installation into an empty PostgreSQL database, table by table.
 
 `default` is the target, so that whatever depends on the database (partitions, rollups) works on it. Each batch commits
-with the number of rows copied so far: a copy that was killed goes on behind the last batch.
+with the number of rows copied so far, so a killed copy resumes after the last batch.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ PROGRESS = "copy_progress"  # a table of the target while a copy is under way
 SEEDED = {"contenttypes.ContentType", "auth.Permission", "auth.Group", "auth.Group_permissions"}  # by `migrate`
 BATCH = 1_000
 INTEGERS = {"IntegerField", "BigIntegerField", "PositiveIntegerField", "PositiveBigIntegerField", "SmallIntegerField"}
-HALF = 1_000_000  # SQLite sums up what is above and below it apart: a sum of 64-bit integers may overflow
+HALF = 1_000_000  # SQLite sums the quotients and remainders separately, as a sum of 64-bit integers may overflow
 
 Show = Callable[[str], None]
 
@@ -67,7 +67,7 @@ def check_versions() -> None:
 
 
 def in_order() -> list[type[Model]]:
-    """All tables, each after those that it refers to."""
+    """Return all tables, each after those that it refers to."""
     left = [one for one in apps.get_models(include_auto_created=True) if one._meta.managed and not one._meta.proxy]
     found: list[type[Model]] = []
     while left:

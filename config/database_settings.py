@@ -15,7 +15,7 @@ POOLING = env_choice("DATABASE_POOLING", "session", "transaction")
 
 
 def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
-    """Return Django's settings of the database that DATABASE_URL names, for so many threads that serve requests."""
+    """Return Django's settings of the database in DATABASE_URL, for this number of request threads."""
     url = env_url("DATABASE_URL", "sqlite", "postgres", "postgresql")
     if not url or url.startswith("sqlite"):
         private_directory(data_dir)

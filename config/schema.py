@@ -18,7 +18,7 @@ def required_migrations() -> frozenset[Migration]:
 def pending_migrations() -> list[str]:
     """Return the migrations that the database lacks, such as `licensing.0026_names`, in order.
 
-    Migrations that only a later version knows are none of ours: it may have migrated while this process serves.
+    Ignores migrations of a later version, which may have migrated while this process serves.
     """
     applied = MigrationRecorder(connection).applied_migrations()
     return [f"{app}.{name}" for app, name in sorted(required_migrations() - applied.keys())]

@@ -1,1 +1,1 @@
-"""What run.py is made of. Standard library only: it runs before anything is installed."""
+"""The parts of run.py. Standard library only: it runs before anything is installed."""

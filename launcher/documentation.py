@@ -20,5 +20,5 @@ def build_docs(stamp: Path) -> None:
             build = "Building the documentation", PYTHON, "manage.py", "build_docs", "--if-changed"
             must(*build, env={**os.environ, "DATA_DIR": data, "DATABASE_URL": ""})
     except RunError as error:
-        stamp.write_text(before)  # what it names is installed all the same
+        stamp.write_text(before)  # the packages that it names are installed
         print(f"The pages of /docs/ were not built: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The virtual environment of the project and what is installed into it."""
+"""The project's virtual environment and its packages."""
 
 import base64
 import fcntl
@@ -32,7 +32,7 @@ PIP_SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
 
 @contextmanager
 def setup_lock() -> Iterator[Path]:
-    """Lets one set-up run at a time. The locked file is also the stamp: digests of the installed locks."""
+    """Allow only one set-up at a time. The locked file is also the stamp: digests of the installed locks."""
     ours = not VENV.exists() or (VENV / "setup.lock").exists()
     VENV.mkdir(exist_ok=True)
     with (VENV / "setup.lock").open("a") as lock:
@@ -68,7 +68,7 @@ def install(stamp: Path, lock: str) -> None:
 
 
 def installer() -> list[str | Path]:
-    """The beginning of a pip command that installs into .venv, which is made if need be."""
+    """Return the start of a pip command that installs into .venv, creating .venv if needed."""
     own: list[str | Path] = [PYTHON, "-m", "pip", "--disable-pip-version-check"]
     if works(*own, "--version"):
         return own
@@ -118,7 +118,7 @@ def download(url: str, index: str) -> tuple[bytes, str, str]:
     host, login = urlsplit(url).netloc.rpartition("@")[2], urlsplit(index).netloc.rpartition("@")
     address = urlsplit(url)._replace(netloc=host).geturl()
     accepted = "application/vnd.pypi.simple.v1+json, text/html;q=0.5, */*;q=0.1"
-    # S310 is about file: addresses. The index is http(s), and what it leads to is checked by its digest.
+    # S310 is about file: addresses. The index is http(s), and the downloads are verified by digest.
     request = Request(address, headers={"Accept": accepted})  # noqa: S310
     if login[0] and host == login[2]:
         basic = base64.b64encode(unquote(login[0]).encode()).decode()

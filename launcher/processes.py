@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class RunError(Exception):
-    """What went wrong, in a sentence for the terminal."""
+    """An error with a sentence for the terminal."""
 
 
 def call(
@@ -20,12 +20,12 @@ def call(
     env: dict[str, str] | None = None,
     read: Callable[[str], None] | None = None,
 ) -> tuple[int, str]:
-    """Its exit status and its output, if piped; `read` gets the output line by line instead.
+    """Run a command; return its exit status and its output, if piped. `read` gets the output by line instead.
 
-    However the call ends, the command has ended before it.
+    The command has ended when this returns or raises.
     """
     stdout = PIPE if piped or read else None
-    # In a group of its own it gets a signal once and whole, be it Ctrl-C or a CI runner's to run.py alone.
+    # Its own process group gets each signal exactly once, whether from Ctrl-C or from a CI runner that signals run.py.
     process = Popen(command, cwd=ROOT, env=env, stdin=DEVNULL, stdout=stdout, text=True, process_group=0)
     try:
         if read and process.stdout:

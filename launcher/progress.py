@@ -1,4 +1,4 @@
-"""How far a long step of run.py is, for a terminal or a log. Standard library only."""
+"""The progress of a long step of run.py, for a terminal or a log. Standard library only."""
 
 import sys
 from threading import Event, Thread
@@ -10,7 +10,7 @@ SECONDS_IN_TERMINAL, SECONDS_IN_LOG = 1, 10  # between two lines
 
 
 class Progress:
-    """Prints a title, then at intervals what was last `shown` and the seconds since the beginning.
+    """Print a title, then at intervals the last text `shown` and the seconds since the start.
 
     A terminal has one line, which is rewritten and erased at the end.
     """

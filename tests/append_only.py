@@ -15,14 +15,14 @@ TABLES = (
 
 
 def triggers(table: str) -> dict[str, str]:
-    """Of SQLite: their names, and how they are made."""
+    """Return the table's SQLite triggers: CREATE statements by name."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s", [table])
         return dict(cursor.fetchall())
 
 
 def unlocking() -> tuple[list[str], list[str]]:
-    """The statements that lift the triggers, and those that put them back."""
+    """Return the statements that disable the triggers, and those that restore them."""
     if connection.vendor == "postgresql":
         alter = [f"ALTER TABLE {table} {{}} TRIGGER USER" for table in TABLES]
         return [one.format("DISABLE") for one in alter], [one.format("ENABLE") for one in alter]
@@ -32,7 +32,7 @@ def unlocking() -> tuple[list[str], list[str]]:
 
 @contextmanager
 def unlocked() -> Iterator[None]:
-    """Inside, rows can be changed."""
+    """Allow updates and deletes within the block."""
     unlock, lock = unlocking()
     with connection.cursor() as cursor:
         for statement in unlock:

@@ -6,5 +6,5 @@ from accounts.models import AuditEntry
 
 
 def entries(**filters: Any) -> list[AuditEntry]:
-    """Oldest first."""
+    """Return the audit log's entries, oldest first."""
     return list(AuditEntry.objects.filter(**filters).order_by("created", "id"))

@@ -1,4 +1,4 @@
-"""The API as a caller sees it."""
+"""An API client for tests."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ class Reply:
 
 
 class ApiClient:
-    """Sends JSON with a key. `json` may also be raw bytes, sent as they are."""
+    """Send JSON with a key. `json` may also be raw bytes, sent unchanged."""
 
     def __init__(self, key: str | None, **headers: str) -> None:
         self.client = Client(raise_request_exception=False)
@@ -43,7 +43,7 @@ class ApiClient:
     def request(
         self, method: str, path: str, json: Any = None, *, headers: dict[str, str] | None = None, **query: Any
     ) -> Reply:
-        """`query` gives plain parameters; put `field[op]` ones into the path."""
+        """Send a request. `query` holds plain parameters; put `field[op]` ones into the path."""
         body = json if isinstance(json, bytes) else b"" if json is None else orjson.dumps(json)
         response = self.client.generic(
             method,

@@ -1,4 +1,4 @@
-"""Time that stands still until a test moves it."""
+"""A clock that tests set and advance."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite. `api` is a client whose key may do everything, on an account without tight limits."""
+"""Fixtures of the whole suite. `api` is a client with all permissions, on an account without tight limits."""
 
 import gc
 import os
@@ -24,7 +24,7 @@ from tests import append_only, factories, served, site, standing, templates, way
 from tests.client import ApiClient
 from tests.ways import DJANGO, Connect
 
-# What opens no database, or is about documents and connections alone, says the same on both legs.
+# Tests without a database, or only about documents and connections, have the same result on both databases.
 ON_SQLITE_ALONE = {
     "analytics": ["test_windows"],
     "clients": ["test_generated"],
@@ -57,14 +57,18 @@ docs_site = site.docs_site
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Names a case of bytes by its argument: an archive has the second it was packed in it, and all workers of a
-    parallel run must give a test one name."""
+    """Name cases of bytes by their argument.
+
+    Archives contain the second they were packed in, but parallel workers must agree on test names.
+    """
     return argname if isinstance(val, bytes) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Lets each worker begin with folders that start servers, browsers and foreign tools, each with others: what waits
-    in one leaves the processor to the rest, and only short tests are left to share out at the end."""
+    """Start each worker with slow folders (servers, browsers, foreign tools), different ones for each.
+
+    Their waits leave the processor to other workers, and only short tests are left for the end.
+    """
     by_folder: dict[str, list[pytest.Item]] = {name: [] for name in (*SLOW, "")}
     for item in items:
         folder = item.nodeid.removeprefix("tests/").partition("/")[0]
@@ -74,13 +78,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     dealt: list[pytest.Item] = []
     for number in range(workers):
         dealt += [item for name in SLOW[number::workers] for item in by_folder[name]]
-        # `--dist worksteal` gives each worker an equal part of the list to begin with.
+        # `--dist worksteal` first gives each worker an equal share of the list.
         dealt += islice(short, max(len(items) * (number + 1) // workers - len(dealt), 0))
     items[:] = [*dealt, *short]
 
 
 def pytest_collection_finish() -> None:
-    """Keeps collections of garbage from going through all tests and modules again and again, as a server does."""
+    """Exclude collected tests and modules from garbage collection, as servers do."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000, 20, 50)
@@ -88,7 +92,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """The test database is a copy of one that is migrated already."""
+    """Copy the test database from a migrated template."""
     name = connection.settings_dict["TEST"]["NAME"] or f"test_{connection.settings_dict['NAME']}"
     if connection.vendor == "sqlite":
         templates.copy_of_sqlite(Path(name))
@@ -98,7 +102,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
-    """The copy is there before Django would make a database."""
+    """Use the copied database instead of creating one."""
     return True
 
 
@@ -112,7 +116,7 @@ def _own_redis_database() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _what_is_append_only_can_be_emptied() -> None:
-    """Lets the tests that commit empty all tables afterwards, though triggers guard the audit log and the ledger."""
+    """Let `transaction=True` tests flush all tables despite the append-only triggers."""
     flush = connection.ops.execute_sql_flush
 
     def unlocked_flush(statements: list[str]) -> None:
@@ -124,14 +128,16 @@ def _what_is_append_only_can_be_emptied() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _passwords_are_hashed_quickly() -> None:
-    """A hash as it should be takes a third of a second."""
+    """The production hash takes a third of a second."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _whole_pages_are_told_of(django_test_environment: None) -> None:
-    """Django tells its clients of each template with a copy of its context: of all that a page of the admin includes,
-    two hundred and more, which no test looks at."""
+    """Send `template_rendered` only for whole pages.
+
+    Django copies the context for each of the 200 or more included templates of an admin page; no test uses those.
+    """
 
     def render(self: Template, context: Context) -> SafeString:
         if context.template is self:
@@ -143,7 +149,7 @@ def _whole_pages_are_told_of(django_test_environment: None) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _files_are_looked_for_once() -> None:
-    """Each of Django's clients has middleware of its own, and each WhiteNoise looks for all files of the site."""
+    """Share WhiteNoise's file list: each test client would otherwise scan all static files."""
     look, found = WhiteNoiseMiddleware.add_files_from_finders, {}
 
     def add_files(self: WhiteNoiseMiddleware) -> None:
@@ -157,7 +163,7 @@ def _files_are_looked_for_once() -> None:
 
 @pytest.fixture(autouse=True)
 def _limits_begin_at_zero() -> None:
-    """Each test counts from nothing, in Redis too."""
+    """Reset rate limits before each test, in Redis too."""
     limiter.forget_all()
     forget_signer()
 

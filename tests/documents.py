@@ -1,4 +1,4 @@
-"""The tables in docs/ that are derived from the code. `python -m tests.documents` writes them anew."""
+"""The tables in docs/ that are derived from the code. `python -m tests.documents` regenerates them."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ def table(head: list[str], rows: Iterable[list[str]]) -> str:
 
 
 def anchored(code: str, seen: set[str]) -> str:
-    """A code with the anchor that `errors.md#code` leads to: its first row."""
+    """Return an error code, with the anchor for `errors.md#code` links where it first occurs."""
     anchor = "" if code in seen else f'<a id="{code}"></a>'
     seen.add(code)
     return f"{anchor}`{code}`"
@@ -136,7 +136,7 @@ def commands() -> str:
 
 
 def arguments(command: BaseCommand, name: str) -> str:
-    """The command's own arguments: those that every command has are left out."""
+    """Return the command's own arguments, without those that every command has."""
     of_all = {one.dest for one in BaseCommand().create_parser("manage.py", "")._actions}
     shown = []
     for one in command.create_parser("manage.py", name)._actions:

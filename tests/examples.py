@@ -1,5 +1,7 @@
-"""How much is tried: with EXAMPLES=all as much as CI tries, otherwise a third of what chance makes up, and with
-EXAMPLES=few, as `run.py test --fast` has it, a tenth."""
+"""The number of random examples: a third of CI's by default.
+
+EXAMPLES=all tries as many as CI; EXAMPLES=few (set by `run.py test --fast`) a tenth.
+"""
 
 import os
 

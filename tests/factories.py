@@ -45,7 +45,7 @@ LICENSED_REQUESTER = {"id": "org_acme", "name": "Acme", "licenseType": "commerci
 
 
 def account(name: str = "Publisher", **fields: Any) -> Account:
-    """An account with limits that no ordinary test reaches, unless `plan` says otherwise."""
+    """Create an account with limits that no ordinary test reaches, unless `plan` says otherwise."""
     if "plan" not in fields:
         fields = {"plan": "enterprise", "requests_per_minute": 100_000, "requests_per_day": 1_000_000, **fields}
     return plan_services.create_account(name, **fields)
@@ -65,19 +65,19 @@ def policy(owner: Account, *rules: dict[str, Any], **fields: Any) -> Policy:
 
 
 def requester(owner: Account, **fields: Any) -> Requester:
-    """A customer whose id no other account has."""
+    """Create a customer with a unique id."""
     return create_requester(owner.pk, {"requester_id": f"customer_{owner.pk}_{next(numbers)}", **fields})
 
 
 def license(owner: Account, requester_id: str = "org_acme", **fields: Any) -> License:  # noqa: A001
-    """A licence for everything unless `fields` have a scope; `per_access` is what each access costs, in USD."""
+    """Create a licence for everything unless `fields` have a scope; `per_access` is the USD price per access."""
     if "per_access" in fields:
         fields |= {"access_amount": Decimal(fields.pop("per_access")), "access_currency": "USD"}
     return issue_license(owner.pk, {"requester_id": requester_id, "license_type": "commercial", **fields})
 
 
 def license_client(owner: Account, requester_id: str = "org_acme", **fields: Any) -> tuple[LicenseClient, str]:
-    """Credentials at the licence server, and their secret."""
+    """Create a licence server client; return it and its secret."""
     return client_services.create_client(owner.pk, {"requester_id": requester_id, "name": "Crawler", **fields})
 
 
@@ -86,7 +86,7 @@ def content(owner: Account, **fields: Any) -> Content:
 
 
 def site(owner: Account, rules: dict[str, Policy | None] | None = None, **fields: Any) -> Site:
-    """A site whose `rules` are patterns with their policies."""
+    """Create a site whose `rules` map patterns to policies."""
     told = [
         {"pattern": pattern, "policy_id": policy.pk if policy else None} for pattern, policy in (rules or {}).items()
     ]
@@ -94,7 +94,7 @@ def site(owner: Account, rules: dict[str, Policy | None] | None = None, **fields
 
 
 def wallet(owner: Account, unit: str = "USD", amount: object = 10, **fields: Any) -> dict[str, str]:
-    """The ids of a wallet and of its only grant, of a new requester unless `requester_id` names one."""
+    """Return the ids of a new wallet and its only grant, for a new requester unless `requester_id` names one."""
     if "requester_id" not in fields:
         fields["requester_id"] = requester(owner).requester_id
     made = wallet_services.create_wallet(owner.pk, {"unit": unit, **fields})
@@ -103,19 +103,19 @@ def wallet(owner: Account, unit: str = "USD", amount: object = 10, **fields: Any
 
 
 def payment(owner: Account, amount: object = 10, **fields: Any) -> Payment:
-    """A payment in USD, of a new requester unless `requester_id` names one."""
+    """Create a payment in USD, by a new requester unless `requester_id` names one."""
     if "requester_id" not in fields:
         fields["requester_id"] = requester(owner).requester_id
     return record_payment(owner.pk, {"amount": Decimal(str(amount)), "currency": "USD", **fields})[0]
 
 
 def endpoint(owner: Account, **fields: Any) -> tuple[WebhookEndpoint, str]:
-    """A webhook endpoint subscribed to all events, and its secret."""
+    """Create a webhook endpoint subscribed to all events; return it and its secret."""
     return webhook_services.create_endpoint(owner.pk, {"url": "https://hooks.example/in", "events": ["*"], **fields})
 
 
 def webhook(owner: Account) -> dict[str, str]:
-    """The ids of an endpoint and of an event that it was pinged with."""
+    """Return the ids of a new endpoint and of its ping event."""
     made, _ = endpoint(owner)
     event: Event = webhook_services.ping(made)
     return {"webhook": made.pk, "event": event.pk}

@@ -1,4 +1,4 @@
-"""The largest that the API takes: policies, items and requesters that fill their bounds."""
+"""The largest policies, items and requesters that the API accepts."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ LONGEST = "\x01"  # six bytes of JSON for a character
 
 
 def rules_of(size: int, *, width: int = 8) -> list[dict[str, Any]]:
-    """Rules of about `size` bytes of JSON, in conditions that fail: full of values of `width` characters."""
+    """Return rules of about `size` bytes of JSON that never match, with values of `width` characters."""
     rules: list[dict[str, Any]] = []
     room, number = size - 2, 0
     while len(rules) < 100:
@@ -25,14 +25,14 @@ def rules_of(size: int, *, width: int = 8) -> list[dict[str, Any]]:
 
 
 def rules(**options: Any) -> list[dict[str, Any]]:
-    """Almost as much as a policy takes."""
+    """Return rules that almost fill a policy's size limit."""
     made = rules_of(MAX_RULES_BYTES, **options)
     assert 0.98 * MAX_RULES_BYTES < len(orjson.dumps(made)) <= MAX_RULES_BYTES
     return made
 
 
 def many_rules() -> list[dict[str, Any]]:
-    """As many rules as a policy takes, which look at tags: a trace says of each what the item has."""
+    """Return the most rules a policy may have, with conditions on tags, so each trace lists the item's tags."""
     grants = [f"p{number:062d}" for number in range(50)]
     last = {
         "action": "allow",
@@ -50,7 +50,7 @@ def many_rules() -> list[dict[str, Any]]:
 
 
 def content(**fields: Any) -> dict[str, Any]:
-    """An item with all that it takes."""
+    """Return the largest possible item."""
     tags = [LONGEST * 98 + f"{number:02d}" for number in range(50)]
     further = {f"{number:064d}": LONGEST * 500 for number in range(50)}
     return {"title": "x" + LONGEST * 499, "tags": tags, "metadata": {**further, "tags": tags}, **fields}

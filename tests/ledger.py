@@ -13,7 +13,7 @@ MOMENT = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
 def entry(account: Account, amount: str = "1", **fields: Any) -> LedgerEntry:
-    """One that is not yet added."""
+    """Return an unsaved ledger entry."""
     given = {"type": "adjustment", "currency": "USD", "occurred_at": MOMENT, **fields}
     return LedgerEntry(account=account, amount=Decimal(amount), **given)
 

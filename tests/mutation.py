@@ -1,11 +1,11 @@
-"""The mutation score of the decision: change one operator, constant or condition at a time, and run the tests.
+"""The mutation score of the decision code: change one operator, constant or condition at a time, and run the tests.
 
     python -m tests.mutation                                     # the modules of TESTS
     python -m tests.mutation licensing/policies/decision.py      # one of them
     python -m tests.mutation FILE.py --tests tests/endpoints/test_access.py
 
-Each mutant runs in a process forked after the tests were collected, with the code of one function replaced, until the
-first test fails. What runs at import (tables) is not mutated. SQLite; prints the mutants that survive, and the score.
+Each mutant runs in a process forked after test collection, with one function replaced, until the first test fails.
+Code that runs at import (tables) is not mutated. Uses SQLite. Prints the score and surviving mutants.
 """
 
 import argparse
@@ -33,7 +33,7 @@ TESTS = {
         "tests/webhooks/test_limit_events.py",
     ],
 }
-MAX_SECONDS = 120  # for the tests of a mutant; one that takes longer counts as noticed
+MAX_SECONDS = 120  # for the tests of a mutant; a timeout counts as detected
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -55,7 +55,7 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
 
 
 def changed(node: ast.AST) -> ast.AST | None:
-    """Return the node with another meaning, or None."""
+    """Return the mutated node, or None."""
     node = copy.deepcopy(node)
     match node:
         case ast.Compare(ops=[operator]) if type(operator) in OPERATORS:
@@ -78,7 +78,7 @@ def changed(node: ast.AST) -> ast.AST | None:
 
 
 def sites(function: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
-    """Yield each place in a function that holds a node: its parent, field and index. Not annotations or docstrings."""
+    """Yield parent, field and index of each node in a function, except annotations and docstrings."""
     for name, value in ast.iter_fields(function):
         if name in ("annotation", "returns", "decorator_list", "values") and not isinstance(function, ast.BoolOp):
             continue
@@ -90,7 +90,7 @@ def sites(function: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
 
 
 def mutants(path: str) -> Iterator[tuple[str, CodeType]]:
-    """Yield what each mutant of a file changes, and the code of its module."""
+    """Yield each mutant of a file: what it changes, and its module's code."""
     tree = ast.parse(Path(path).read_text(), path)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     for function in functions:
@@ -140,7 +140,7 @@ def replace_code(module: ModuleType, code: CodeType) -> None:
 
 
 class Mutation:
-    """The plugin that runs the collected tests once for each mutant, instead of once."""
+    """A pytest plugin that runs the collected tests for each mutant."""
 
     def __init__(self, path: str) -> None:
         self.path = path

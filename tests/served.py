@@ -1,4 +1,4 @@
-"""The service as it runs, `manage.py serve` on the leg's kind of database, for those who call it from outside."""
+"""`manage.py serve` as a subprocess, on the configured kind of database, for tests that call it from outside."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.faults.harness import Deployment, deployed
 
 
 class Service(NamedTuple):
-    """`account` and `key` are new: an account without tight limits, and a key of it that may do everything."""
+    """A running service; `account` is new and without tight limits, and `key` has all permissions."""
 
     url: str
     account: str
@@ -25,7 +25,7 @@ class Service(NamedTuple):
 
 @contextmanager
 def database_on_postgresql(name: str) -> Iterator[str]:
-    """The address of a migrated database, on the server of the settings."""
+    """Create a migrated database on the server of the settings and yield its URL; drop it at the end."""
     templates.copy_on_postgresql(name)
     try:
         yield templates.with_name(os.environ["DATABASE_URL"], name)

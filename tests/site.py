@@ -1,4 +1,4 @@
-"""The documentation site, built once for a test process."""
+"""The documentation site, built once per test process."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Rows that stand for all tests of a module, which are made once instead of before each of them.
+"""Shared fixtures: rows that are created once for all tests of a module.
 
-They are written in a transaction around the module's tests; each test writes into a savepoint of its own within it, as
-Django's TestCase does for its class. Not for modules with tests that commit (`transaction=True`).
+A transaction surrounds the module's tests, and each test writes into its own savepoint within it, as Django's TestCase
+does for its class. Not for modules with tests that commit (`transaction=True`).
 """
 
 from collections.abc import Callable, Iterator
@@ -33,9 +33,9 @@ def for_the_module(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
 
 
 def as_new(account_id: str) -> Account:
-    """A standing account as a test gets it: at an epoch, and with nothing cached, of no test before it.
+    """Return a shared account with an unused epoch and nothing cached.
 
-    What they wrote was rolled back, and this test's own changes count on from the same numbers.
+    Changes by earlier tests were rolled back, and this test's changes start from the same numbers again.
     """
     compiled_policies.cached.clear()
     compiled_licenses.cached.clear()

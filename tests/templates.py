@@ -23,7 +23,7 @@ CACHE = ROOT / ".pytest_cache" / "migrated"
 
 
 def fingerprint() -> str:
-    """Of all that decides which tables there are."""
+    """Return a hash of everything that determines the database tables."""
     digest = sha256()
     views = ROOT / "analytics" / "statements" / "database.py"  # which come with migrating
     imported = [views, *sorted(ROOT.glob("kit/values/*.py"))]
@@ -48,7 +48,7 @@ def migrate(database_url: str, directory: Path) -> None:
 
 
 def copy_of_sqlite(target: Path) -> None:
-    """Copy a migrated database there, replacing any existing one."""
+    """Copy a migrated database to `target`, replacing any existing one."""
     template = CACHE / f"{fingerprint()}.sqlite3"
     with one_at_a_time():
         if not template.exists():
@@ -64,7 +64,7 @@ def copy_of_sqlite(target: Path) -> None:
 
 
 def fill_on_postgresql(database_url: str) -> None:
-    """Makes the tables in an empty database: from a dump, if an earlier run left one of a server of this version."""
+    """Create the tables in an empty database, from an earlier run's dump if the server version matches."""
     with psycopg.connect(database_url, autocommit=True) as server:
         dump = CACHE / f"{fingerprint()}-{server.info.server_version}.sql"
         if dump.exists():
@@ -84,7 +84,7 @@ def fill_on_postgresql(database_url: str) -> None:
 
 
 def copy_on_postgresql(target: str) -> None:
-    """Makes a migrated database of that name beside the one of the settings, in place of what there is."""
+    """Create a migrated database of that name on the server of the settings, replacing any existing one."""
     name = f"test_template_{fingerprint()}"
     url = os.environ["DATABASE_URL"]
     # Copies are made one at a time: PostgreSQL refuses to copy a database that somebody else is connected to.

@@ -1,7 +1,7 @@
-"""The two ways on which a check is answered: by Django in a thread, and on the event loop as a server answers it
-(licensing.access.event_loop.gateway).
+"""The two request paths of a check: Django in a thread, and the server's event loop.
 
-A module or a test with the mark `both_ways` runs on each; without it on the way that `way` gives in its folder.
+The latter is licensing.access.event_loop.gateway. A module or test marked `both_ways` runs on each; others use the
+path that their folder's `way` fixture gives.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,10 @@ class Response:
 
 
 class GatewayClient(ApiClient):
-    """Sends checks to the ASGI application, everything else to Django. A list of values sends a header for each."""
+    """A client that sends checks to the ASGI application, and everything else to Django.
+
+    A list of values sends a header repeatedly.
+    """
 
     scheme = "http"
 
@@ -82,7 +85,7 @@ class GatewayClient(ApiClient):
 
 @pytest.fixture
 def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
-    """Run blocking calls on the test's thread, because other threads do not see its transaction."""
+    """The check application, with blocking calls on the test's thread, because others do not see its transaction."""
 
     async def on_thread_of_test(self: InThread, items: Any) -> Any:
         return await sync_to_async(self.call)(items)
@@ -92,9 +95,9 @@ def application(monkeypatch: pytest.MonkeyPatch) -> CheckApplication:
 
 
 def make_application() -> CheckApplication:
-    """What another process has, within the fixture `application`."""
+    """Create a check application as another process has it, within the fixture `application`."""
     made = CheckApplication()
-    # What has a connection of its own on the loop has none to the test's transaction. tests/faults runs that for real.
+    # Connections of the loop's own do not see the test's transaction; tests/faults covers those.
     made.gateway.write = InThread("recorder", record_now)
     made.gateway.facts.quick_lookups = None
     made.gateway.facts.numbers = Numbers(InThread("numbers", reserve_now))
@@ -107,7 +110,7 @@ def make_application() -> CheckApplication:
 
 @pytest.fixture
 def connect(way: str, request: pytest.FixtureRequest) -> Connect:
-    """Makes a client with a key whose checks go that way."""
+    """Create a client with a key, whose checks use this request path."""
     if way == DJANGO:
         return ApiClient
     application = request.getfixturevalue("application")

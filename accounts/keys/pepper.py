@@ -19,7 +19,7 @@ def fingerprint() -> str:
 
 
 def is_of_this_database() -> bool:
-    """Whether the current pepper is the database's. A database that knows none, or has no keys yet, takes this one."""
+    """Whether the current pepper is the database's. A database without a pepper or keys adopts it."""
     known, _ = PepperFingerprint.objects.get_or_create(pk=1, defaults={"fingerprint": fingerprint()})
     if compare_digest(known.fingerprint, fingerprint()):
         return True

@@ -27,7 +27,7 @@ fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process
 
 
 ACCOUNT = "account:"  # prefix of plan buckets; the account id follows
-AT_EDGE = "edge:"  # likewise, of the plan's meter at the edge
+AT_EDGE = "edge:"  # prefix of the plan's meter at the edge
 SCOPES = {ACCOUNT: PLAN, AT_EDGE: EDGE}
 NO_LIMIT = 2**53  # of a meter, for Lua's numbers
 

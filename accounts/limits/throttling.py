@@ -42,7 +42,7 @@ def plan_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
 
 @lru_cache(maxsize=10_000)
 def edge_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
-    """Return what a question of a proxy consumes: a meter, so that no visitor is refused."""
+    """Return what an edge request consumes: a meter, which never refuses a visitor."""
     return Consume(f"{AT_EDGE}{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)), is_meter=True)
 
 

@@ -54,7 +54,7 @@ def exclusive_maintenance() -> Iterator[None]:
     """Run one purge or rebuild at a time. Raises ValidationError if another is running."""
     refusal = ValidationError("A rebuild or a purge is running already.")
     if connection.vendor == "postgresql":
-        # Held by a transaction of its own: behind a pooler, a lock of the session would stay with somebody else's.
+        # A transaction holds the lock: behind a pooler, a session lock would stay in another client's session.
         with psycopg.connect(connection_string()) as lock:
             if lock.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK]).fetchone() != (True,):
                 raise refusal

@@ -104,7 +104,7 @@ class DailyRevenue(models.Model):
 
 
 class TierRevenue(DailyRevenue):
-    """By licence type, `""` for entries without one. Together they include every entry."""
+    """Daily revenue by licence type, `""` for entries without one. Together the rows include every entry."""
 
     license_type = models.CharField(max_length=100, blank=True)
 

@@ -1,6 +1,6 @@
 """Records past decisions that were allowed and cost nothing, such as those imported from logs.
 
-Their ids follow from what they are about, so recording one again changes nothing.
+Their ids are derived from their content, so recording one again changes nothing.
 """
 
 from collections import defaultdict

@@ -56,7 +56,7 @@ PURSES = """, spend AS MATERIALIZED (
 )"""
 AFTER_PURSES = "(SELECT count(*) FROM purse) >= 0 AND"
 IS_COVERED = "AND (spending IS NULL OR spending NOT IN (SELECT spending FROM uncovered))"
-# What is spent, with what each spend leaves for the next: `available`, in millionths.
+# The spends, each with the credit that it leaves for the next: `available`, in millionths.
 PAID = """, paid AS MATERIALIZED (
   SELECT spend.*, balance - floor - sum(amount) OVER (PARTITION BY wallet ORDER BY "case") AS available
   FROM spend JOIN purse ON purse.id = wallet

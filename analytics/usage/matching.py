@@ -1,4 +1,4 @@
-"""Counts the decisions that match a list's filters, from the rollups: exact, current, as fast for a year as for a day.
+"""Count the decisions that match a list's filters, from the rollups: exact, current, as fast for a year as for a day.
 
 An account's whole hours by outcome come from HourlyUsage; whole days of items or requesters from their yearly and
 monthly rows. Both ends of the window are counted among the events, and recent decisions among the pending rows. One

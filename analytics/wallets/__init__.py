@@ -1,1 +1,1 @@
-"""Wallets: credit that was granted in advance, in a currency or in accesses, and what became of it."""
+"""Wallets: credit granted in advance, in a currency or in accesses, and its use."""

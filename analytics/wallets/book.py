@@ -1,4 +1,4 @@
-"""The arithmetic of one wallet: what starts, ends and is refilled by a moment, and which grants a spend uses.
+"""The arithmetic of one wallet: grants that start, end or are refilled by a given time, and the grants a spend uses.
 
 It works on rows in memory, under the lock of the wallet's row if its result is stored. Between two changes the set of
 grants that count stays the same, so spends need not be allocated to grants one by one: the balance alone says how much
@@ -52,7 +52,7 @@ def order_of_spending(grant: Grant) -> tuple[int, datetime, datetime, str]:
 
 
 def level_of(threshold: Mapping[str, float], reference: Decimal) -> Decimal:
-    """The balance that a threshold stands for."""
+    """Return the balance at which a threshold is reached."""
     if "percent" in threshold:
         return reference * int(threshold["percent"]) / 100
     return Decimal(str(threshold["value"]))

@@ -1,4 +1,4 @@
-"""How a wallet's balance fell, and when it will be used up if that goes on."""
+"""A wallet's balance over the last days, and a projection of when it runs out."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -16,7 +16,7 @@ DAY = timedelta(days=1)
 class BurnDown(Struct, frozen=True):
     """The balance at the end of each day; `spent_daily` is the average, `ends` None if nothing is spent.
 
-    Count on what is there now: refills and grants to come are left out.
+    The projection ignores future refills and grants.
     """
 
     balances: list[tuple[date, Decimal]]

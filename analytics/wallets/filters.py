@@ -1,4 +1,4 @@
-"""What wallets can be filtered by."""
+"""Filters of the list of wallets."""
 
 from analytics.wallets.models import Wallet
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, identifier, text, timestamp

@@ -43,9 +43,9 @@ class WalletEntryType(models.TextChoices):
 class Wallet(models.Model):
     """Prepaid credit of a requester, or of one of its licences, in one unit.
 
-    `balance` is what all grants that have started have left, minus spends that are not allocated to grants yet. It is
-    exact up to `next_change_at`, when a grant starts or ends or a refill is due; null if nothing is scheduled.
-    `reference` is the balance after the latest grant, of which thresholds in per cent are parts.
+    `balance` is the rest of all started grants, minus spends that are not allocated to grants yet. It is exact up to
+    `next_change_at`, when a grant starts or ends or a refill is due; null if nothing is scheduled. `reference` is the
+    balance after the latest grant, of which thresholds in per cent are parts.
     """
 
     id = IdField("wal", primary_key=True)
@@ -92,7 +92,7 @@ class Wallet(models.Model):
 
     @property
     def available(self) -> Decimal:
-        """What can be spent, down to the floor."""
+        """The credit that can be spent, down to the floor."""
         return max(self.balance - self.floor, Decimal(0))
 
     def audited(self) -> dict[str, object]:
@@ -112,7 +112,7 @@ class Wallet(models.Model):
 
 
 class WalletMove(models.Model):
-    """A wallet that another requester got with all its credit, by a merge. Statements carry the balance over."""
+    """A wallet that a merge moved to another requester, with all its credit. Statements carry the balance over."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, db_constraint=False, db_index=False)

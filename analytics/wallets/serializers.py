@@ -41,14 +41,14 @@ class Unit(ParsedField[str]):
 
 
 class RolloverSerializer(StrictSerializer):
-    """What of a refill stays when the next one comes: at most `max`, and at least `min`."""
+    """Unused credit of a refill that is kept at the next one: at most `max`, and at least `min`."""
 
     min = Amount(least=0, required=False)
     max = Amount(least=0, required=False)
 
 
 class RefillSerializer(StrictSerializer):
-    """Credit that comes again each period, and ends with it but for what rolls over."""
+    """Credit that is added each period; the rest expires with the period, except what rolls over."""
 
     amount = Amount(more_than=0)
     every = Choice(choices=Every.choices)
@@ -71,7 +71,7 @@ class ThresholdSerializer(StrictSerializer):
 
 
 class WalletChangeSerializer(StrictSerializer):
-    """What can be changed of a wallet."""
+    """The fields of a wallet that can be changed."""
 
     id = Id("wal", read_only=True)
     object = Choice(choices=["wallet"], read_only=True)

@@ -39,7 +39,7 @@ class Refill(TypedDict, total=False):
 
 
 class WalletFields(TypedDict, total=False):
-    """Of a wallet, as the serializer has checked them."""
+    """The fields of a wallet, as validated by the serializer."""
 
     id: str
     requester_id: str
@@ -200,7 +200,7 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
 
 
 def check_current(wallet: Wallet) -> None:
-    """Raise InUse for a wallet that a merge has emptied: no check would spend what is added."""
+    """Raise InUse for a wallet that a merge has emptied: no check would spend added credit."""
     current = current_wallet(wallet)
     if current.pk != wallet.pk:
         raise InUse(f"Its requester was merged into another one. Use the wallet {current.pk}, which has the credit.")

@@ -160,6 +160,6 @@ def render_wallets(rows: Iterable[Wallet]) -> list[Rendered]:
 
 
 def render_grants(wallet: Wallet, rows: Iterable[Grant]) -> list[Rendered]:
-    """Grants of one page with what is left of them now."""
+    """Render a page's grants with their current rest."""
     serializer = GrantSerializer()
     return [serializer.to_representation(grant) for grant in grants_as_of(wallet, rows, timezone.now())]

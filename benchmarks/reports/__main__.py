@@ -1,8 +1,7 @@
-"""The usage and the revenue report, beside the same figures by SQL on the raw rows and by DuckDB on the same data.
+"""The usage and revenue reports, against the same figures by SQL on the raw rows and by DuckDB on the same data.
 
-python -m benchmarks.reports                    # 10 million events on PostgreSQL
-python -m benchmarks.reports --sqlite           # 1 million on SQLite
-python -m benchmarks.reports --events 200000    # a quick trial
+python -m benchmarks.reports                    # 10 million events on PostgreSQL python -m benchmarks.reports --sqlite
+# 1 million on SQLite python -m benchmarks.reports --events 200000    # a quick trial
 """
 
 import os

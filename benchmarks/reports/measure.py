@@ -1,4 +1,4 @@
-"""Running the sides in turn, once they have been seen to agree."""
+"""Run the sides alternately, after verifying that they agree."""
 
 import sys
 import time
@@ -19,7 +19,7 @@ Results = dict[str, dict[str, list[float]]]
 
 
 def measure(report: str, sides: dict[str, Side], rounds: int) -> Results:
-    """Seconds of each run, by period and side."""
+    """Return the seconds of each run, by period and side."""
     results: Results = {}
     for period in PERIODS:
         first, *others = [side(period) for side in sides.values()]
@@ -36,7 +36,7 @@ def measure(report: str, sides: dict[str, Side], rounds: int) -> Results:
 
 
 def agree(one: Any, other: Any) -> bool:
-    """Counts have to be equal, amounts to be within MOST_APART."""
+    """Whether all counts are equal, and all amounts within MOST_APART."""
     values, others = list(flat(one)), list(flat(other))
     return len(values) == len(others) and all(
         abs(value - peer) < MOST_APART if isinstance(value, Decimal) else value == peer

@@ -1,4 +1,4 @@
-"""The figures of both reports by the service's own functions, called as the endpoints call them."""
+"""The figures of both reports by the service's functions, called as the endpoints do."""
 
 from datetime import datetime
 

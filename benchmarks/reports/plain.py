@@ -1,4 +1,4 @@
-"""The figures of both reports by plain queries, as one would write them first, on any of the databases."""
+"""The figures of both reports by straightforward SQL queries, on any of the databases."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,18 +30,18 @@ REVENUE = {
 
 @dataclass(frozen=True)
 class Store:
-    """A database that has the events, the ledger, and `rate`: a currency's worth in dollars by day."""
+    """A database with the events, the ledger, and `rate`: each currency's value in dollars by day."""
 
     run: Callable[[str], list[tuple[Any, ...]]]
     owned: str  # the condition that a row is the account's
     date: str  # the UTC day of the moment {0}
 
     def events(self, window: Window) -> str:
-        """The window's events, to select from."""
+        """Return a subquery for the window's events."""
         return f"(SELECT * FROM analytics_accessevent WHERE {self.within('created', window.start, window.end)}) event"  # noqa: S608
 
     def entries(self, start: datetime, end: datetime) -> str:
-        """The ledger's entries of that time, each with its worth in millionths of a dollar."""
+        """Return a subquery for the period's ledger entries, each with its value in millionths of a dollar."""
         day = self.date.format("occurred_at")
         return f"""(SELECT entry.*, rate.day, amount * dollars AS worth FROM analytics_ledgerentry entry
           JOIN rate ON rate.day = {day} AND rate.currency = entry.currency

@@ -1,4 +1,4 @@
-"""The year on PostgreSQL, made by SQL."""
+"""A year of data on PostgreSQL, created by SQL."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ EXACT = "numeric"
 
 
 def owned(account: str) -> str:
-    """The condition that a row is the account's (its id in hex)."""
+    """Return the SQL condition that a row belongs to the account (given its id in hex)."""
     return f"account_id = '{account}'"
 
 
@@ -40,7 +40,7 @@ def run(statement: str) -> None:
 
 
 def fill(account: str, events: int) -> None:
-    """Items, requesters, events and the ledger of the account, spread evenly over the year that ends now."""
+    """Create the account's items, requesters, events and ledger, spread evenly over the year up to now."""
     now = datetime.now(UTC)
     ensure_partitions(now - timedelta(days=DAYS), months_ahead=13)
     begin = int((now - timedelta(days=DAYS)).timestamp() * 1000)
@@ -81,28 +81,28 @@ def uuid7(salt: str) -> str:
 
 
 def reason_of(draw: str) -> str:
-    """SQL for the outcome of a number drawn from 0 to 1: seven in ten are allowed."""
+    """Return SQL for the outcome of a random number from 0 to 1: seven in ten are allowed."""
     whens = [f"WHEN {draw} < {below} THEN '{reason}'" for below, reason in zip(BELOW, REASONS, strict=True)]
     return f"CASE {' '.join(whens)} END"
 
 
 def drawn(table: str, draw: str, count: int) -> str:
-    """SQL for the id that a number drawn from 0 to 1 stands for, Zipf-like.
+    """Return SQL that maps a random number from 0 to 1 to an id, Zipf-like.
 
-    The k-th most popular is asked for in proportion to 1/k, nearly: the inverse of the continuous distribution.
+    The k-th most popular id occurs about in proportion to 1/k: this inverts the continuous distribution.
     """
     ranked = f"ARRAY(SELECT id FROM {table} ORDER BY md5(id::text))"  # noqa: S608
     return f"({ranked})[floor(exp({draw} * ln({count} + 1)))::int]"
 
 
 def settle() -> None:
-    """Leaves nothing to the background that could get into the measurement's way."""
+    """Vacuum and checkpoint now, so that no background work affects the measurement."""
     run("VACUUM ANALYZE")
     run("CHECKPOINT")
 
 
 def sizes() -> dict[str, int]:
-    """Bytes of each table with its indexes; partitions are part of theirs."""
+    """Return the bytes of each table with its indexes and partitions."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT substring(relname from '^analytics_[a-z]+'), sum(pg_total_relation_size(oid))::bigint"
@@ -112,7 +112,7 @@ def sizes() -> dict[str, int]:
 
 
 def dump(table: str, columns: tuple[str, ...], moment: str, file: Path) -> None:
-    """Writes the columns as CSV, in the order of `moment`, which is one of them."""
+    """Write the columns as CSV, sorted by the column `moment`."""
     named = ", ".join(f"{moment} AT TIME ZONE 'UTC'" if column == moment else column for column in columns)
     select = f"SELECT {named} FROM {table} ORDER BY {moment}"  # noqa: S608
     with (

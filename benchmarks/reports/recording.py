@@ -1,4 +1,4 @@
-"""The cost of rollups to the recorder: its own statement and the roll-up, against the statement without rollups."""
+"""The cost of rollups to the recorder: its statement and the roll-up, against the statement without rollups."""
 
 import re
 import time
@@ -41,7 +41,7 @@ def without_rollups(statement: str) -> str:
 
 
 def recording_rates(database: str, account: str, rounds: int) -> Rates:
-    """Measure recording with and without rollups in turn; one commit per batch."""
+    """Measure recording with and without rollups alternately; one commit per batch."""
     rates = Rates()
     with psycopg.connect(database, autocommit=True) as connection:
         epoch: Any = connection.execute("SELECT epoch FROM accounts_account WHERE id = %s", [account]).fetchone()

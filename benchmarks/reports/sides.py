@@ -1,4 +1,4 @@
-"""Three ways to the same figures: the reports, plain queries on the same database, the same queries by DuckDB."""
+"""Three ways to the same figures: the reports, plain queries on the same database, and the same queries in DuckDB."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -30,14 +30,14 @@ RATE = "CREATE {} TABLE rate (day date, currency varchar(3), dollars {}, PRIMARY
 
 
 def add_rates(today: date) -> None:
-    """Publishes the made-up rates, as import_exchange_rates would."""
+    """Publish the invented rates, as import_exchange_rates would."""
     ExchangeRate.objects.bulk_create(
         ExchangeRate(day=day, currency=currency, rate=f"{rate:f}") for day, currency, rate in published_rates(today)
     )
 
 
 def same_database(database: ModuleType, account: str, now: datetime) -> Store:
-    """The service's own connection, with the rates in a temporary table."""
+    """Return the service's own connection, with the rates in a temporary table."""
     with connection.cursor() as cursor:
         cursor.execute(RATE.format("TEMPORARY", database.EXACT))
         cursor.executemany("INSERT INTO rate VALUES (%s, %s, %s)", list(dollars(now.date())))
@@ -52,7 +52,7 @@ def same_database(database: ModuleType, account: str, now: datetime) -> Store:
 
 
 def in_duckdb(database: ModuleType, directory: Path, now: datetime) -> Store:
-    """A copy, in DuckDB's own format, of the columns that the queries need."""
+    """Copy the columns that the queries need to DuckDB's own format."""
     duck = duckdb.connect(str(directory / "events.duckdb"))
     for table, columns, moment in (
         ("analytics_accessevent", EVENTS, "created"),
@@ -69,7 +69,7 @@ def in_duckdb(database: ModuleType, directory: Path, now: datetime) -> Store:
 
 
 class Sides:
-    """Of either report, by the names that the result shows; each begins with finding out the period's window."""
+    """The sides of each report, by the names shown in the result; each also computes the period's window."""
 
     def __init__(self, database: ModuleType, account: str, directory: Path) -> None:
         self.account, self.now = account, datetime.now(UTC)
@@ -77,7 +77,7 @@ class Sides:
         self.duckdb = in_duckdb(database, directory, self.now)
 
     def entries(self) -> int:
-        """How many the ledger has."""
+        """Return the number of ledger entries."""
         return self.same.run("SELECT count(*) FROM analytics_ledgerentry")[0][0]
 
     def usage(self) -> dict[str, Side]:

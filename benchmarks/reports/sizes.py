@@ -5,7 +5,7 @@ REVENUE = ("tierrevenue", "contentrevenue", "requesterrevenue", "contentrevenuey
 
 
 def sentences(sizes: dict[str, int]) -> str:
-    """Of the bytes of each table with its indexes."""
+    """Describe the sizes, given the bytes of each table with its indexes."""
 
     def of(*names: str) -> float:
         return sum(sizes[f"analytics_{name}"] for name in names) / 2**20

@@ -1,4 +1,4 @@
-"""The year on SQLite, made by Python from a fixed seed."""
+"""A year of data on SQLite, created by Python from a fixed seed."""
 
 import csv
 import math
@@ -37,7 +37,7 @@ EXACT = "real"  # SQLite has no exact decimals
 
 
 def owned(account: str) -> str:
-    """The condition that a row is the account's (its id in hex)."""
+    """Return the SQL condition that a row belongs to the account (given its id in hex)."""
     return f"account_id = X'{account}'"
 
 
@@ -47,7 +47,7 @@ def run(statement: str) -> None:
 
 
 def fill(account: str, events: int) -> None:
-    """Items, requesters, events and the ledger of the account, spread evenly over the year that ends now."""
+    """Create the account's items, requesters, events and ledger, spread evenly over the year up to now."""
     draws = random.Random(1)
     key, begin = bytes.fromhex(account), int((datetime.now(UTC) - timedelta(days=DAYS)).timestamp() * 1000)
     run("PRAGMA synchronous = OFF")
@@ -75,7 +75,7 @@ def fill(account: str, events: int) -> None:
 
 
 def population(key: bytes, begin: int, draws: random.Random) -> tuple[list[bytes], list[int]]:
-    """Makes the items and the requesters; returns their keys."""
+    """Create the items and the requesters; return their keys."""
     contents = [uuid7(begin + number, draws) for number in range(ITEMS)]
     requesters = list(range(1, REQUESTERS + 1))
     made = stored(begin)
@@ -98,13 +98,13 @@ def population(key: bytes, begin: int, draws: random.Random) -> tuple[list[bytes
 
 
 def popularity(keys: Sequence[Any], draws: random.Random) -> Callable[[], Any]:
-    """Draws one of the keys, Zipf-like, as benchmarks.reports.postgresql.drawn does."""
+    """Draw one of the keys, Zipf-like, as benchmarks.reports.postgresql.drawn does."""
     ranked, width = draws.sample(keys, len(keys)), math.log(len(keys) + 1)
     return lambda: ranked[int(math.exp(draws.random() * width)) - 1]
 
 
 def stored(moment: int) -> str:
-    """A moment in Unix milliseconds, as Django writes it."""
+    """Return the time of Unix milliseconds as Django stores it."""
     return connection.ops.adapt_datetimefield_value(datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=moment))
 
 
@@ -113,12 +113,12 @@ def uuid7(moment: int, draws: random.Random) -> bytes:
 
 
 def settle() -> None:
-    """Brings the write-ahead log home."""
+    """Checkpoint the write-ahead log."""
     run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def sizes() -> dict[str, int]:
-    """Bytes of each table with its indexes."""
+    """Return the bytes of each table with its indexes."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT tbl_name, sum(pgsize) FROM dbstat JOIN sqlite_master USING (name) WHERE aggregate = 1 GROUP BY 1"
@@ -127,7 +127,7 @@ def sizes() -> dict[str, int]:
 
 
 def dump(table: str, columns: tuple[str, ...], moment: str, file: Path) -> None:
-    """Writes the columns as CSV, in the order of `moment`, which is one of them."""
+    """Write the columns as CSV, sorted by the column `moment`."""
     named = ", ".join(f"hex({column})" if column == "content_id" else column for column in columns)
     with file.open("w", newline="") as out, connection.cursor() as cursor:
         cursor.execute(f"SELECT {named} FROM {table} ORDER BY {moment}")  # noqa: S608

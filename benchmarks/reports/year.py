@@ -25,7 +25,7 @@ FACTS = '{"contentType":"article","licenseType":"commercial","hasValidLicense":t
 
 
 class Price(NamedTuple):
-    """Of an access."""
+    """The price of an access."""
 
     tier: str
     currency: str

@@ -47,7 +47,7 @@ class WholeRequest(Cycle):
 
     @cached_property
     def message_event(self) -> Event:  # type: ignore[override]
-        """Created only if something waits for more than the body, which is complete."""
+        """Return an event that is set, because the body is complete. Created only if something waits for it."""
         event = Event()
         event.set()
         return event

@@ -31,9 +31,9 @@ class Step(TypedDict):
 
 class DecisionInWords(TypedDict):
     decision: Mapping[str, object]  # the decision object of the API
-    reason: str  # of a denial, else empty, else empty
+    reason: str  # of a denial, else empty
     charge: str  # what the access costs; empty if nothing
-    steps: list[dict[str, object]]  # of its trace, each with its rule as `told` and what came of it as `outcome`
+    steps: list[dict[str, object]]  # of its trace, each with its rule in words as `told`, and the result as `outcome`
 
 
 def in_words(answer: Answer, rules: Sequence[Rule]) -> DecisionInWords:

@@ -51,7 +51,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
     reason = Reason(event.reason) if event.reason else None
     mode = mode_of(policy, facts)
     considered = policy is not None and not facts.archived and mode != Mode.DISABLED
-    # What would have been allowed anyway is stored without `observed`, but was not charged either.
+    # Decisions allowed anyway are stored without `observed`, but were not charged either.
     observed = "" if mode == Mode.OBSERVE and event.observed is None else event.observed
     return Answer(
         id=event.pk,

@@ -99,7 +99,7 @@ class RequesterSnapshot:
     is_written: bool = True
     current_id: str | None = None  # the requester that the requested id was merged into; None if it was not merged
     wallets: tuple[tuple[str | None, ...], ...] = ()  # key, unit, key of the licence (analytics.wallets.services)
-    stored: Values = ()  # of licensing.policies.facts.STORED; empty if it has none of them
+    stored: Values = ()  # values of licensing.policies.facts.STORED; empty if none is set
 
     @property
     def weight(self) -> int:

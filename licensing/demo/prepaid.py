@@ -15,7 +15,7 @@ from licensing.demo.story import PREPAID
 
 
 def open_wallets(account: Account, opened: datetime) -> None:
-    """Open the wallets with what was paid for, as of when the demo begins. The customers' licences exist already."""
+    """Open the wallets with their paid credit, as of the demo's start. The customers' licences exist already."""
     for one in PREPAID:
         amount, currency = one.paid
         order = f"order-{one.id}"

@@ -163,7 +163,7 @@ class ForwardApplication(CheckApplication):
         return reply.as_page(await self.texts_of(edge, original), original.host)
 
     async def texts_of(self, edge: Edge, original: Original) -> RefusalTexts:
-        """Return what the page's site says to refused people. Reads the snapshot that the decision has filled."""
+        """Return the texts of the page's site for refused people, from the snapshot that the decision filled."""
         check = replace(Visitor(ANONYMOUS, None).check(original, ""), dry_run=True)
         found = await self.gateway.facts.look_up(edge.grant.account_id, [check])
         item = found.items.get(check.selector)
@@ -246,7 +246,7 @@ class ForwardApplication(CheckApplication):
         return decide_check(check, page, people[0], now, people[1] if people[1:] else None)
 
     async def decide_page(self, edge: Edge, check: Check, now: datetime) -> Answer | ApiError:
-        """Decide the check. Returns NotFound for a page of a host without a site that is not refused."""
+        """Decide the check. Returns NotFound if the page has no site and its host is not refused."""
         [answer] = await self.gateway.check(edge, [check], now)
         if isinstance(answer, NotFound):
             name, _ = check.selector

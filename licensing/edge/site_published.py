@@ -21,7 +21,7 @@ SECONDS, MOST_BYTES = 5, 1024 * 1024  # of a fetch
 KEYS = "/jwks.json"  # of the licence server
 EVERYWHERE = "everywhere"
 
-Fetched = Reply | str  # or the reason why there is no reply
+Fetched = Reply | str  # the reply, or why there is none
 
 
 async def fetch(url: str) -> Reply:

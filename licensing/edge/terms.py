@@ -52,7 +52,7 @@ class Terms(Struct, frozen=True):
         return prices.pop() if len(prices) == 1 else None
 
     def intersect(self, others: Iterable["Terms"]) -> "Terms":
-        """Return the terms without what the others do not have."""
+        """Return the terms with only the uses and prices that all others have too."""
         uses, prices = self.uses, self.prices
         for other in others:
             uses = uses & other.uses
@@ -116,9 +116,9 @@ def terms_of(
 ) -> list[Terms]:
     """Return the terms of a site, the longest URL first.
 
-    `items` are the registered items of the host; of several at one page the last decides. Each one whose terms differ
-    from its pattern's has entries of its own; other entries do not change. `denies_unknown`: pages that match no
-    pattern are denied.
+    `items` are the registered items of the host; the last one at a page counts. Each item whose terms differ from its
+    pattern's has its own entries; other entries do not change. `denies_unknown`: pages that match no pattern are
+    denied.
     """
     ruled = [ruled_by(place, *rule) for place, rule in enumerate(rules)]
     pages = pages_of_items(items, ruled)

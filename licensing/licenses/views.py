@@ -49,7 +49,7 @@ class LicenseViewSet(AccountViewSet[License]):
 
     @extend_schema(summary="Issue a licence", responses={201: LicenseSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """Issues a licence. From its start it decides the requester's checks, whatever the caller states.
+        """Issues a licence. From its start it applies to the requester's checks and overrides what callers assert.
 
         Creates the requester if it is unknown. The `price` enters the ledger at `startsAt`;
         `pricePerAccess` is charged for each allowed check.

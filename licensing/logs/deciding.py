@@ -87,7 +87,7 @@ class Line(NamedTuple):
 
 
 class Decider:
-    """Decides requests of one site, and remembers what it has looked up."""
+    """Decide the requests of one site, caching look-ups."""
 
     def __init__(self, site: Site, *, dry_run: bool, names: AddressNames | None) -> None:
         self.site, self.dry_run, self.names = site, dry_run, names
@@ -179,7 +179,7 @@ class Decider:
         return Made(decision, prepared, visit.moment, referrer)
 
     def prepare(self, line: Line, item: Item) -> Prepared:
-        """Decide a request, and all that differ from it only in what is recorded beside the decision."""
+        """Decide a request, and with it all requests that differ only in recorded details."""
         now = line.visit.moment
         visitor = self.visitor_of(line)
         original = Original(line.url, line.visit.method, line.address)
@@ -233,7 +233,7 @@ class Decider:
 
 
 def observed_page(item: Item) -> Item:
-    """Return the page as a site in observe mode has it."""
+    """Return the page as it would be on a site in observe mode."""
     facts = {**item.facts, "mode": Mode.OBSERVE.value}
     others = tuple(map(observed_page, item.others))
     return dataclasses.replace(item, mode=Mode.OBSERVE.value, facts=facts, others=others)

@@ -51,7 +51,7 @@ Progress = Callable[[LogTotals], object]
 
 
 class LogImport(Decider):
-    """An import of logs of one site. Files that are imported one after the other share what it has looked up."""
+    """An import of logs of one site. Files imported one after the other share its cached look-ups."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class LogImport(Decider):
 
 
 def detect_format(lines: Iterable[bytes | None]) -> LogFormat:
-    """Return the format of a log by its first lines. Raises InvalidRequest if none tells it."""
+    """Return the format of a log by its first lines. Raises InvalidRequest if no format fits."""
     for line in lines:
         if line is not None and (found := detect(line.decode("latin-1"))) is not None:
             return found

@@ -54,7 +54,7 @@ def read_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
 
 
 class Occurrences:
-    """Tells equal lines apart: the second occurrence of a line gets another digest than the first.
+    """Distinguish equal lines: the second occurrence of a line gets a different digest from the first.
 
     The same lines in another file get the same digests, so a file that is imported again, or a rotated file that
     overlaps another, adds nothing twice.

@@ -156,7 +156,7 @@ def mode_of(policy: CompiledPolicy | None, facts: Facts) -> str:
 
 
 def observe(decision: Decision) -> Decision:
-    """Turn a decision into an observed one: allowed, with what it would have been."""
+    """Turn a decision into an observed one: always allowed, with the reason of a denial in `observed`."""
     if decision.allowed:
         return replace(decision, observed="")
     return replace(decision, allowed=True, reason=None, permissions=(), observed=decision.reason)

@@ -128,7 +128,7 @@ class Fact:
 
     @property
     def key(self) -> str:
-        """Its name within `part`."""
+        """The fact's name within `part`."""
         return self.place.partition(".")[2]
 
 

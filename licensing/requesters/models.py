@@ -65,5 +65,5 @@ class Requester(models.Model):
 
     @property
     def epoch_name(self) -> str:
-        """Its name in accounts.plans.epochs."""
+        """The requester's name in accounts.plans.epochs."""
         return str(self.pk)

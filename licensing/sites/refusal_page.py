@@ -1,6 +1,6 @@
 """The page for refused people: HTML for browsers, where everybody else gets JSON.
 
-It needs no further request, and is short enough for a header, by which nginx gets it. Publishers' texts are escaped.
+The page is self-contained, and short enough for the header in which nginx gets it. Publishers' texts are escaped.
 """
 
 import re
@@ -50,7 +50,7 @@ def quality(accept: str, media: str) -> float:
 
 
 def render_page(texts: RefusalTexts, host: str, message: str, price: str | None) -> bytes:
-    """Render the page. Without a name it is headed by the host."""
+    """Render the page. Without a name, the heading is the host."""
     shown = {
         "name": one_line(texts.name or host),
         "message": one_line(message),

@@ -7,7 +7,7 @@ MAX_NAME, MAX_MESSAGE, MAX_LINK_URL, MAX_LINK_LABEL = 100, 500, 500, 60  # chara
 
 
 class RefusalTexts(NamedTuple):
-    """What a site puts on the page for refused people; None where it says nothing."""
+    """A site's own texts on the refusal page; None for the default."""
 
     name: str | None = None
     message: str | None = None

@@ -1,4 +1,4 @@
-"""The crawler report: what crawlers took, what they were answered, and how many readers their operators sent."""
+"""The crawler report: crawlers' requests, the answers to them, and the readers whom their operators sent."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping

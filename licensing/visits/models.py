@@ -44,7 +44,7 @@ class VisitorDay(DayOfVisits):
 
 
 class Page(models.Model):
-    """A page that was asked for at the edge. The site is the one that decided last about it."""
+    """A page requested at the edge, with the site that last decided about it."""
 
     account = models.ForeignKey(
         Account, on_delete=models.CASCADE, db_index=False

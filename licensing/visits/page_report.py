@@ -39,7 +39,7 @@ MOST_FIRST = (-(F("allowed_sum") + F("observed_sum") + F("denied_sum")),)
 
 
 class Choice(Struct, frozen=True):
-    """Which visits the report is about: of one site or all, below a URL or all."""
+    """The visits in a report: of one site or all, below a URL or all."""
 
     account_ids: Sequence[str]
     window: Window
@@ -48,7 +48,7 @@ class Choice(Struct, frozen=True):
 
     @property
     def offset(self) -> int:
-        """Where the names of the folders below `prefix` begin in a URL."""
+        """Return the position in a URL of the first folder name below `prefix`."""
         return max(len(self.prefix), SCHEME)
 
     def has(self, visited: VisitKey, found: Found) -> bool:
@@ -105,7 +105,7 @@ class PageReport(Struct, frozen=True):
 
     total: Visits | None
     days: dict[date, Visits]
-    visitors: list[tuple[Requester | None, str, Visits]]  # with what told who it was
+    visitors: list[tuple[Requester | None, str, Visits]]  # with how each was identified
     pages: list[PageVisits]
     folders: list[tuple[str, Visits]]
 

@@ -101,7 +101,7 @@ def digest_of(url: str) -> bytes:
 
 
 def keep_pages(found: dict[VisitKey, Found], referrals: dict[Referred, int]) -> None:
-    """Add the counts to the rows of PageDay and ReferralDay. The caller holds the lock of what is counted."""
+    """Add the counts to the rows of PageDay and ReferralDay. The caller must hold the lock of the counted visits."""
     if not found:
         return
     found, referrals = without_further(found, referrals)

@@ -87,7 +87,7 @@ class MomentFilter(RangeDateTimeFilter):
 
 
 class ScopedForm(AutocompleteDropdownForm):
-    """Offers only what the member of staff may see; unfold's own would show the name of any id."""
+    """A filter form limited to the operator's scope; unfold's own would reveal the name of any id."""
 
     def __init__(
         self, request: HttpRequest, name: str, *args: object, model_admin: AdminMixin[ModelT], **kwargs: object

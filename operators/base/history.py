@@ -17,7 +17,7 @@ VIEW_AUDIT_LOG = "accounts.view_auditentry"
 
 
 class AuditedHistory(AdminMixin[ModelT]):
-    """For a ModelAdmin whose changes are all in the audit log."""
+    """A mixin for ModelAdmins that shows the audit log as an object's history."""
 
     kind: ClassVar[str] = ""  # kind of resource in the log, if the id alone is ambiguous
 

@@ -50,7 +50,7 @@ def with_suggestions(
 
 
 class SuggestingAdmin(AdminMixin[ModelT]):
-    """For a ModelAdmin whose form has a field `account`, or whose object belongs to an account."""
+    """A mixin for ModelAdmins whose form has a field `account`, or whose object belongs to an account."""
 
     suggested: ClassVar[Mapping[str, Kind]] = {}
 

@@ -118,7 +118,7 @@ class LicenseAdmin(
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
         hidden = set()
-        if obj is not None:  # a licence's requester cannot change, and its wallet has pages of its own
+        if obj is not None:  # a licence's requester cannot change, and its wallet has separate pages
             hidden = {"requester_own_id", "requester_name", *QUOTA_FIELDS}
         elif not request.user.has_perm("analytics.add_wallet"):
             hidden = {*QUOTA_FIELDS}

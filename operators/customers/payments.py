@@ -159,7 +159,7 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
 
 
 def grant_payment(payment: Payment) -> None:
-    """Grant what was paid to the wallet that it tops up."""
+    """Grant the paid amount to the wallet that it tops up."""
     add_grant(
         wallet_to_top_up(payment),
         {"amount": payment.amount, "kind": "paid", "external_id": payment.external_id or payment.pk},

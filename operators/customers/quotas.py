@@ -1,4 +1,4 @@
-"""A monthly quota, sold with a licence: the form's fields, the wallet that they open, and what it does in words."""
+"""A monthly quota, sold with a licence: the form's fields, the wallet that they open, and its description."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -62,7 +62,7 @@ class QuotaFields(forms.Form):
 
 
 class Quota(Struct, frozen=True):
-    """So many accesses a month. With a `price` further ones are charged until `most_owed` is owed."""
+    """A number of accesses per month. With a `price`, further ones are charged until `most_owed` is owed."""
 
     accesses: int
     price: Decimal = Decimal(0)

@@ -253,7 +253,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
     # --- Showing -----------------------------------------------------------------------------------------------------
 
     def balance(self, requester: Requester) -> str:
-        """What each wallet has now."""
+        """Return the current balance of each wallet."""
         if not requester.wallets:
             return "no wallet"
         wallets = Wallet.objects.filter(requester=requester).order_by("created", "pk")

@@ -206,7 +206,7 @@ def shown(statement: Statement) -> dict[str, object]:
 
 
 def shown_line(line: StatementLine | ClosedLine) -> dict[str, object]:
-    """Return a line with the name and id of what it is about."""
+    """Return a line with the name and id of its subject."""
     about = line.description or ""
     if not about and line.content is not None:
         about = line.content.title

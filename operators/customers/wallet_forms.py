@@ -28,7 +28,7 @@ def choice(
 
 
 class Terms(forms.Form):
-    """What can be changed of a wallet."""
+    """A wallet's editable terms."""
 
     refill_amount = Amount(required=False, label="Refill", help_text="Amount added at the start of each period.")
     refill_every = choice("How often", EVERY, required=False)
@@ -127,7 +127,7 @@ def terms_of(wallet: Wallet) -> dict[str, object]:
 
 
 def terms_in_body(fields: TermFields, before: Wallet | None = None) -> dict[str, object]:
-    """Return the form's terms as the API's fields. What the form does not show stays as it is."""
+    """Return the form's terms as the API's fields. Fields not in the form stay unchanged."""
     percent, amount, every = fields.get("low_percent"), fields.get("refill_amount"), fields.get("refill_every")
     others: list[Mapping[str, object]] = [] if before is None else [one for one in before.thresholds if "value" in one]
     refill: dict[str, object] | None = None

@@ -1,4 +1,4 @@
-"""Wallets: what is left and until when, opening one, topping up, and its terms."""
+"""Wallets in the admin: balance and expiry, opening, top-ups and terms."""
 
 from decimal import Decimal
 from typing import ClassVar, cast

@@ -59,7 +59,7 @@ def wait_of(consume: Consume) -> int | None:
 
 
 def too_many(seconds: int) -> ValidationError:
-    """Return the form error for a rate limit that ends in so many seconds."""
+    """Return the form error for a rate limit that ends in this many seconds."""
     return ValidationError(
         f"There were too many attempts. Try again in {in_words(seconds)}.", code="throttled", params={"wait": seconds}
     )

@@ -151,7 +151,7 @@ def field_at(path: str) -> tuple[int | None, str]:
 
 
 def message_in_form(fault: Fault, rules: Sequence[Mapping[str, object]]) -> str:
-    """The fault's message; how to type a condition, if what was typed for it is malformed."""
+    """Return the fault's message or, for a malformed condition, how to type it."""
     index, name = field_at(fault.path)
     conditions = rules[index]["conditions"] if index is not None and name in OBJECTS else None
     is_malformed = isinstance(conditions, Mapping) and isinstance(conditions.get(name), str)

@@ -1,4 +1,4 @@
-"""Members of staff, and the clients that they sign in with."""
+"""Staff operators, and fixtures that sign them in."""
 
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -26,7 +26,7 @@ SignIn = Callable[..., Client]
 
 @pytest.fixture
 def staff(db: None) -> Callable[..., User]:
-    """Makes a member of staff with permissions such as "accounts.view_apikey", who sees the accounts given."""
+    """Create staff operators with the given permissions (such as "accounts.view_apikey") and accounts."""
 
     def make(*permissions: str, accounts: Iterable[Account] | None = None, **fields: Any) -> User:
         user = User.objects.create_user(f"staff{next(numbers)}", is_staff=True, **fields)
@@ -42,7 +42,7 @@ def staff(db: None) -> Callable[..., User]:
 
 @pytest.fixture
 def sign_in() -> SignIn:
-    """A browser that is signed in as somebody, with the second factor if they have one."""
+    """Return a test client signed in as an operator, with the second factor if one is set up."""
 
     def make(user: User) -> Client:
         client = Client()
@@ -56,5 +56,5 @@ def sign_in() -> SignIn:
 
 @pytest.fixture
 def admin(staff: Callable[..., User], sign_in: SignIn) -> Client:
-    """A superuser's browser. (In place of pytest-django's fixture of that kind, `admin_client`.)"""
+    """A test client signed in as a superuser; replaces pytest-django's `admin_client`."""
     return sign_in(staff(is_superuser=True))

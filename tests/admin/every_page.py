@@ -7,7 +7,7 @@ from django.contrib.admin.utils import quote
 from django.db.models import Model
 from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 
-# Of addresses that show no page by themselves.
+# Views that show no page.
 DATA = ("jsi18n", "autocomplete", "search", "view_on_site", "suggest", "licensing_license_preview")
 FILES = (
     *("licensing_content_export_items", "analytics_accessevent_export_items", "analytics_ledgerentry_export_items"),
@@ -28,7 +28,7 @@ LEAD_ELSEWHERE = (
     *(f"analytics_{model}_{action}" for model in ("accessevent", "ledgerentry") for action in ("refund", "adjust")),
     *("logout", "accounts_apikey_find"),
 )
-# Of something that was begun before: a form that was never saved, a file that was brought, a change under way.
+# Pages of something unfinished: an unsaved form, an uploaded file, a change under way.
 UNDER_WAY = (
     *("licensing_policy_words", "licensing_policy_draft", "licensing_content_import", "licensing_content_bad_rows"),
     *("licensing_content_bulk", "accounts_apikey_seen"),
@@ -40,14 +40,14 @@ REFUSED = frozenset(f"{model}_{page}" for model in WRITTEN_BY_NOBODY for page in
 
 
 def patterns() -> Iterator[URLPattern]:
-    """All named ones of the site."""
+    """Yield the admin site's named URL patterns."""
     for pattern in admin.site.get_urls():
         nested = pattern.url_patterns if isinstance(pattern, URLResolver) else [pattern]
         yield from (one for one in nested if isinstance(one, URLPattern) and one.name)
 
 
 def names_of_pages() -> set[str]:
-    """Of all views that show a page; but roles nothing is deleted by Django's own."""
+    """Return the names of all views that show a page. Only roles have Django's own delete page."""
     names = {str(pattern.name) for pattern in patterns()}
     deletions = {name for name in names if name.endswith("_delete") and name != "auth_group_delete"}
     return names - NO_PAGES - REFUSED - deletions
@@ -63,7 +63,7 @@ def model_of(name: str) -> type[Model] | None:
 
 
 def newest_of(model: type[Model]) -> str | None:
-    """The id of the newest object that has a page."""
+    """Return the id of the newest object that has a page."""
     rows = model._default_manager.all()
     if any(field.name == "deleted_at" for field in model._meta.fields):
         rows = rows.filter(deleted_at=None)

@@ -1,4 +1,4 @@
-"""The fields that a browser would send for a page's form, with a test's changes."""
+"""Read a page's form as a browser would send it, and submit it with changed fields."""
 
 import re
 from html.parser import HTMLParser
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class FormReader(HTMLParser):
-    """Collects the values of the fields of every form on a page."""
+    """Collect the field values of every form on a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,14 +50,14 @@ def form_values(html: str) -> dict[str, list[str]]:
 
 
 def submit(client: Any, address: str, **fields: Any) -> Any:
-    """Opens the page, fills the fields in and sends its form; the reply to that."""
+    """Open the page, fill in the fields and submit its form; return the reply."""
     opened = client.get(address)
     assert opened.status_code == 200, (opened.status_code, opened.headers.get("Location"))
     return client.post(address, as_sent({**form_values(opened.content.decode()), **fields}))
 
 
 def confirmed(client: Any, reply: Any) -> Any:
-    """Presses the button of the page that asks."""
+    """Submit the confirmation page in `reply` and return the next reply."""
     assert reply.status_code == 200
     values = form_values(reply.content.decode())
     assert values["confirmed"] == ["1"]
@@ -65,7 +65,7 @@ def confirmed(client: Any, reply: Any) -> Any:
 
 
 def as_sent(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields with the ends of lines that browsers send."""
+    """Return the fields with CRLF line ends, as browsers send them."""
 
     def crlf(value: Any) -> Any:
         return re.sub(r"\r\n|\r|\n", "\r\n", value) if isinstance(value, str) else value

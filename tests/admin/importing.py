@@ -1,4 +1,4 @@
-"""A file that an operator brings, for the tests of imports in the admin."""
+"""Uploads for the tests of imports in the admin."""
 
 import os
 
@@ -29,7 +29,7 @@ def files():
 
 @pytest.fixture
 def bring(admin, account):
-    """Uploads a file as an operator; the address of its preview."""
+    """Upload a file as an operator and return its preview's address."""
 
     def make(text=CSV, name="items.csv", client=admin, **fields):
         file = SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())

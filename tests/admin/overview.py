@@ -1,4 +1,4 @@
-"""The overview as its tests read it, and decisions and entries for it to show."""
+"""Read the overview page, and create the decisions and entries that it shows."""
 
 import re
 
@@ -53,7 +53,7 @@ def check(account, count=1, item=None, requester=factories.LICENSED_REQUESTER):
 
 @pytest.fixture
 def busy(account, clock):  # noqa: F811
-    """Three decisions yesterday, five today, of two items and two requesters; and an entry each day."""
+    """Create 3 decisions yesterday and 5 today, of two items and two requesters, and a ledger entry each day."""
     clock.set("2026-03-03T10:00:00Z")
     item = check(account, 3)
     ledger.add(account, "20.5", license_type="press", occurred_at=clock.now)

@@ -1,4 +1,4 @@
-"""Two operators who press a button at the same moment."""
+"""Simulate two operators who submit at the same moment."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,11 +8,11 @@ from typing import Any
 
 from django.db import connections
 
-PATIENCE = 0.5  # seconds that one waits for the other, where they can meet at all
+PATIENCE = 0.5  # seconds to wait for the other operator
 
 
 def meeting(write: Callable[..., Any]) -> Callable[..., Any]:
-    """A service that waits before its write until the other operator has come as far, if that one can."""
+    """Wrap a service so that two callers write together; a lone caller proceeds after a timeout."""
     barrier = Barrier(2, timeout=PATIENCE)
 
     def waiting(*args: Any, **fields: Any) -> Any:

@@ -1,4 +1,4 @@
-"""An account is deleted with all that is its own, unless its ledger keeps it."""
+"""Deleting an account deletes all its data; an account with ledger entries cannot be deleted."""
 
 import io
 import json
@@ -24,7 +24,7 @@ def page_of(account):
 
 @pytest.fixture
 def used(account, other_account):
-    """The key of an account with something of everything but a ledger, beside another account with the same."""
+    """The key of an account with one of every resource but ledger entries; a second account has the same."""
     keys = []
     for one in (account, other_account):
         item = factories.content(one, policy_id=factories.policy(one).pk)

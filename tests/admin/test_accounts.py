@@ -1,4 +1,4 @@
-"""Accounts are made and put on another plan by those who may."""
+"""Accounts are created and their plans changed by operators with permission."""
 
 import pytest
 from django.urls import reverse

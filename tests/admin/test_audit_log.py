@@ -1,4 +1,4 @@
-"""The audit log in the admin, and what the admin's own pages leave in it."""
+"""The audit log in the admin, and the entries that admin changes leave."""
 
 from collections import Counter
 
@@ -87,7 +87,7 @@ def test_a_change_of_the_largest_policy_is_shown(admin, account):
 
 
 def test_lines_that_come_again_and_again_are_not_compared(monkeypatch):
-    """Comparing them takes time by the cube of their number."""
+    """Comparing n repeated lines takes O(n³) time."""
     monkeypatch.setattr(audit_log, "SequenceMatcher", None)
     before, after = ([{"tags": [one] * 500}, {"tags": [other] * 500}] for one, other in ("ab", "ba"))
     [(kind, said)] = audit_log.difference(before, after)

@@ -1,4 +1,4 @@
-"""One account is chosen, and holds on the overview and in every list until another one is."""
+"""The account chosen in the admin applies to the overview and every list until another is chosen."""
 
 from urllib.parse import urlsplit
 

@@ -194,5 +194,5 @@ def test_a_search_finds_by_id_and_by_words_whether_few_match_or_many(admin, acco
     assert listed(admin, q="tide") == ["Else", "Tide table 1", "Tide table 0"]
     factories.content(account, title="Another", external_id="tide-10")
     found = listed(admin, q="tide")
-    # Where more have such an id than anybody leafs through, words are not looked for.
+    # Titles are not searched if too many ids match to page through.
     assert found == (["Another", "Else"] if most == 1 else ["Another", "Else", "Tide table 1", "Tide table 0"])

@@ -1,4 +1,4 @@
-"""Many items are archived, brought back and given a policy at once, after a page that says how many."""
+"""Bulk actions on content: archive, restore and set a policy, after a confirmation with the number of items."""
 
 import re
 
@@ -21,7 +21,7 @@ def items(account):
 
 
 def ask(client, action, items=(), across=False, **filters):
-    """Chooses items in the list, or all that match, and an action."""
+    """Choose an action for selected items, or for all that match."""
     chosen = {"_selected_action": [item.pk for item in items], "select_across": "1" if across else "0"}
     return client.post(list_url(Content, **filters), {"action": action, "index": "0", **chosen})
 

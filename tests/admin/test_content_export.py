@@ -1,4 +1,4 @@
-"""The filtered list of content comes as CSV, which can be imported again."""
+"""The filtered content list exports as CSV that can be imported again."""
 
 import csv
 import datetime

@@ -1,4 +1,4 @@
-"""The page of a customer: who it is, balance and last access; edited, merged and erased by buttons."""
+"""A customer's page: identity, balance and last access, and its edit, merge and erase buttons."""
 
 import re
 from decimal import Decimal
@@ -111,7 +111,7 @@ def test_who_may_only_look_has_no_such_buttons(staff, sign_in, account, acme):
 
 @pytest.fixture
 def charged(api, account):
-    """A customer with a priced licence, and two accesses that it charged."""
+    """A customer with a priced licence and two charged accesses."""
     item = factories.content(account, title="Markets", policy_id=factories.policy(account).pk)
     held = factories.license(account, price_amount=Decimal(100), price_currency="EUR", per_access="0.05")
     for _ in range(2):
@@ -120,7 +120,7 @@ def charged(api, account):
 
 
 def refunds_offered(client, requester):
-    """The links *Refund* of the page that the button leads to."""
+    """Return the addresses and labels of the *Refund* links on the page behind the refund button."""
     assert button(requester, "refund") in html_of(client, change_url(requester))
     return re.findall(
         r'href="([^"]*/refund/?)" aria-label="Refund ([^:]*):', html_of(client, button(requester, "refund"))

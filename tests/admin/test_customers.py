@@ -1,4 +1,4 @@
-"""A requester's page and an item's page tell of the last 30 days; licences are renewed and duplicated by a button."""
+"""Requester and item pages show the last 30 days; buttons renew and duplicate licences."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -36,13 +36,13 @@ def figure(html, name):
 
 
 def revenue(html):
-    """The sums of the page by currency."""
+    """Return the page's revenue totals by currency."""
     sums = re.search(r'<ul class="overview-sums".*?</ul>', html, re.S)[0]
     return [words(line) for line in re.findall(r"<li>(.*?)</li>", sums, re.S)]
 
 
 def section(html, name):
-    """The words of the part of a page with that heading."""
+    """Return the text of the page's section with that heading."""
     found = re.search(rf'<section[^>]*aria-labelledby="{name}".*?</section>', html, re.S)
     return words(found[0]) if found else None
 
@@ -54,7 +54,7 @@ def item(account):
 
 @pytest.fixture
 def asked(account, api, item):
-    """Two denials, then a licence, three charged accesses, and somebody else's denial."""
+    """Two denials, then a licence with three charged accesses, and one denial of another requester."""
 
     def ask(requester="org_acme"):
         assert api.post("/v1/access/check", {"contentId": item.pk, "requester": requester}).status == 200
@@ -257,7 +257,7 @@ def test_a_renewed_licence_leaves_the_list(admin, account):
     now = timezone.now()
     held = factories.license(account, tags=["news"], expires_at=now + timedelta(days=20))
     factories.license(account, tags=["sport"], starts_at=held.expires_at, expires_at=now + timedelta(days=300))
-    assert "commercial" in looked_after(admin)  # what follows is for something else
+    assert "commercial" in looked_after(admin)  # the following licence has another scope
     factories.license(account, tags=["news"], starts_at=held.expires_at, expires_at=now + timedelta(days=400))
     assert "No licence ends within 60 days" in looked_after(admin)
 

@@ -1,4 +1,4 @@
-"""A decision is found by its id and shown as it was recorded."""
+"""Find a decision by its id, and show it as recorded."""
 
 import re
 from decimal import Decimal
@@ -18,7 +18,7 @@ from tests import factories
 
 @pytest.fixture
 def decide(account, api):
-    """The id of a decision on an item that wants a commercial licence."""
+    """Return the id of a decision on an item that requires a commercial licence."""
     policy = factories.policy(account)
     item = factories.content(account, title="The item", policy_id=policy.pk)
 

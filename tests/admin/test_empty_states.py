@@ -1,4 +1,4 @@
-"""A list with nothing in it says what will be there, and what to do."""
+"""Empty lists say what they are for and how to start."""
 
 import pytest
 from django.contrib import admin as django_admin

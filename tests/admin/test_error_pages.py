@@ -1,4 +1,4 @@
-"""Errors of the admin have its look; those of everything else are the API's."""
+"""Admin errors use the admin's layout; all other paths use the API's error format."""
 
 from unittest.mock import Mock
 

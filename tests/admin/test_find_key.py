@@ -1,4 +1,4 @@
-"""A leaked key is found by its full text, which is sent once by POST and kept nowhere."""
+"""Find a leaked key by its full text, which is sent by POST and never stored."""
 
 import logging
 
@@ -29,7 +29,7 @@ def messages_of(reply):
 
 
 def find(client, text):
-    """The page that the form leads to."""
+    """Submit the form and return the page it leads to."""
     return client.post(FIND, {"key": text}, follow=True)
 
 

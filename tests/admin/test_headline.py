@@ -22,7 +22,7 @@ def _now(clock):  # noqa: F811
 
 
 def card(client, name, **query):
-    """A card of the headline, as HTML."""
+    """Return the HTML of a headline card."""
     reply = client.get(INDEX, query)
     assert reply.status_code == 200
     return re.search(rf'<h2 id="{name}-title">(.*?)</section>', reply.content.decode(), re.S).group(1)
@@ -37,7 +37,7 @@ def words(shown):
 
 
 def links(shown):
-    """The addresses by the texts of the links."""
+    """Return link addresses by link text."""
     found = re.findall(r'<a [^>]*?href="([^"]*)"[^>]*>([^<]*)</a>', shown)
     return {html.unescape(text).strip(): html.unescape(address) for address, text in found}
 
@@ -111,7 +111,7 @@ def test_where_nothing_was_earned_a_licence_is_offered(admin, account):
 
 @pytest.fixture
 def refused(account, clock):  # noqa: F811
-    """Five denials for want of a licence, of two requesters, and three for other reasons; older ones before."""
+    """Five `no_license` denials of two requesters, three denials for other reasons, and older denials."""
     clock.set("2026-01-04T12:30:00Z")
     item = check(account, "org_zero", 2)
     clock.set("2026-03-04T12:30:00Z")

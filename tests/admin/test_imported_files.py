@@ -1,4 +1,4 @@
-"""Files that were brought to be imported: whose they are, and how long they stay."""
+"""Ownership and retention of uploaded import files."""
 
 import os
 

@@ -26,7 +26,7 @@ everybody = pytest.mark.parametrize("role", EVERYBODY)
 
 @pytest.fixture
 def theirs(other_api, other_account):
-    """One of everything that the other account has, with the secret in it; by model."""
+    """One of each resource of the other account, containing SECRET; by model."""
     Account.objects.filter(pk=other_account.pk).update(name=SECRET)
     other_account.refresh_from_db()
     factories.api_key(other_account, name=SECRET)
@@ -65,7 +65,7 @@ def names_of_views():
 
 
 def addresses(theirs):
-    """Every view that takes an id, with that of theirs."""
+    """Yield the address of every view that takes an id, with the other account's ids."""
     for model, obj in theirs.items():
         for name in names_of_views():
             if not name.startswith(f"{model._meta.app_label}_{model._meta.model_name}_"):
@@ -106,7 +106,7 @@ def test_no_list_filter_search_or_order_tells_of_them(role, intruder, theirs, ac
         for query in ["all=1", *queries]:
             reply = client.get(f"{address}?{query}", follow=True)
             if reply.status_code == 200:
-                # What was searched for stands in the box.
+                # the search box repeats the term
                 html = re.sub(r'value="[^"]*"|href="[^"]*"|content="[^"]*"', "", reply.content.decode())
                 assert SECRET not in html, (address, query)
 

@@ -11,7 +11,7 @@ from tests.client import ApiClient
 
 @pytest.fixture
 def used(account):
-    """A key that has created an item."""
+    """A key that created an item."""
     key, text = factories.api_key(account, name="Importer")
     assert ApiClient(text).post("/v1/content", {"title": "Tides of May"}).status == 201
     return key

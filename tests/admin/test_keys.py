@@ -1,4 +1,4 @@
-"""Keys are made, rotated and revoked in the admin, each after a page that says what will happen."""
+"""Keys are created, rotated and revoked in the admin; each action asks for confirmation first."""
 
 import re
 from datetime import timedelta
@@ -21,7 +21,7 @@ ADD, KEYS = reverse("admin:accounts_apikey_add"), reverse("admin:accounts_apikey
 
 
 def shown_key(reply):
-    """The key that a page shows."""
+    """Return the key that the page shows."""
     assert reply.status_code == 200
     [text] = re.findall(r"svc_[sp]k_[0-9A-Za-z]{34}", reply.content.decode())
     return text
@@ -58,14 +58,14 @@ def test_the_page_of_a_new_key_is_kept_by_no_cache(admin, account):
 def test_the_same_form_makes_one_key_only(admin, account):
     fields = {**form_values(admin.get(ADD).content.decode()), "account": account.pk, "name": "Web", "permissions": "*"}
     first, again = admin.post(ADD, fields), admin.post(ADD, fields)
-    assert shown_key(again) == shown_key(first)  # which a second click has broken off
+    assert shown_key(again) == shown_key(first)  # interrupted by a second click
     assert "sent twice" in again.content.decode()
     assert ApiClient(shown_key(again)).get("/v1/content").status == 200
     assert ApiKey.objects.count() == 1
 
 
 def see(client, key):
-    """The request that the page of a new key sends when shown."""
+    """Send the request by which a new key's page reports that it was shown."""
     assert client.post(reverse("admin:accounts_apikey_seen", args=[key.pk])).status_code == 204
 
 
@@ -105,7 +105,7 @@ def test_the_same_rotation_makes_one_key_only(admin, account):
 
 @pytest.mark.parametrize("overlap", ["0", "3600"])
 def test_the_same_rotation_sent_twice_at_the_same_moment_shows_the_key(admin, account, overlap, monkeypatch):
-    """Both have looked whether it is made before either of them made it."""
+    """Both requests check for an existing rotation before either has made one."""
     key, _ = factories.api_key(account)
     address = reverse("admin:accounts_apikey_rotate", args=[key.pk])
     fields = {**form_values(admin.get(address).content.decode()), "overlap_seconds": overlap}
@@ -138,7 +138,7 @@ def test_what_makes_no_sense_is_said_at_the_field(admin, account, fields, messag
     assert reply.status_code == 200
     assert message in html.replace("&#x27;", "'")
     assert ApiKey.objects.count() == 0
-    assert account.pk in html  # what was entered is still there
+    assert account.pk in html  # the entered values are kept
 
 
 def test_revoking_asks_first_and_names_the_key_its_use_and_what_stops(admin, account):
@@ -258,7 +258,7 @@ def test_a_key_tells_what_it_may_do_in_words(admin, account):
 
 
 def test_a_keys_text_is_on_its_page_and_nowhere_else(admin, account, caplog):
-    """Not in the database with its history, sessions and messages, not in the log, not on any page after that."""
+    """Not in the database, its history, sessions, messages, the log or any later page."""
     from tests.conventions.test_idempotency import everything_stored
 
     caplog.set_level("DEBUG")

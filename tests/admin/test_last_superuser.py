@@ -1,4 +1,4 @@
-"""Nobody locks themselves out, and the service keeps a superuser."""
+"""Operators cannot lock themselves out, and at least one superuser remains."""
 
 import pytest
 from django.contrib.auth.models import User

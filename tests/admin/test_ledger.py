@@ -1,4 +1,4 @@
-"""The ledger in the admin: entries are added with a reason, added up and exported, and never edited."""
+"""The ledger in the admin: add entries with a reason, total and export them; no entry can be edited."""
 
 import csv
 import re
@@ -86,7 +86,7 @@ def test_the_ledger_adds_up_what_it_lists(admin, entries, query, total):
 
 
 def test_the_ledger_is_listed_as_it_was_booked_the_newest_first(admin, account, api):
-    """Entries of all kinds, whichever day they count on."""
+    """All entry types are sorted by recording time, whichever day they count on."""
     item = factories.content(account, policy_id=factories.policy(account).pk)
     later = timezone.now() + timedelta(days=9)
     ledger.add(account, occurred_at=timezone.now() - timedelta(days=40))

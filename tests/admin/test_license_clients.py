@@ -1,4 +1,4 @@
-"""Clients of the licence server in the admin: made, rotated, revoked."""
+"""Licence server clients in the admin: create, rotate, revoke."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The form of a licence suggests what its fields can hold, and says what saving will do."""
+"""The licence form suggests field values and says what saving will do."""
 
 from decimal import Decimal
 
@@ -54,7 +54,7 @@ def test_the_fields_name_what_they_suggest(admin, account, things):
         assert f'data-suggest="{reverse("admin:suggest")}?kind={kind}"' in html
     html = admin.get(change_url(things["license"])).content.decode()
     assert f'data-account="{account.pk}"' in html
-    assert "data-account" not in admin.get(ADD).content.decode()  # nothing of one page is left on another
+    assert "data-account" not in admin.get(ADD).content.decode()  # no value carries over between pages
 
 
 @pytest.mark.parametrize("page", ["licensing_license", "analytics_ledgerentry"])

@@ -1,4 +1,4 @@
-"""Licences are issued, changed and revoked in the admin, and decide the next check."""
+"""Licences are issued, changed and revoked in the admin; the next check applies the change."""
 
 import csv
 from datetime import timedelta
@@ -22,7 +22,7 @@ ADJUST = reverse("admin:analytics_ledgerentry_add")
 
 @pytest.fixture
 def check(account, api):
-    """Whether org_acme may have an item that wants a commercial licence."""
+    """Return whether org_acme may access an item that requires a commercial licence."""
     item = factories.content(account, policy_id=factories.policy(account).pk)
     return lambda: api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body
 
@@ -136,7 +136,7 @@ def test_a_licence_type_that_no_policy_asks_for_is_warned_of_with_what_was_meant
     assert "No rule uses the licence type comercial" in html
     assert "Did you mean commercial?" in html
     assert not License.objects.exists()
-    assert confirmed(admin, reply).status_code == 302  # whoever means it may
+    assert confirmed(admin, reply).status_code == 302  # allowed after confirmation
 
 
 def test_correcting_the_type_says_what_is_booked_for_it(admin, account, check):

@@ -1,4 +1,4 @@
-"""Lists are sorted by their columns, and filters are kept under a name."""
+"""Lists sort by their columns; filters can be saved under a name."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -18,7 +18,7 @@ LIST = list_url(License)
 
 
 def listed(client, model, column, direction="", **query):
-    """Sorted by the column of that heading."""
+    """Return the list sorted by the column."""
     columns = client.get(list_url(model)).context["cl"].list_display
     return client.get(list_url(model, o=f"{direction}{columns.index(column)}", **query))
 

@@ -20,7 +20,7 @@ NEW_PASSWORD = "seven-gulls-19"
 
 @pytest.fixture(autouse=True)
 def _within_a_quarter_of_an_hour(monkeypatch):
-    """All attempts of a test are of one moment, so that no window ends among them."""
+    """Freeze the limiter's clock so that no 15-minute window ends during a test."""
     now = time.time()
     monkeypatch.setattr("accounts.limits.limiter.time.time", lambda: now)
 
@@ -32,7 +32,7 @@ def anna(db):
 
 @pytest.fixture
 def annas(anna):
-    """A browser in which Anna has signed in, and out again."""
+    """A browser in which Anna has signed in and out."""
     client = Client()
     assert try_to_sign_in(client=client).status_code == 302
     client.post(reverse("admin:logout"))
@@ -79,7 +79,7 @@ def test_a_known_browser_has_ten_attempts_too(annas):
     for _ in range(PER_BROWSER[0].limit):
         assert try_to_sign_in(client=annas, password="wrong").status_code == 200
     assert try_to_sign_in(client=annas).status_code == 429
-    assert try_to_sign_in(address="192.0.2.77").status_code == 302  # elsewhere the name has its own
+    assert try_to_sign_in(address="192.0.2.77").status_code == 302  # in other browsers, the name has its own count
 
 
 def test_a_browser_is_known_for_its_operator_alone(annas):
@@ -126,7 +126,7 @@ def test_a_known_browser_still_needs_the_password_and_its_cookie_is_out_of_reach
 class TestBehindTheLogin:
     @pytest.fixture
     def open_session(self, anna, sign_in):
-        """Anna's session, at which somebody else sits down."""
+        """Anna's unattended session."""
         return sign_in(anna)
 
     def guess(self, client):

@@ -1,4 +1,4 @@
-"""Who may sign in, how often, and for how long."""
+"""Who may sign in, how many attempts they have, and how long sessions last."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Every list that the admin exports, in three chunks: each row once, in the order of the list."""
+"""Every admin export over three chunks: each row once, in the list's order."""
 
 import csv
 import io

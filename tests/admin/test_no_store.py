@@ -1,4 +1,4 @@
-"""No cache keeps a reply that shows a secret: whoever comes to the machine or the proxy later finds none there."""
+"""Replies that show a secret have `Cache-Control: no-store`."""
 
 import re
 from contextlib import suppress
@@ -91,7 +91,7 @@ def test_no_cache_keeps_what_shows_a_secret(api, admin, account, show):
 
 
 def addresses_of_the_admin():
-    """Of every page that takes no id."""
+    """Return the addresses of all pages that take no id."""
     patterns = django_admin.site.get_urls()
     nested = [one for pattern in patterns for one in getattr(pattern, "url_patterns", [])]
     for name in {pattern.name for pattern in [*patterns, *nested] if getattr(pattern, "name", None)}:

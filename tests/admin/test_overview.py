@@ -1,4 +1,4 @@
-"""The admin's first page shows the figures of the API's reports."""
+"""The overview shows the same figures as the API's reports."""
 
 import html
 import re
@@ -92,7 +92,7 @@ def test_days_are_compared_in_the_hours_that_are_over(admin, busy):
     text = strip_tags(page(admin).content.decode())
     assert re.search(
         r"Both until 12:00 UTC\s*\+33 %\s*4, yesterday 3", text
-    )  # the fifth of today came in the hour that runs
+    )  # today's fifth decision is in the current hour
 
 
 def test_another_currency_is_what_the_api_converts_to(admin, api, busy):

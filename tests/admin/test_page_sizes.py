@@ -21,12 +21,12 @@ LISTS = sorted(name for name in names_of_pages() if name.endswith("_changelist")
 
 
 def title(number):
-    """Of the usual length."""
+    """Return a title of typical length."""
     return f"The quarterly outlook for harbours, ferries and small islands, part {number}"
 
 
 def rules(number):
-    """As many, each a little different."""
+    """Return 50 slightly different rules."""
     held = {"hasValidLicense": True, "tags": ["a", "b"]}
     each = [
         {

@@ -19,7 +19,7 @@ ADDS = [f"admin:{model._meta.app_label}_{model._meta.model_name}_add" for model 
 
 @pytest.fixture(scope="module")
 def filled(for_the_module):
-    """Two pages of everything that is quickly made."""
+    """Two pages of every resource that is quick to create."""
     with for_the_module():
         account = factories.account()
         for number in range(60):

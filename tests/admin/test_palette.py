@@ -1,4 +1,4 @@
-"""Ctrl+K finds whatever the operator may see, by id or by name."""
+"""Ctrl+K finds any object the operator may see, by id or name."""
 
 import pytest
 from django.contrib.auth.models import Group

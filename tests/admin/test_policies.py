@@ -1,4 +1,4 @@
-"""Policies in the admin: rules in rows, checked and confirmed before they are saved."""
+"""Policies in the admin: edit rules in rows, validate and confirm before saving."""
 
 import re
 
@@ -38,7 +38,7 @@ def save(client, policy, **fields):
 
 
 def confirm(client, reply):
-    """Presses "Yes, save it" on the page that asks."""
+    """Press "Yes, save it" on the confirmation page."""
     html = html_of(reply)
     assert "Yes, save it" in html
     return client.post(reply.request["PATH_INFO"], {**form_values(html), "_save": "1"})

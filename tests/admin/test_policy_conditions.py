@@ -1,4 +1,4 @@
-"""Attributes and hours in the form of a policy: written as text, shown in words."""
+"""Attributes and hours in the policy form: entered as text, shown as sentences."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Examples of a policy (`tests` in the API) in its form: in words, tried on every save."""
+"""Policy tests in the policy form: shown as sentences, run on every save."""
 
 import orjson
 import pytest

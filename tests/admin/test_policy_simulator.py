@@ -1,4 +1,4 @@
-"""The simulator in the admin: one check by the saved policy and the draft, and a replay of the past."""
+"""The simulator in the admin: compare saved and proposed policy for one check, and backtest the proposal."""
 
 import re
 
@@ -28,7 +28,7 @@ def address(policy):
 
 @pytest.fixture
 def draft(admin, policy, item):
-    """Open the simulator with a draft that allows only enterprise licences."""
+    """Open the simulator with a proposed policy that allows only enterprise licences."""
     reply = submit(admin, change_url(policy), _edit="simulate", **{"rules-0-licenseType": "enterprise"})
     html = reply.content.decode()
     assert "It is not saved" in html
@@ -134,7 +134,7 @@ NEW = reverse("admin:licensing_policy_draft")
 
 @pytest.fixture
 def new_draft(admin, account, item):
-    """The simulator as the button opens it on a policy that has never been saved."""
+    """The simulator, opened by its button on a policy that was never saved."""
     rules = {"rules-0-action": "allow", "rules-0-licenseType": "enterprise", "rules-0-hasValidLicense": "yes"}
     fields = {"account": account.pk, "name": "Newer", "default_action": "deny", **rules}
     html = submit(admin, reverse("admin:licensing_policy_add"), _edit="simulate", **fields).content.decode()

@@ -1,4 +1,4 @@
-"""Versions of a policy in the admin: what each changed, and the way back."""
+"""Policy versions in the admin: what each changed, and rollback."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""No page asks more of the database the more there is to show."""
+"""The number of database queries per page does not grow with the data."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -45,7 +45,7 @@ def more(account, api, number):
 
 
 def look_after(account, api):
-    """A licence that ends soon, of a customer who is denied, somebody without any, and rates to convert by."""
+    """Create a licence that ends soon for a denied customer, a requester without a licence, and exchange rates."""
     item = factories.content(account, policy_id=factories.policy(account).pk)
     factories.license(account, "org_x", license_type="other", expires_at=timezone.now() + timedelta(days=9))
     for requester in ("org_x", "org_keen"):
@@ -87,7 +87,7 @@ def test_a_page_of_one_and_its_actions_take_fewer_than_25(admin, account, api, m
     "query", ["", "?period=year", "?currency=CHF", "?period=year&currency=EUR", "?currency=EUR&account={account}"]
 )
 def test_the_overview_takes_fewer_than_25_for_everybody(sign_in, account, other_account, api, role, query):
-    """Who has a role and some accounts is asked for in queries too."""
+    """Roles and account scopes cost queries too."""
     more(account, api, 3)
     look_after(account, api)
     who = {"superuser": True} if role is None else {"role": role, "accounts": [account, other_account]}

@@ -1,4 +1,4 @@
-"""A licence with a monthly quota is issued by one form: what its checks spend, what is charged, and the next month."""
+"""Issue a licence with a monthly quota in one form; then its spending, its charges and the next month."""
 
 from collections import Counter
 from datetime import timedelta
@@ -29,7 +29,7 @@ THEN_CHARGED = {
 
 @pytest.fixture
 def issue(admin, account):
-    """Issues a licence by the form and its confirmation, and returns it."""
+    """Issue a licence through the form and its confirmation; return the licence."""
 
     def make(**fields):
         asked = submit(
@@ -75,7 +75,7 @@ def test_accesses_beyond_a_quota_are_charged_until_the_limit_of_what_is_owed(iss
     wallet = api.get(f"/v1/wallets/{answers[3]['credits']['walletId']}")
     assert (wallet["balance"], wallet["floor"], wallet["refill"]["amount"]) == (-0.04, -0.04, 0.06)
     assert sum(LedgerEntry.objects.values_list("amount", flat=True)) == Decimal("0.10")
-    clock.advance(days=31)  # the refill first pays the two that are owed
+    clock.advance(days=31)  # the refill first covers the two owed accesses
     assert outcomes(check, 4) == {None: 3, "credits_exhausted": 1}
 
 
@@ -174,7 +174,7 @@ def test_a_renewed_licence_has_the_quota_again(admin, issue, fields):
     wallets = Wallet.objects.order_by("created")
     first, second = ((one.unit, one.refill_amount, one.floor) for one in wallets)
     assert first == second
-    assert [one.balance for one in wallets] == [wallets[0].refill_amount, 0]  # the second begins with its licence
+    assert [one.balance for one in wallets] == [wallets[0].refill_amount, 0]  # the second starts with its licence
 
 
 def test_a_quota_is_set_where_it_can_be_and_not_on_the_licence(admin, issue):

@@ -1,4 +1,4 @@
-"""Refunding an entry by a button: a prefilled adjustment, recorded after confirmation."""
+"""The refund button opens a prefilled adjustment, which is recorded after confirmation."""
 
 from decimal import Decimal
 from functools import partial
@@ -16,13 +16,13 @@ from tests import factories, ledger
 from tests.admin.forms import form_values
 from tests.admin.racing import both, meeting
 
-# How the reason of an adjustment begins to name what it is about.
+# The prefix of an adjustment's reason, which names the refunded charge.
 ABOUT = {"license": "licence of type commercial, from ", "decision": "Markets, 20", "entry": "Markets, 20"}
 
 
 @pytest.fixture
 def charged(api, account):
-    """A licence with a price, a decision that it charged, and the entry of the charge."""
+    """A priced licence, a decision that it charged, and the charge's ledger entry."""
     item = factories.content(account, title="Markets", policy_id=factories.policy(account).pk)
     held = factories.license(account, price_amount=Decimal(100), price_currency="EUR", per_access="0.05")
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
@@ -30,7 +30,7 @@ def charged(api, account):
 
 
 def refund(client, obj):
-    """Presses the button; the form that it leads to."""
+    """Press the refund button; return the address of the form."""
     link = reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_refund", args=[obj.pk])
     assert link in client.get(change_url(obj)).content.decode()
     reply = client.get(link)
@@ -39,7 +39,7 @@ def refund(client, obj):
 
 
 def book(client, obj, **fields):
-    """The entry of a refund, booked by the button."""
+    """Refund through the button and form; return the ledger entry."""
     address = refund(client, obj)
     values = {**form_values(client.get(address).content.decode()), **fields, "confirmed": "1", "_save": "Save"}
     assert client.post(address, values).status_code == 302

@@ -1,4 +1,4 @@
-"""A page shows of other models only what its reader may see there."""
+"""A page shows related objects only if its reader may view them."""
 
 import pytest
 from django.urls import reverse
@@ -10,7 +10,7 @@ from tests import factories
 
 @pytest.fixture
 def reader(staff, sign_in, account):
-    """A browser of somebody with a few permissions, for the account."""
+    """Sign in an operator with these permissions for the account."""
     return lambda *permissions: sign_in(staff(*permissions, accounts=[account]))
 
 

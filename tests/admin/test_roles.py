@@ -1,4 +1,4 @@
-"""The roles that every installation has: no more rights than their work needs."""
+"""The built-in roles have no more permissions than their work needs."""
 
 import io
 import json
@@ -21,7 +21,7 @@ KEYS, ADD_KEY = reverse("admin:accounts_apikey_changelist"), reverse("admin:acco
 
 @pytest.fixture
 def role(account, sign_in):
-    """A browser of somebody with a role, for one account."""
+    """Sign in an operator who has a role for one account."""
 
     def make(name):
         user, _ = create_operator(name.replace(" ", ""), role=name, accounts=[account])

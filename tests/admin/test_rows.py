@@ -1,4 +1,4 @@
-"""A row of a list is two lines on a narrow screen: what it is, and the two or three facts that matter."""
+"""On narrow screens a list row has two lines: the name, and two or three important facts."""
 
 import re
 from datetime import timedelta
@@ -21,7 +21,7 @@ LISTED = [model for model, shown in django_admin.site._registry.items() if isins
 
 
 def rows(client, model, **query):
-    """The rows of a list as HTML."""
+    """Return the HTML of each list row."""
     html = client.get(list_url(model, **query)).content.decode()
     return re.findall(r"<tr>(?!<th scope).*?</tr>", html.partition("<tbody>")[2], re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""The rules of a policy stand in the editor in the order in which they are tried."""
+"""The policy editor lists rules in evaluation order."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The rule editor begins with templates, duplicates rules, and says each as a sentence; without scripts too."""
+"""The rule editor starts with templates, duplicates rules and shows each as a sentence, even without scripts."""
 
 import re
 from datetime import UTC, datetime
@@ -69,7 +69,7 @@ def test_a_policy_is_begun_with_a_template_and_saved(admin, account):
 
 
 def offered_first(html):
-    """Whether templates stand before the rules, and whether they are folded away below them."""
+    """Return whether templates precede the rules, and whether they are collapsed below them."""
     before, _, after = html.partition("data-rules-list")
     return 'value="template-paywall"' in before, bool(
         re.search(r"<details[^>]*>\s*<summary>Add from a template", after)

@@ -1,4 +1,4 @@
-"""The second factor: set up with a code, asked for at each login, each code once, and a way back in."""
+"""Second factor: setup with a code, a prompt at each login, one use per code, and recovery."""
 
 import re
 import time
@@ -26,7 +26,7 @@ def anna(db):
 
 @pytest.fixture
 def secret(anna):
-    """The secret of Anna's app. It was set up a while ago: the code of now is still good."""
+    """The secret of Anna's app, set up earlier, so the current code is unused."""
     secret = totp.new_secret()
     second_factor.set_up(anna, secret, code_of(secret))
     Authenticator.objects.update(last_step=0)

@@ -31,7 +31,7 @@ def anna(staff):
 
 @pytest.fixture
 def annas(anna, sign_in):
-    """The browser in which Anna is signed in."""
+    """A browser in which Anna is signed in."""
     secret = totp.new_secret()
     second_factor.set_up(anna, secret, code_of(secret))
     client = sign_in(anna)
@@ -79,7 +79,7 @@ def test_turning_it_off_oneself_keeps_ones_own(anna, annas):
 class TestSettingUpTheSecondFactor:
     @pytest.fixture
     def elsewhere(self, anna, sign_in):
-        """Another browser in which Anna is signed in by password only."""
+        """Another browser in which Anna signed in by password only."""
         return sign_in(anna)
 
     @pytest.fixture
@@ -105,7 +105,7 @@ class TestSettingUpTheSecondFactor:
         assert elsewhere.get(INDEX).status_code == 302
 
     def test_ends_what_a_login_under_way_at_that_moment_made(self, anna, here):
-        """It asked for no code when it looked, and made its session after the others had been ended."""
+        """The login saw no second factor and created its session after the others had ended."""
         late = Client()
         late.force_login(anna)
         assert late.get(INDEX).status_code == 302

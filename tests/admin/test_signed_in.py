@@ -1,4 +1,4 @@
-"""Who may send a large body is known by the session, before the body is read."""
+"""Large bodies need a valid session, checked before the body is read."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Sites in the admin: added, changed and deleted as the API does it."""
+"""Sites in the admin: added, changed and deleted through the API's services."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""A form that was open while somebody else changed the same thing saves nothing, and says how to go on."""
+"""A form opened before somebody else's change saves nothing and says how to continue."""
 
 import pytest
 from django.contrib.auth.models import Group, User
@@ -47,7 +47,7 @@ def deactivate(user):
     User.objects.filter(pk=user.pk).update(is_active=False)
 
 
-# What it is, what somebody else does to it meanwhile, and what the operator changes on the page that was open.
+# The object, somebody else's change, and what the operator then changes on the open page.
 EDITED = {
     "an archived item": (
         factories.content,

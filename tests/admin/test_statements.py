@@ -1,4 +1,4 @@
-"""Statements in the admin: listed, opened, printed and exported, and never changed."""
+"""Statements in the admin: list, open, print and export; they are read-only."""
 
 import csv
 import re
@@ -74,7 +74,7 @@ def test_payments_are_among_the_figures_so_that_a_statement_adds_up(admin, accou
 
 
 def cells(html):
-    """The texts of the rows of lines, cell by cell."""
+    """Return the statement lines as rows of cell texts."""
     body = html[html.index("<h2>Lines</h2>") :]
     rows = re.findall(r"<tr>\s*(<td.*?)</tr>", body, re.S)
     return [

@@ -1,4 +1,4 @@
-"""A form that makes something makes it once, however often it is sent."""
+"""A creation form creates its object once, however often it is sent."""
 
 import pytest
 from django.urls import reverse
@@ -31,7 +31,7 @@ made_by_form = pytest.mark.parametrize("model", FORMS, ids=lambda model: model._
 
 @pytest.fixture
 def form(admin, account):
-    """The address of a model's form and what a browser sends from it, filled in."""
+    """Return a model's form address and its filled-in fields."""
 
     def opened(model):
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
@@ -54,7 +54,7 @@ def test_a_form_sent_twice_makes_one_and_leads_to_it(admin, form, model):
 
 @made_by_form
 def test_so_does_one_sent_twice_at_the_same_moment(admin, form, model, monkeypatch):
-    """Both have looked whether it is there before either of them made it."""
+    """Both requests check for an existing object before either has created one."""
     before = model.objects.count()
     address, fields = form(model)
     admin.post(address, fields)

@@ -18,7 +18,7 @@ PAGE = reverse("admin:visitors")
 
 @pytest.fixture
 def visits(account):
-    """Counted visits of one visitor: allowed, observed and denied."""
+    """Visit counts of one visitor: allowed, observed and denied."""
 
     def make(requester_id, identified_by, counts, *, days=0, owner=account, name=None):
         requester, _ = Requester.objects.get_or_create(
@@ -34,7 +34,7 @@ def visits(account):
 
 
 def rows_of(client, **query):
-    """The cells of each row of each table."""
+    """Return the cells of each row of each table."""
     reply = client.get(PAGE, query)
     assert reply.status_code == 200
     rows = re.findall(r"<tr>(.*?)</tr>", reply.content.decode(), re.DOTALL)

@@ -1,4 +1,4 @@
-"""Webhook endpoints in the admin: made, pinged, seen failing, replayed."""
+"""Webhook endpoints in the admin: create, ping, show failures, replay."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Decisions at any moment, recorded by the recorder itself; and the usage report recomputed in plain Python."""
+"""Record decisions at any time through the recorder, and recompute the usage report in plain Python."""
 
 import random
 from collections import Counter
@@ -47,7 +47,7 @@ def as_entry(event: Event, epoch: int) -> Entry:
 
 
 def record_all(events: Sequence[Event]) -> None:
-    """In batches of one day each; what was recorded before the last quarter of the days is rolled up."""
+    """Record the events in daily batches, rolling up once after three quarters of the days."""
     epochs = {account.pk: account.epoch for account in Account.objects.all()}
     in_order = sorted(events, key=lambda event: event.created)
     days = [list(of_day) for _, of_day in groupby(in_order, key=lambda event: event.created.date())]
@@ -60,7 +60,7 @@ def record_all(events: Sequence[Event]) -> None:
 
 
 def some_events(account: Account, count: int, begin: datetime, days: int, seed: int) -> list[Event]:
-    """Events of every outcome, many of them within a second of midnight or at the very first or last of a month."""
+    """Random events of every outcome, many within a second of midnight or of a month's start or end."""
     chance = random.Random(seed)
     items = [factories.content(account) for _ in range(25)]
     requesters = [requester(account, f"org_{chance.randrange(10**6):06}") for _ in range(25)]
@@ -91,7 +91,7 @@ def bucket_label(moment: datetime, group_by: str) -> str:
 
 
 def recomputed(events: Sequence[Event], start: datetime, last: datetime, group_by: str) -> dict[str, object]:
-    """The report on the events from `start` to `last`, both inclusive."""
+    """Recompute the report on the events from `start` to `last`, both inclusive."""
     seen = [event for event in events if start <= event.created <= last]
     requests: Counter[str] = Counter(bucket_label(event.created, group_by) for event in seen)
     allowed: Counter[str] = Counter(bucket_label(event.created, group_by) for event in seen if event.reason is None)

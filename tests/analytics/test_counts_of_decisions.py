@@ -1,4 +1,4 @@
-"""`totalCount` of the list of decisions: the rollups tell exactly what counting the decisions one by one does."""
+"""`totalCount` of the list of decisions: counts from rollups equal counts of single decisions."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import combinations, product
@@ -22,7 +22,7 @@ HOUR, MICROSECOND = timedelta(hours=1), timedelta(microseconds=1)
 
 
 class Recorded:
-    """An account with decisions, a part of which PostgreSQL has not rolled up, and the filters to try on them."""
+    """An account with decisions, only some of which PostgreSQL has rolled up, and the filters to test."""
 
     def __init__(self, account, events):
         self.account_id, self.events = account.pk, events
@@ -80,7 +80,7 @@ def stamp(moment):
 
 
 def windows():
-    """Filters by time with what they mean: open, closed, empty, within an hour, and of days without a time."""
+    """Time filters and their meaning: open, closed, empty, within an hour, and dates without a time."""
     for moment in MOMENTS:
         yield f"created[gte]={stamp(moment)}", lambda event, moment=moment: event.created >= moment
         yield f"created[lte]={stamp(moment)}", lambda event, moment=moment: event.created <= moment
@@ -113,7 +113,7 @@ def recorded(for_the_module):
 
 @pytest.fixture
 def asked(recorded, db):
-    """Asks for the number of decisions that match a query, which never takes the short way of a single page."""
+    """Return a function that requests `totalCount` for a query, never taking the single-page shortcut."""
     as_new(recorded.account_id)
     api = ApiClient(factories.key_text(Account.objects.get(pk=recorded.account_id)))
     assert api.get("/v1/access/decisions", limit=1).status == 200  # notes the use of the key
@@ -133,7 +133,7 @@ def expected(recorded, *conditions):
 
 
 def counts_one_by_one(statements):
-    """Whether all that matches was counted among the events."""
+    """Whether the statements count single decisions."""
     return any("AS found" in sql for sql in statements)
 
 
@@ -193,7 +193,7 @@ def test_what_was_purged_is_in_no_count(recorded, asked, window):
 
 
 def test_what_is_left_of_a_purge_under_way_is_counted(recorded, asked, monkeypatch):
-    """The horizon is stored first; the list shows what is not deleted yet."""
+    """A purge stores its horizon before it deletes; the list still shows rows not yet deleted."""
     monkeypatch.setattr("analytics.events.retention.drop_before", lambda month: [])
     monkeypatch.setattr("analytics.events.retention.AccessEvent.objects", AccessEvent.objects.none())
     purge_events(utc("2026-01-01"))

@@ -1,4 +1,4 @@
-"""The figures of one item or requester against the same recomputed from the events and entries one by one."""
+"""The figures of a single item or requester equal those recomputed from its events and entries."""
 
 from collections import Counter, defaultdict
 from datetime import date, timedelta
@@ -26,7 +26,7 @@ def events(account, other_account):
 
 
 def of(events, one, key):
-    """The events of one of them within the window, by day: (requests, allowed)."""
+    """Return (requests, allowed) by day for the item or requester `key`."""
     days = defaultdict(lambda: [0, 0])
     for event in events:
         if getattr(event, one).pk == key and WINDOW.start <= event.created < WINDOW.end:

@@ -1,4 +1,4 @@
-"""The ledger (docs/reference/reports.md): append-only, exact, added up by day in the transaction of its entries."""
+"""The ledger (docs/reference/reports.md): append-only, exact, and its daily totals updated atomically."""
 
 from collections import Counter
 from datetime import UTC, date, datetime

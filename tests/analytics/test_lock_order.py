@@ -1,4 +1,4 @@
-"""Writers of revenue rollups lock their rows in one order, so that they wait for each other and never in a ring."""
+"""Writers of revenue rollups lock rows in one order, so they cannot deadlock."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ def in_thread(work, *arguments):
 
 @pytest.fixture
 def writers():
-    """The two ways into the rollups, both of the same rows, which exist already."""
+    """Both writers of rollups, each updating the same existing rows."""
     account = factories.account()
     item = factories.content(account, policy_id=factories.policy(account).pk)
     factories.license(account, per_access="0.05", license_type="commercial")

@@ -1,4 +1,4 @@
-"""Migrations that move figures keep their values."""
+"""Data migrations of reported figures keep their values."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ WINDOW = Window(datetime(2025, 9, 30, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=U
 
 @pytest.fixture
 def latest():
-    """However a test ends, the next one finds the tables as they are now."""
+    """Restore the current tables after each test."""
     yield
     call_command("migrate", verbosity=0)
 

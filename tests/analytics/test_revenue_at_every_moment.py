@@ -1,4 +1,4 @@
-"""The revenue report while money comes in: exact at every moment, and without a charge that was answered."""
+"""The revenue report during charges: exact at every moment, and complete once a charge is answered."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -17,7 +17,7 @@ from tests.client import ApiClient
 
 @pytest.fixture
 def charged(api, account):
-    """A check that costs 0.05 EUR each time."""
+    """Make a check that costs 0.05 EUR each time."""
     item = factories.content(account, policy_id=factories.policy(account).pk)
     licence = {
         "requesterId": "org_acme",

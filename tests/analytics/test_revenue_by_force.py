@@ -1,4 +1,4 @@
-"""The revenue report against the same figures worked out in plain Python, by fractions, from all entries."""
+"""The revenue report equals figures computed in plain Python, with fractions, from all entries."""
 
 import json
 import random
@@ -27,14 +27,14 @@ CURRENCIES = ["EUR", "USD", "JPY", "BHD"]
 PLACES = {"EUR": 2, "USD": 2, "JPY": 0, "BHD": 3}
 DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
 MIDNIGHT = datetime(2026, 3, 4, tzinfo=UTC)
-# Where days, weeks, months and windows begin and end, and a microsecond to each side.
+# Starts and ends of days, weeks, months and windows, and a microsecond to each side.
 EDGES = [MIDNIGHT - n * DAY + k * MICROSECOND for n in (-1, 0, 2, 3, 6, 7, 13, 29, 30, 59, 60) for k in (-1, 0, 1)]
 
 
 class World:
-    """Entries and rates, made up by a random generator; in the database and as Python sees them."""
+    """Random entries and rates, in the database and as Python values."""
 
-    days, many, moments = 70, 13, EDGES  # how long ago the first entry may be, and moments that many are at
+    days, many, moments = 70, 13, EDGES  # the oldest entry's maximum age in days, and times that many entries share
 
     def __init__(self, account, chance, size):
         self.chance = chance
@@ -63,7 +63,7 @@ class World:
         return MIDNIGHT + DAY - timedelta(seconds=self.chance.random() * self.days * 86400)
 
     def publish(self):
-        """Rates of the days, with gaps of up to nine."""
+        """Create exchange rates with gaps of up to nine days; return them as fractions."""
         rates, day = {}, date(2025, 11, 1)
         while day <= MIDNIGHT.date():
             for currency in CURRENCIES[1:]:
@@ -95,7 +95,7 @@ def bucket_of(moment, group):
 
 
 def expected(world, start, end, group, currency):
-    """The report from all entries, for a window that includes both its ends."""
+    """Compute the report from all entries, for a window that includes both ends."""
     length = end + MICROSECOND - start
     total = before = Fraction(0)
     series, tiers, orgs, items = (defaultdict(Fraction) for _ in range(4))

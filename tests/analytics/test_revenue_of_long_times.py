@@ -1,4 +1,4 @@
-"""The lists of the revenue report over many months, which PostgreSQL finds by bounds and only then adds up by day."""
+"""Ranked lists of the revenue report over many months, where PostgreSQL prunes by bounds before it sums by day."""
 
 import random
 from datetime import UTC, date, datetime
@@ -15,7 +15,7 @@ from tests import factories, ledger
 from tests.analytics.test_revenue_by_force import CURRENCIES, DAY, MICROSECOND, MIDNIGHT, World, compare
 
 YEARS = {"startDate": "2024-05-10", "endDate": "2026-02-20"}
-# Where months and years begin, and within days.
+# Starts of months and years, and times within days.
 MOMENTS = [
     datetime(2024, 11, 1, tzinfo=UTC),
     datetime(2024, 11, 17, 5, 30, tzinfo=UTC),
@@ -30,7 +30,7 @@ MOMENTS = [
 
 
 class LongWorld(World):
-    """A year and a half, and more to list. Rates swing by a tenth, so that bounds tell much, or wildly."""
+    """Entries over 530 days, of 40 items and requesters. Rates vary by a tenth (tight bounds) or wildly."""
 
     days, many = 530, 40
     moments = [moment + k * MICROSECOND for moment in MOMENTS for k in (-1, 0, 1)]
@@ -67,13 +67,13 @@ def test_a_report_of_many_months_equals_what_all_entries_add_up_to(account, seed
 
 @pytest.fixture
 def items(account):
-    """Twelve items, by id."""
+    """Return twelve items by id."""
     return sorted((factories.content(account) for _ in range(12)), key=lambda item: item.pk)
 
 
 @pytest.fixture
 def swing():
-    """A dollar is half a euro in January, and two in June."""
+    """Set rates: a dollar is half a euro in January, and two euros in June."""
     for day, rate in (((2025, 1, 15), "2"), ((2025, 6, 15), "0.5")):
         ExchangeRate.objects.create(day=date(*day), currency="USD", rate=rate)
 
@@ -83,7 +83,7 @@ def earn(item, amount, day, **fields):
 
 
 def best(api, **query):
-    """The ids and amounts of `byContent`, in euros."""
+    """Return ids and amounts of `byContent`, in euros."""
     body = api.get("/v1/analytics/revenue", **{**YEARS, "currency": "EUR", "groupBy": "month", **query}).body
     return [(one["id"], one["revenue"]) for one in body["byContent"]]
 

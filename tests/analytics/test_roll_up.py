@@ -1,4 +1,4 @@
-"""Pending rows rolled up: figures stay the same while others record, read or roll up at the same time.
+"""Rolling up pending rows never changes reported figures, even with concurrent recording, reading and rolling up.
 
 On SQLite the recorder updates the rollups itself and nothing is ever pending; the figures have to be the same.
 """
@@ -71,7 +71,7 @@ def test_revenue_is_the_same_before_and_after(api, account):
 
 @pytest.fixture
 def batch(api, account):
-    """Sends a batch of checks of ten items of a policy; the reply's decisions."""
+    """Send a batch of checks of ten items of a policy; return the reply's decisions."""
 
     def send(rule):
         policy = factories.policy(account, rule)
@@ -83,7 +83,7 @@ def batch(api, account):
 
 
 def told_of(api, decisions):
-    """Return the report and the items from the API."""
+    """Yield the usage report and the stats of each item from the API."""
     yield api.get("/v1/analytics/usage", period="7d").body
     for decision in decisions:
         yield api.get(f"/v1/content/{decision['contentId']}").body["stats"]

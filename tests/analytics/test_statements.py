@@ -1,4 +1,4 @@
-"""Statements against the ledger: whatever was booked and whenever months were closed, they add up to it exactly."""
+"""Statements add up to the ledger exactly, whatever is recorded and whenever months are closed."""
 
 import os
 import random
@@ -90,7 +90,7 @@ class World:
 
 
 def expected(entries):
-    """The total, the number of decisions and the lines of each statement, worked out in Python."""
+    """Compute the total, the number of decisions and the lines of each statement."""
     of = defaultdict(lambda: {"total": Decimal(0), "decisions": 0, "lines": defaultdict(Decimal)})
     for entry in entries:
         month = entry.created.date().replace(day=1)

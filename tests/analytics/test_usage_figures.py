@@ -1,4 +1,4 @@
-"""The usage report against the same figures recomputed from the events one by one."""
+"""The usage report equals figures recomputed from single events."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -20,7 +20,7 @@ NOW = datetime(2026, 2, 10, 15, 30, tzinfo=UTC)
 
 @pytest.fixture
 def events(account, other_account):
-    """Thousands over fifteen months, and another account's beside them."""
+    """Thousands of events over fifteen months; another account has some too."""
     made = some_events(account, 3_000, BEGIN, (NOW - BEGIN).days, seed=1)
     record_all([*made, *some_events(other_account, 500, BEGIN, 400, seed=2)])
     return made
@@ -61,7 +61,7 @@ def test_whole_days_of_any_offset_are_cut_where_they_say(api, account, clock, ev
 
 
 def test_a_decision_after_midnight_is_not_in_a_report_that_began_before_it(account, monkeypatch):
-    """The month counts as whole while nothing was recorded after the window: what comes in meanwhile must not."""
+    """The report uses a whole month's rollup only if nothing was recorded after its window."""
     events = some_events(account, 50, utc("2026-02-03"), 6, seed=3)
     record_all(events)
     roll_up()

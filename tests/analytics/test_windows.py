@@ -1,4 +1,4 @@
-"""The words that both reports take: `period`, `startDate`, `endDate`, `groupBy`."""
+"""The parameters that both reports share: `period`, `startDate`, `endDate`, `groupBy`."""
 
 from datetime import UTC, datetime, timedelta
 

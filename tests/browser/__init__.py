@@ -1,1 +1,1 @@
-"""An operator's jobs in a real browser, on a real server: from the login to the result."""
+"""Operators' tasks in a real browser on a real server, from login to result."""

@@ -1,7 +1,7 @@
 """A dedicated server, Debian's Chromium, and a page with a signed-in operator.
 
-Without Playwright or a Chromium these tests are skipped with a line that says what is missing; with CI or
-REQUIRE_BROWSER set they fail. What an error of the page's scripts or policy leaves in the console fails a test too.
+Without Playwright or Chromium these tests are skipped, and the reason names what is missing; with CI or
+REQUIRE_BROWSER set they fail. Script errors and CSP violations in the console fail a test too.
 """
 
 import os
@@ -25,15 +25,15 @@ try:
 except ImportError:
     sync_playwright = None
 
-# What a browser sees does not hang on the database; the pages themselves are tested on both, in tests/admin.
+# Browser tests do not depend on the database: tests/admin tests the pages on both.
 collect_ignore_glob = ["test_*"] if settings.DATABASES["default"]["ENGINE"].endswith("postgresql") else []
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = bool(os.environ.get("CI") or os.environ.get("REQUIRE_BROWSER"))
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
-# A window's address bar has two pages of its own ready, which take as long to make as a page of the admin. The last of
-# this switch counts, so Playwright's own are among them.
+# Chromium preloads two address bar pages, which take as long as a page of the admin. Only the last switch of this kind
+# counts, so Playwright's own are included.
 NOT_WANTED = (
     *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"),
     *("AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync"),
@@ -75,7 +75,7 @@ def chromium() -> Iterator["Browser"]:
 
 @pytest.fixture(scope="package")
 def deployment(chromium: "Browser", docs_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    # Webhooks go to a receiver of the test, and are not tried again by themselves.
+    # Webhooks go to a test receiver, and are not retried automatically.
     webhooks = {"WEBHOOKS_ALLOW_PRIVATE": "on", "WEBHOOK_RETRY_SCHEDULE": "0"}
     with deployed(tmp_path_factory.mktemp("browser"), DOCS_SITE=str(docs_site), **webhooks) as deployment:
         yield deployment
@@ -83,7 +83,7 @@ def deployment(chromium: "Browser", docs_site: Path, tmp_path_factory: pytest.Te
 
 @dataclass(frozen=True)
 class Account:
-    """An account of the deployment, with a key that may do everything."""
+    """An account of the deployment, and a key with all permissions."""
 
     id: str
     name: str
@@ -113,9 +113,9 @@ def operator(deployment: Deployment) -> Operator:
 
 
 class Contexts:
-    """Browsers for one session after another, with the site's files in their caches: loading takes longer than a page.
+    """A pool of browser contexts that keep the site's files cached, because loading takes longer than a page.
 
-    The next test finds no cookie, and nothing that a page has stored.
+    Cookies and stored data are cleared between tests.
     """
 
     def __init__(self, chromium: "Browser", url: str) -> None:
@@ -151,7 +151,7 @@ def contexts(chromium: "Browser", deployment: Deployment) -> Contexts:
 
 @pytest.fixture
 def open_page(contexts: Contexts) -> Iterator[Callable[..., "Page"]]:
-    """Opens a page of the deployment, with the cookies of a session or in a browser that nobody has used.
+    """Open a page of the deployment, with a session's cookies or in a fresh browser.
 
     Options are those of Playwright's new_context.
     """
@@ -201,7 +201,7 @@ def sign_in(page: "Page", username: str, password: str) -> None:
 
 
 def choose(page: "Page", field: str, text: str) -> None:
-    """Picks the option of that text in a field that searches (`autocomplete_fields`)."""
+    """Pick the option of that text in a search field (`autocomplete_fields`)."""
     page.locator(f"#id_{field} + .select2 .select2-selection").click()
     page.locator("input.select2-search__field").fill(text)
     page.locator(".select2-results__option", has_text=text).click()
@@ -210,7 +210,7 @@ def choose(page: "Page", field: str, text: str) -> None:
 def serious_problems(page: "Page") -> list[str]:
     """Return accessibility problems found by axe-core, and elements wider than the screen.
 
-    On a desk and on a phone, in the light and in the dark theme, which differ in colours alone.
+    Checks desktop and phone sizes, in the light and dark themes (which differ only in colours).
     """
     problems = []
     size_before = page.viewport_size
@@ -229,7 +229,7 @@ def serious_problems(page: "Page") -> list[str]:
 
 
 def told_by_axe(page: "Page", rules: dict[str, Any]) -> list[str]:
-    # A colour that is still changing is measured on its way.
+    # Colours are measured wrongly during a transition.
     page.evaluate(
         "document.getAnimations().forEach(one => one.effect.getTiming().iterations < Infinity && one.finish())"
     )
@@ -246,11 +246,11 @@ def told_by_axe(page: "Page", rules: dict[str, Any]) -> list[str]:
 
 @pytest.fixture
 def cookies(deployment: Deployment, operator: Operator) -> list[dict[str, str]]:
-    """Of a new session of the operator's: of all accounts, whatever a test before chose."""
+    """Return the cookies of a new session of the operator, with no account chosen."""
     return [{"url": f"{deployment.url}/admin/", **deployment.ask_shell("session", operator.username)}]
 
 
 @pytest.fixture
 def admin(open_page: Callable[..., "Page"], cookies: list[dict[str, str]]) -> "Page":
-    """A page without an address yet, with a superuser signed in."""
+    """A blank page with a superuser signed in."""
     return open_page(None, cookies)

@@ -1,4 +1,4 @@
-"""The screenshots in docs/guides/admin.md, taken of the demo on a dedicated server. The guide says how."""
+"""Take the screenshots in docs/guides/admin.md from the demo on a dedicated server, as the guide describes."""
 
 import tempfile
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ROW = "#result_list tbody a"
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
-# A name, a page, the theme and the window, and the links that are followed from there.
+# The name, page, theme and window size, and the links to follow from there.
 PICTURES = [
     ("overview", "/admin/", "light", DESKTOP, []),
     ("overview-phone", "/admin/", "dark", PHONE, []),

@@ -1,4 +1,4 @@
-"""axe-core finds nothing serious on any page of the admin, on a desk and on a phone, in either theme."""
+"""axe-core finds no serious problem on any admin page, on desktop and phone, in either theme."""
 
 from urllib.parse import urljoin, urlsplit
 
@@ -8,13 +8,13 @@ from django.urls import resolve
 from tests.admin.every_page import NO_PAGES, names_of_pages
 from tests.browser.conftest import add_prepaid, serious_problems
 
-START = ["/admin/?account=", "/admin/accounts/", "/admin/password_change/done/"]  # to the last two no link leads
+START = ["/admin/?account=", "/admin/accounts/", "/admin/password_change/done/"]  # no link leads to the last two
 # The login is below; the other asks as accounts_account_suspend does, of an account that is suspended.
 NOT_ON_THE_WAY = NO_PAGES | {"login", "accounts_account_resume"}
 
 
 def links_of(page):
-    """Addresses within the admin that the page leads to."""
+    """Return the addresses of the page's links within the admin."""
     found = page.eval_on_selector_all("a[href]", "links => links.map(link => link.getAttribute('href'))")
     parts = [urlsplit(urljoin(page.url, link)) for link in found]
     return [f"{one.path}?{one.query}" for one in parts if one.path.startswith("/admin/")]
@@ -26,7 +26,7 @@ def name_of(address):
 
 @pytest.fixture(scope="package")
 def demo(deployment, operator):
-    """An account with something of everything, and policies of two versions."""
+    """An account with one of every resource, and policies of two versions."""
     made = deployment.manage("seed_demo", "--beside", "--days", "40")
     with deployment.client(made["key"]) as api:
         for policy in api.get("/v1/policies").json()["data"]:
@@ -44,7 +44,7 @@ def demo(deployment, operator):
 
 
 def test_every_page_that_the_site_has_can_be_read_and_worked_by_everybody(open_page, cookies, demo):
-    """By all links, each page once, until every view of the site has been seen."""
+    """Follows all links, each page once, until every view of the site has been visited."""
     page = open_page(None, cookies)
     problems, seen, waiting = {}, set(), [*START]
     while waiting:
@@ -68,7 +68,7 @@ def test_so_can_the_login(open_page):
 
 def test_so_can_an_error(open_page, cookies):
     page = open_page(None, cookies)
-    # The browser would log a page that was not there as an error of its own.
+    # The browser would report a 404 as an error.
     page.route("**/nowhere/", lambda route: route.fulfill(response=route.fetch(), status=200))
     page.goto("/admin/nowhere/")
     page.get_by_text("It may have been deleted").wait_for()

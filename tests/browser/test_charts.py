@@ -1,4 +1,4 @@
-"""Charts are drawn from their tables in both themes, and can be read by pointer and keyboard."""
+"""Charts are drawn from their tables in both themes, and can be read by mouse and keyboard."""
 
 from datetime import UTC, datetime
 
@@ -21,7 +21,7 @@ POLICY = {
 
 @pytest.fixture
 def figures(deployment, account):
-    """Three decisions allowed and one denied today, and two amounts."""
+    """Three allowed decisions and one denied today, and two amounts."""
     with deployment.client(account.key) as api:
         policy = api.post("/v1/policies", json=POLICY).json()["id"]
         item = api.post("/v1/content", json={"title": "Tide table", "policyId": policy}).json()["id"]
@@ -38,7 +38,7 @@ def today():
 
 
 def pixels(page, colour):
-    """How many points of the first chart have the colour that the stylesheet has for a kind of bar."""
+    """Return how many pixels of the first chart have the stylesheet's colour for a kind of bar."""
     return page.evaluate(
         """kind => {
             const plot = document.querySelector(".chart-plot"), canvas = plot.querySelector("canvas");

@@ -1,4 +1,4 @@
-"""An operator asks what would be answered, decides a recorded check again, and keeps it as an example."""
+"""An operator runs a dry-run check, repeats a recorded one, and saves it as a policy test."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An operator imports items, licenses one, sees a check turn, finds the decision, and puts items away in bulk."""
+"""An operator imports items, licenses one, sees the check's answer change, and archives items in bulk."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""An operator looks after customers: in few clicks, by keyboard too."""
+"""Customer tasks take few clicks, and work by keyboard too."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +9,7 @@ from tests.factories import ALLOW_LICENSED, DENY_ALL
 
 
 class Hand:
-    """Clicks, and counts."""
+    """A mouse that counts its clicks."""
 
     def __init__(self) -> None:
         self.clicks = 0
@@ -32,7 +32,7 @@ def rows_of(page, number):
 
 @pytest.fixture
 def another_account(deployment):
-    """So that there are two to choose from."""
+    """A second account, so that operators have a choice."""
     return deployment.manage("create_account", "Another publisher")
 
 
@@ -48,7 +48,7 @@ def days_from_now(days):
 
 @pytest.fixture
 def customers(api):
-    """An item with a tag, a customer whose licence ends soon, and one whose licence does not let them in."""
+    """An item with a tag, a customer whose licence ends soon, and one whose licence does not grant access."""
     policy = api.post("/v1/policies", json={"name": "Licensed", "rules": [ALLOW_LICENSED, DENY_ALL]}).json()
     item = api.post("/v1/content", json={"title": "Tide table", "policyId": policy["id"], "tags": ["sea"]}).json()
     terms = {"licenseType": "commercial", "tags": ["sea"], "price": {"amount": 100, "currency": "USD"}}

@@ -1,4 +1,4 @@
-"""The documentation site in a browser: search, dark mode, a phone. A violation of its policy fails every test here."""
+"""The documentation site in a browser: search, dark mode, phone. Any CSP violation fails the test."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.faults.harness import eventually
 def test_search_leads_to_a_page(open_page):
     page = open_page("/docs/")
     search = page.locator("dialog[aria-label=Search] input")
-    # The page loads its search after itself.
+    # The search loads after the page.
     assert eventually(lambda: page.keyboard.press("Control+k") or search.is_visible())
     search.fill("idempotency")
     page.locator("dialog[aria-label=Search] a", has_text="Idempotency").first.click()

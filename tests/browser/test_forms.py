@@ -7,7 +7,7 @@ from tests.browser.conftest import PHONE
 
 FORMS = sorted(name.removesuffix("_add") for name in names_of_pages() if name.endswith("_add"))
 
-# Controls that stick out, and labels that are not above what they name.
+# Controls that overflow, and labels that are not above their field.
 STICKING_OUT = """width => {
   const controls = '#content :is(input, select, textarea, button, .select2-container)';
   return [...document.querySelectorAll(controls)].filter(one => {

@@ -44,7 +44,7 @@ def test_it_works_without_scripts(open_page, demo):
 
 @pytest.mark.parametrize("path", PUBLIC)
 def test_it_can_be_read_and_worked_by_everybody(open_page, demo, path):
-    """The theme is the system's; the switch that axe is run with is the admin's own."""
+    """Uses the system's theme setting; the theme switch in `serious_problems` is the admin's own."""
     for scheme in ("light", "dark"):
         page = open_page(path, color_scheme=scheme)
         assert serious_problems(page) == []

@@ -1,7 +1,7 @@
-"""No job takes an operator more steps than it took before customers, statements and the rule editor came (bc27c73).
+"""No task takes more steps than before the customer pages, statements and rule editor were added (bc27c73).
 
-A step is a click, a field that is filled in, or a key that is pressed; an account is chosen in three. Each job begins
-on the overview.
+A step is a click, a filled-in field, or a key press; choosing an account takes three. Each task begins on the
+overview.
 """
 
 import re
@@ -145,7 +145,7 @@ JOBS = {
 
 @pytest.fixture
 def things(deployment, account):
-    """Objects of the jobs, with unique names, and a second account."""
+    """Objects for the tasks, with unique names, and a second account."""
     deployment.manage("create_account", "Another publisher", "--plan", "starter")
     mark = account.id[-8:]
     with deployment.client(account.key) as api:

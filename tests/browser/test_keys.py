@@ -1,4 +1,4 @@
-"""An operator makes a key and somebody uses it."""
+"""An operator creates a key, which then works."""
 
 import re
 
@@ -6,7 +6,7 @@ from tests.browser.conftest import PHONE, choose, serious_problems, sign_in
 
 
 def make_key(page, account, name="Web server"):
-    """From the list of keys to the page of the new one, whose text it returns."""
+    """Create a key, starting from the list of keys; return its text."""
     page.goto("/admin/accounts/apikey/")
     page.get_by_role("link", name="Add API key").click()
     choose(page, "account", account.name)

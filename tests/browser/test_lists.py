@@ -1,4 +1,4 @@
-"""Every list on a phone: two lines for each row, nothing wider than the screen, rows that can be chosen and opened."""
+"""Every list on a phone: two lines per row, nothing wider than the screen, rows can be selected and opened."""
 
 import re
 
@@ -13,7 +13,7 @@ MOST = 72  # pixels of two lines with their padding
 
 @pytest.fixture(scope="package")
 def something_of_everything(deployment, operator):
-    """The demo, plus the resources that it lacks."""
+    """The demo, plus the resources it lacks."""
     made = deployment.manage("seed_demo", "--beside", "--days", "20")
     deployment.manage("create_operator", "a-colleague-with-a-rather-long-name", "--role", "viewer", "--all-accounts")
     with deployment.client(made["key"]) as api:

@@ -1,4 +1,4 @@
-"""An operator reads the overview's figures: they are those that the API gives."""
+"""The overview's figures equal the API's."""
 
 import pytest
 
@@ -34,14 +34,14 @@ def decided(api):
 
 
 def figures(page, part):
-    """The figures of a part of the page by their names, as numbers."""
+    """Return the figures of a section of the page by name, as numbers."""
     shown = page.locator(f"[id^={part}-]:is(dd)")
     texts = {one.get_attribute("id").removeprefix(f"{part}-"): one.inner_text() for one in shown.all()}
     return {name: float(text.replace(",", "")) for name, text in texts.items() if text != "–"}
 
 
 def choose_account(page, account, period=""):
-    page.goto("/admin/")  # which may have been opened before there was the account
+    page.goto("/admin/")  # opened possibly before the account existed
     if page.locator(".account-switch").count():  # where there is more than one
         page.locator(".account-switch summary").click()
         page.get_by_role("button", name=account.name).click()

@@ -1,4 +1,4 @@
-"""Ctrl+K finds a thing by its name, and Enter opens it."""
+"""Ctrl+K finds an object by name, and Enter opens it."""
 
 
 def test_an_item_is_opened_by_the_keyboard_alone(admin, deployment, account):

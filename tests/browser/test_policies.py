@@ -1,4 +1,4 @@
-"""An operator writes a policy in the form, simulates it, saves it, sees the difference and rolls back."""
+"""An operator writes a policy in the form, simulates and saves it, sees the difference and rolls back."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def rule(page, number):
 
 
 def add_rule(page, action, **fields):
-    """Adds a rule by its button; `fields` by their labels."""
+    """Add a rule by its button; `fields` maps labels to values."""
     page.get_by_role("button", name="Add a rule").click()
     row = page.locator("[data-rule]").last
     row.get_by_label("Action").select_option(action)
@@ -26,7 +26,7 @@ def add_rule(page, action, **fields):
 
 
 def opened(page, number):
-    """The rule, its sentence opened into its form."""
+    """Open the rule's form from its sentence."""
     row = rule(page, number)
     if not row.locator("details[data-form]").evaluate("one => one.open"):
         row.locator("summary[data-sentence]").click()
@@ -39,7 +39,7 @@ def press(page, name):
 
 
 def write_policy(page, account, name):
-    """A policy for commercial licences, from the list of policies."""
+    """Create a policy for commercial licences, starting from the list of policies."""
     page.goto("/admin/licensing/policy/")
     page.get_by_role("link", name="Add policy").first.click()
     choose(page, "account", account.name)
@@ -65,7 +65,7 @@ def test_a_policy_is_written_simulated_saved_compared_and_rolled_back(admin, api
     check = {"contentId": item["id"], "requester": requester}
     assert api.post("/v1/access/check", json=check).json()["allowed"] is True
 
-    # A draft for enterprise licences, beside the saved policy and against what was decided.
+    # Propose enterprise licences; compare with the saved policy and past decisions.
     open_policy(admin, name)
     opened(admin, 0).get_by_label("Licence type").fill("enterprise")
     press(admin, "Simulate this draft")
@@ -86,9 +86,7 @@ def test_a_policy_is_written_simulated_saved_compared_and_rolled_back(admin, api
     press(admin, "Save")
     admin.get_by_text("1 item links to it").wait_for()
     assert serious_problems(admin) == []
-    assert (
-        api.post("/v1/access/check", json=check).json()["allowed"] is True
-    )  # nothing is saved before it is confirmed
+    assert api.post("/v1/access/check", json=check).json()["allowed"] is True  # nothing is saved before confirmation
     press(admin, "Yes, save it")
     admin.get_by_text("was changed successfully").wait_for()
     assert api.post("/v1/access/check", json=check).json()["allowed"] is False

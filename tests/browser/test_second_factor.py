@@ -1,4 +1,4 @@
-"""An operator sets a second factor up with an authenticator app, signs in with it, and with a recovery code."""
+"""An operator sets up a second factor with an authenticator app, then signs in with it and with a recovery code."""
 
 import time
 
@@ -19,7 +19,7 @@ def code_of(secret, steps=0):
 
 
 def set_up(page):
-    """From the menu at one's name to the recovery codes; the secret, and those codes."""
+    """Set up a second factor from the user menu; return the secret and the recovery codes."""
     page.goto("/admin/two-factor/")
     secret = page.locator("#secret").inner_text()
     page.get_by_label("Code").fill(code_of(secret))

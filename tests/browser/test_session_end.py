@@ -1,4 +1,4 @@
-"""A session that ends while a form is open: after the login the form is there as it was, and not saved yet."""
+"""If the session ends while a form is open, the login restores the form's values without saving them."""
 
 import pytest
 from django.conf import settings

@@ -1,4 +1,4 @@
-"""An operator watches a site, sees a crawler's visits, and has them refused."""
+"""An operator observes a site, sees a crawler's visits, and blocks them."""
 
 import httpx
 

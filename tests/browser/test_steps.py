@@ -1,4 +1,4 @@
-"""How many steps an operator's jobs take: each click, each field that is filled in, each key that is pressed."""
+"""The number of steps of an operator's tasks: each click, filled-in field and key press."""
 
 import re
 
@@ -16,7 +16,7 @@ def api(deployment, account):
 
 
 class Steps:
-    """An operator at a page, whose steps are counted."""
+    """An operator on a page, whose steps are counted."""
 
     def __init__(self, page):
         self.page, self.taken = page, 0
@@ -39,7 +39,7 @@ class Steps:
         self.page.get_by_label(label).check()
 
     def see(self, locator):
-        """Not a step: it waits for what a job ends with."""
+        """Wait for the task's result; not a step."""
         locator.first.wait_for()
 
     def press(self, key):
@@ -48,7 +48,7 @@ class Steps:
         self.page.wait_for_load_state()
 
     def choose(self, field, text):
-        """Opens the field, types, and picks what is found: three."""
+        """Open the field, type, and pick the result: three steps."""
         self.taken += 3
         self.page.locator(f"#id_{field} + .select2 .select2-selection").click()
         self.page.locator("input.select2-search__field").fill(text)
@@ -57,7 +57,7 @@ class Steps:
 
 @pytest.fixture
 def at(admin):
-    """The operator at the page of that address."""
+    """Return a function that opens an address and starts counting steps."""
 
     def make(address):
         admin.goto(address)

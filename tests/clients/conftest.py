@@ -1,4 +1,4 @@
-"""The document as a file, and clients/python as a package that can be imported."""
+"""The OpenAPI document as a file, and clients/python as an importable package."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The generated files of clients/: types by generators, the operations by the templates here.
 
-`python -m tests.clients.generate` writes them anew (the tools of Node are those of tests/openapi).
+`python -m tests.clients.generate` regenerates them (with the Node tools of tests/openapi).
 """
 
 import hashlib
@@ -84,7 +84,7 @@ def operations(document: dict[str, Any]) -> Iterator[Operation]:
                 answer=name_of(page["data"]["items"]) if is_list else answer,
                 is_list=is_list,
                 takes_query=any(one["in"] == "query" for one in parameters),
-                # A check with a key takes the slower of two ways; without one it is repeated where that is safe.
+                # A check with a key takes the slower path; without one it is retried where that is safe.
                 is_keyed="Idempotency-Key" in names and not path.startswith("/v1/access/"),
                 is_conditional="If-Match" in names,
             )
@@ -94,10 +94,10 @@ Amounts = dict[str, list[str]]
 
 
 def amounts(document: dict[str, Any]) -> Amounts:
-    """Return the names of amounts, and of objects of amounts, by schema of the answer."""
+    """Return the names of money fields, and of objects of money fields, by response schema."""
     schemas = document["components"]["schemas"]
     found = {one.answer: sorted(names_of_money(schemas, one.answer)) for one in operations(document)}
-    # What is in an event hangs on its type: names that are no other number anywhere.
+    # An event's content depends on its type, so only names that are no other number anywhere.
     found["SentEvent"] = sorted(set().union(*found.values()) - names_of_numbers(schemas, schemas))
     return {answer: names for answer, names in sorted(found.items()) if names}
 
@@ -117,7 +117,7 @@ def format_of_members(field: dict[str, Any]) -> str | None:
 
 
 def names_of_numbers(schemas: dict[str, Any], within: Iterable[str]) -> set[str]:
-    """Of other numbers."""
+    """Return the names of number fields that are not money."""
     return {
         name
         for schema in within
@@ -253,7 +253,7 @@ def without_words(value: Any) -> Any:
 
 
 def digest(document: dict[str, Any]) -> str:
-    """Stands for the shapes that the types are made from."""
+    """Return a hash of the schemas that the types are generated from."""
     shapes = json.dumps(without_words(document["components"]["schemas"]), sort_keys=True)
     return hashlib.sha256(shapes.encode()).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""A client of Python whose service is a list of replies."""
+"""A Python client whose service is a list of replies."""
 
 import httpx
 from content_access_licensing import Client

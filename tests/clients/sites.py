@@ -1,6 +1,6 @@
-"""A publisher's site behind the middleware of each client, as its visitors reach it.
+"""A publisher's site behind the middleware of each client, as visitors reach it.
 
-The site answers every page with what it was sent under the names of the decision's headers.
+The site replies to every page with the decision headers that it received.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ from tests.clients.generate import ROOT
 from tests.openapi.node import FOLDER, TOOLS
 
 HOST, ADDRESS = "pub.example", "203.0.113.9"
-PATHS = ("/about", "/premium/a")  # that tests choose from by a function
+PATHS = ("/about", "/premium/a")  # selected by tests through a function
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A visitor's request. `who` is whom the site's session names."""
+    """A visitor's request. `who` is the user of the site's session."""
 
     target: str
     who: str | None = None
@@ -86,7 +86,7 @@ class Reply:
 
     @property
     def seen(self) -> dict[str, str]:
-        """The headers of the request that the site saw."""
+        """Return the headers of the request that reached the site."""
         found: dict[str, str] = json.loads(self.body.removeprefix(b"Page "))
         return found
 
@@ -183,7 +183,7 @@ def django_async(options: Options) -> Answer:
 
 @cache
 def compiled() -> Path:
-    """clients/typescript as Node runs it."""
+    """Compile clients/typescript for Node."""
     folder = Path(tempfile.mkdtemp(prefix="gate"))
     subprocess.run([TOOLS / "tsc", "-p", ROOT / "clients" / "typescript", "--outDir", folder], check=True, timeout=300)
     (folder / "package.json").write_text('{"type": "module"}')
@@ -191,7 +191,7 @@ def compiled() -> Path:
 
 
 def typescript(options: Options) -> Answer:
-    """Each visit is one process of Node."""
+    """Run each visit in its own Node process."""
 
     def answer(visit: Visit) -> Reply:
         headers = [[name, value] for name, value in visit.all_headers.items() if name != "host"]
@@ -202,7 +202,7 @@ def typescript(options: Options) -> Answer:
 
 
 def express(options: Options) -> Answer:
-    """Each visit is one process of Node with Express, which gets the target as it is."""
+    """Run each visit in its own Node process with Express, which gets the unchanged target."""
 
     def answer(visit: Visit) -> Reply:
         case = {"target": visit.target, "scheme": visit.scheme, "headers": list(visit.all_headers.items())}

@@ -1,4 +1,4 @@
-"""The README's story with the client of openapi-python-client: `python … BASE_URL API_KEY` prints the results."""
+"""The README's story with a client by openapi-python-client: `python … BASE_URL API_KEY` prints the results."""
 
 import json
 import sys

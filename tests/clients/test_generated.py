@@ -1,4 +1,4 @@
-"""The generated files of clients/ are those of this document."""
+"""The generated files of clients/ are up to date with the document."""
 
 import subprocess
 import sys

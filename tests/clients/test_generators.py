@@ -1,4 +1,4 @@
-"""Clients as generators make them of the document: type-checked and run through the README's story, unpatched."""
+"""Generated clients: type-checked and run through the README's story, unpatched."""
 
 import json
 import os
@@ -22,7 +22,7 @@ TOOLS_FIRST = f"{GENERATOR.parent}:{os.environ['PATH']}"  # ruff formats what is
 
 OPENAPI_GENERATOR = GENERATOR.with_name("openapi-generator-cli")
 JAR = Path(sysconfig.get_path("purelib"), "openapi_generator_cli", "openapi-generator.jar")
-FROM_DEBIAN = {  # what a generated client needs beside its language
+FROM_DEBIAN = {  # packages that a generated client needs
     "go": Path("/usr/share/gocode/src/gopkg.in/validator.v2"),
     "java": Path("/usr/share/java/geronimo-annotation-1.3-spec.jar"),
     "php": Path("/usr/share/php/GuzzleHttp/autoload.php"),
@@ -92,7 +92,7 @@ def needs(language: str, *commands: str) -> pytest.MarkDecorator:
 
 
 def generate(language: str, document: Path, made: Path) -> None:
-    """A client by the command of the docs."""
+    """Generate a client with the command in the docs."""
     [command] = [line for line in GUIDE.read_text().splitlines() if f"generate -g {language} " in line]
     placed = command.replace("openapi.json", str(document)).replace(f"{language}-client", str(made))
     made.mkdir(parents=True)
@@ -119,7 +119,7 @@ def test_openapi_generator_for_go(tmp_path: Path, document: Path, service: Servi
 def test_openapi_generator_for_java(tmp_path: Path, document: Path, service: Service):
     generate("java", document, tmp_path / "made")
     shutil.copy(HERE / "story_openapi_generator.java", tmp_path / "Story.java")
-    # The generator's own jar holds the JSON library that its clients use; Debian lacks one module of it.
+    # The generator's jar has the JSON library that its clients use; Debian's lacks a module.
     classes = f"built:{JAR}:{FROM_DEBIAN['java']}:/usr/share/java/jsr305.jar:/usr/share/java/httpmime.jar"
     sources = sorted((tmp_path / "made" / "src" / "main").rglob("*.java"))
     saw("javac", "-nowarn", "-d", "built", "-cp", classes, *sources, "Story.java", cwd=tmp_path)
@@ -153,7 +153,7 @@ def test_generators_of_typescript(generator: str, tmp_path: Path, document: Path
         run("openapi-ts", "-i", document, "-o", tmp_path / "generated")
     (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER, "include": ["*.ts"]}))
     run("tsc", "-p", tmp_path)
-    # What the generator writes is for bundlers: its imports have no endings, which Node alone does not resolve.
+    # The generated code is for bundlers: its imports have no extensions, which Node cannot resolve.
     run("esbuild", tmp_path / "built" / "story.js", "--bundle", "--format=esm", f"--outfile={tmp_path}/story.mjs")
     told = saw("node", tmp_path / "story.mjs", service.url, service.key, cwd=tmp_path)
     assert told.pop("rules") == RULES

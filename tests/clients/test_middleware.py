@@ -43,7 +43,7 @@ def client(service: Service) -> Iterator[Client]:
 
 @pytest.fixture
 def policies(client: Client) -> dict[str, str]:
-    """Those of pub.example, where org_globex has a licence: /premium/*, /campus/*, /once/* and the item /article."""
+    """Policy ids of pub.example by name; org_globex has a licence for /premium/*, /campus/*, /once/* and /article."""
     made = {
         name: client.create_policy({"name": name, "rules": rules})["id"]
         for name, rules in (("premium", SUBSCRIBERS), ("campus", CAMPUS), ("once", ONCE))
@@ -69,7 +69,7 @@ Site = Callable[..., Reply]
 
 @pytest.fixture
 def site(way: Callable[..., Answer], service: Service, policies: dict[str, str]) -> Site:
-    """Visit the site behind the middleware, which asks the running service."""
+    """Visit the site behind the middleware, which calls the running service."""
     answer = way({"url": service.url, "key": service.key, "fail_open": False})
     return lambda target, **visit: answer(Visit(target, **visit))
 
@@ -201,7 +201,7 @@ def test_a_refusal_of_head_has_no_body(site: Site):
 
 
 def answers_to(way: Callable[..., Answer], url: str, key: str = "svc_sk_x") -> dict[str, int]:
-    """The statuses of /about and /premium/a by what the site chose."""
+    """Return the statuses of /about and /premium/a by the site's fail_open choice."""
     choices: dict[str, Any] = {"closed": False, "open": True, "by path": lambda path: path == "/about"}
     found = {}
     for name, fail_open in choices.items():
@@ -222,7 +222,7 @@ def test_a_service_that_stalls_keeps_nobody_waiting(way: Callable[..., Answer], 
     assert paywall.TIMEOUT == 2
     assert "TIMEOUT = 2_000;" in (ROOT / "clients/typescript/src/middleware.ts").read_text()
     monkeypatch.setattr(middleware, "TIMEOUT", 0.1)
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # which takes connections and says nothing
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts connections and never replies
         assert answers_to(way, f"http://127.0.0.1:{silent.getsockname()[1]}") == CHOSEN
 
 

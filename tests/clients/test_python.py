@@ -112,7 +112,7 @@ def test_a_change_is_refused_if_the_item_changed_since_it_was_read(client: Clien
 
 
 def results_of(client: Client) -> Iterator[tuple[str, Any]]:
-    """One result of each kind."""
+    """Return one result of each kind."""
     item = client.create_content({"title": "Item"})
     yield "created", item
     yield "read", client.get_content(item["id"])

@@ -1,4 +1,4 @@
-"""What `get_response` returns, and exports, with clients/python."""
+"""`get_response` and exports of clients/python."""
 
 import asyncio
 import copy

@@ -43,7 +43,7 @@ def sign(client: Client, item: str) -> Sign:
 
 @pytest.fixture
 def fetched() -> list[str]:
-    """The addresses that the verifier has asked for keys."""
+    """The addresses from which the verifier fetched keys."""
     return []
 
 

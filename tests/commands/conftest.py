@@ -13,7 +13,7 @@ from tests.commands.importing import Import, Run
 
 @pytest.fixture
 def load(account: Account, tmp_path: Path) -> Import:
-    """Writes a file of that name and imports it."""
+    """Write a file of that name and import it."""
 
     def run(name: str, data: str | bytes, *options: str) -> Run:
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""A run of import_content, as its tests see it."""
+"""Run import_content and collect what it reports."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The commands about accounts and keys (README.md, Settings)."""
+"""The account and key commands (README.md, Settings)."""
 
 import json
 from datetime import timedelta

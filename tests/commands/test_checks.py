@@ -1,4 +1,4 @@
-"""What `manage.py check` says of a configuration that is wrong, or weak."""
+"""What `manage.py check` reports about wrong or weak configurations."""
 
 import re
 
@@ -29,7 +29,7 @@ def found(**changed):
 
 @pytest.fixture(autouse=True)
 def _private(settings, tmp_path, monkeypatch):
-    """A directory and a database of which the checks have nothing to say."""
+    """Use a private data directory and database, without findings."""
     tmp_path.chmod(0o700)
     settings.DATA_DIR = tmp_path
     monkeypatch.setitem(settings.DATABASES["default"], "NAME", tmp_path / "db.sqlite3")

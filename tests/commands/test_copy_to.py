@@ -1,4 +1,4 @@
-"""copy_to: a SQLite installation becomes one on PostgreSQL, also after a kill -9 in the middle."""
+"""copy_to: a SQLite installation moves to PostgreSQL, even after a kill -9 in the middle."""
 
 import os
 import re
@@ -33,7 +33,7 @@ COUNTED = ("analytics_accessevent", "analytics_ledgerentry", "analytics_walleten
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """An installation on SQLite with decisions, a ledger and a wallet."""
+    """A SQLite installation with decisions, a ledger and a wallet."""
     deployment = Deployment(tmp_path_factory.mktemp("source"))
     try:
         deployment.migrate()
@@ -118,7 +118,7 @@ def test_a_killed_copy_goes_on(source: Deployment, target: str):
     assert again.returncode == 0, again.stderr
     assert [here == there for here, there in counts(source, target)] == [True] * len(COUNTED)
     assert run(source, "rebuild_usage", "--check", DATABASE_URL=target).returncode == 0
-    with psycopg.connect(target) as server:  # sequences go on behind the copied rows
+    with psycopg.connect(target) as server:  # sequences continue after the copied rows
         [(last,)] = server.execute("SELECT max(id) FROM licensing_requester").fetchall()
         [(following,)] = server.execute(
             "SELECT nextval(pg_get_serial_sequence('licensing_requester', 'id'))"

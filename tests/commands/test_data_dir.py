@@ -1,4 +1,4 @@
-"""Where the data cannot be kept, a command says so in a line."""
+"""Commands report an unusable data directory in one line."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""`serve` refuses a database with which the service would answer wrongly, and says what to do."""
+"""`serve` refuses an unsuitable database and says how to fix it."""
 
 import io
 import os

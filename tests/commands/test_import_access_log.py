@@ -1,4 +1,4 @@
-"""Importing access logs: the decisions of the same requests made live in observe mode, each once, never charged."""
+"""Imported access logs give the same decisions as live requests in observe mode, once each and uncharged."""
 
 import gzip
 import json
@@ -37,7 +37,7 @@ COMPARED = ("allowed", "reason", "observed", "permission", "url", "identifiedBy"
 
 
 def publisher(account, host="pub.example"):
-    """A site in observe mode with free, licensed and sold pages, a rate limit, and a registered item."""
+    """A site in observe mode with free, licensed and priced pages, a rate limit, and a registered item."""
     daily = {**READERS, "rateLimit": {"requests": 7, "period": "day"}}
     policy = factories.policy(account, factories.DENY_ALL)
     factories.content(account, source=f"https://{host}/item", policy_id=policy.pk)
@@ -63,7 +63,7 @@ def escaped(text):
 
 
 def combined(moment, uri, agent, *, address="203.0.113.9", method="GET", referer=""):
-    """A line as nginx writes it."""
+    """Return a log line as nginx writes it."""
     told = [escaped(referer) or "-", escaped(agent) or "-"]
     when = f"{moment:%d/%b/%Y:%H:%M:%S} +0000"
     return f'{address} - - [{when}] "{method} {escaped(uri)} HTTP/1.1" 200 12 "{told[0]}" "{told[1]}"'
@@ -87,7 +87,7 @@ def written(path, lines):
 
 @pytest.fixture
 def log(tmp_path):
-    """A log of 60 requests, one each second."""
+    """A log of 60 requests, one per second."""
     lines = [
         combined(YESTERDAY + timedelta(seconds=number), one["uri"], one["agent"], address=one["address"],
                  method=one["method"], referer=one["referer"])

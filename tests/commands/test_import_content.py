@@ -1,4 +1,4 @@
-"""manage.py import_content: what goes in, and with which options."""
+"""manage.py import_content: imported fields and options."""
 
 import gzip
 import io

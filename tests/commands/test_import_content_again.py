@@ -92,7 +92,7 @@ def test_two_imports_of_a_file_at_once_make_each_item_once(
     look_up = importer.lock_policies
 
     def together(account_id: str, policy_ids: set[Any]) -> set[str]:
-        with suppress(BrokenBarrierError):  # SQLite lets the second one look only when the first has written
+        with suppress(BrokenBarrierError):  # on SQLite the second reads only after the first has written
             both_have_looked.wait(0.3)
         return look_up(account_id, policy_ids)
 

@@ -11,7 +11,7 @@ SECOND = {"externalId": "b", "title": "Beta"}
 
 @pytest.fixture
 def new(account):
-    """The entries made since it was last called."""
+    """Return a function that returns the entries since its last call."""
     known = set()
 
     def entries():

@@ -1,4 +1,4 @@
-"""manage.py import_content: bad rows, and files that are wrong as a whole."""
+"""manage.py import_content: invalid rows and invalid files."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""manage.py load_crawler_addresses: the ranges that operators publish, beside the table."""
+"""manage.py load_crawler_addresses: operators' published IP ranges supplement the crawler table."""
 
 import json
 from io import StringIO
@@ -26,7 +26,7 @@ def _table_of_its_own(settings, tmp_path):
 
 @pytest.fixture
 def load(tmp_path):
-    """Loads files with these contents; returns what the command prints."""
+    """Load files with these contents; return the command's output."""
 
     def load(crawler, *contents, **options):
         paths = []

@@ -1,4 +1,4 @@
-"""Nobody else on the machine reads what the service keeps, whatever umask it was started with."""
+"""The service's files are readable only by its own user, whatever the umask."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from kit.private_files import is_open_to_others
 from run import ROOT, SETTINGS
 
-# A commit, read while the connection is open: the log and its index are there then.
+# Commit and read with an open connection, so that the log and its index exist.
 USE = """
 import os, sys, django
 os.umask(0)
@@ -30,7 +30,7 @@ with shared_metrics(settings.DATA_DIR):
 
 
 def use(directory: Path, **environment: str) -> dict[str, str]:
-    """The modes of all that is in the directory while the database is open, by the names."""
+    """Open the database, and return the mode of each file in the directory by name."""
     kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     environment = {**kept, "DJANGO_SETTINGS_MODULE": "config.settings", "DATA_DIR": str(directory), **environment}
     done = subprocess.run(

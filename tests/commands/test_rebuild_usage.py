@@ -44,7 +44,7 @@ WINDOW = Window(BEGIN, datetime(2026, 3, 1, tzinfo=UTC), "day")
 
 @pytest.fixture(scope="module")
 def recorded(for_the_module):
-    """An account that stands for the module, and its events."""
+    """A module-scoped account and its events."""
     with for_the_module():
         account = factories.account()
         return account.pk, four_hundred(account)
@@ -61,7 +61,7 @@ def events(recorded, account):
 
 
 def four_hundred(account):
-    """Events over the end of a year, and an entry in the ledger for each tenth of them."""
+    """400 events around the end of a year, with a ledger entry for each tenth event."""
     made = some_events(account, 400, BEGIN, 120, seed=7)
     record_all(made)
     add_entries(
@@ -83,7 +83,7 @@ def four_hundred(account):
 
 
 def run(*options):
-    """The object that the command prints, and whether it exits with 1."""
+    """Return the object that the command prints, and whether it exits with 1."""
     out = StringIO()
     try:
         call_command("rebuild_usage", "--json", *options, stdout=out, stderr=StringIO())
@@ -155,7 +155,7 @@ def test_figures_of_what_never_happened_go_back_to_nothing(account, events):
 
 def test_purged_months_keep_their_figures(account, events):
     if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:  # these events' ids are of today: they are in no partition of their month
+        with connection.cursor() as cursor:  # ids are from today, so not in their month's partition
             cursor.execute("DELETE FROM analytics_accessevent WHERE created < '2026-01-01'")
     before = kept(*USAGE)
     purge_events(utc("2026-01-15"))
@@ -236,7 +236,7 @@ def test_two_at_the_same_time_are_refused(events):
             run()
         return
     with psycopg.connect(**parameters_of(connection)) as other:
-        other.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])  # let go of before the connection ends
+        other.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])  # released before the connection ends
         with pytest.raises(CommandError, match="running already"):
             run()
 

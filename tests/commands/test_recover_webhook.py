@@ -1,4 +1,4 @@
-"""manage.py recover_webhook: failed deliveries again, or every event from a chosen time that was not delivered."""
+"""manage.py recover_webhook: resend failed deliveries, or every undelivered event since a chosen time."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from tests import factories
 
 @pytest.fixture
 def endpoint(account):
-    """An endpoint with one event from before it was created, and one whose delivery failed."""
+    """An endpoint with an event older than itself, and an event whose delivery failed."""
     factories.content(account)
     endpoint, _ = factories.endpoint(account, events=["content.*"])
     factories.content(account)

@@ -26,7 +26,7 @@ Successfully installed a2wsgi-1.10.10 anyio-4.9.0
 
 
 class Shown(Progress):
-    """Keeps all that it was given to show."""
+    """Progress output that stores its texts."""
 
     def __init__(self):
         super().__init__("")
@@ -108,7 +108,7 @@ def test_without_the_admin_there_is_none(settings):
 
 @pytest.fixture
 def commands(monkeypatch, tmp_path):
-    """The commands that `run.py test` would run."""
+    """Return the commands that `run.py test` would run."""
     called = []
 
     def note(*command, **_):
@@ -155,7 +155,7 @@ def test_a_start_goes_on_if_the_documentation_cannot_be_built(monkeypatch, tmp_p
     monkeypatch.setattr(documentation, "install", fail)
     documentation.build_docs(stamp)
     assert "installing requirements-docs.txt failed" in capsys.readouterr().err
-    assert stamp.read_text() == "installed"  # or the next start would install everything anew
+    assert stamp.read_text() == "installed"  # or the next start would reinstall everything
 
 
 def test_the_launcher_needs_nothing_but_the_standard_library():

@@ -1,4 +1,4 @@
-"""manage.py seed_demo: an account to look around in."""
+"""manage.py seed_demo: a demo account."""
 
 import io
 import json
@@ -38,7 +38,7 @@ def seed(*options: str) -> dict[str, Any]:
 
 
 def curl(line: str) -> tuple[str, dict[str, str], bytes]:
-    """The URL, headers and body of a curl line, read as a shell does."""
+    """Parse a curl command line into URL, headers and body, as a shell does."""
     words = shlex.split(line)
     assert words[:2] == ["curl", "-s"]
     headers = dict(words[index + 1].split(": ", 1) for index, word in enumerate(words) if word == "-H")
@@ -49,7 +49,7 @@ def decided() -> list[tuple[Any, ...]]:
     events = AccessEvent.objects.order_by("created", "id").values_list(
         "created", "requester__requester_id", "allowed", "reason"
     )
-    # Those of one batch share their moment, and have no order among them.
+    # Decisions of one batch have the same time, so their order is undefined.
     return sorted((created.isoformat()[11:], *map(str, rest)) for created, *rest in events)
 
 
@@ -145,7 +145,7 @@ def test_its_decisions_are_of_the_last_days_and_of_every_kind() -> None:
     decisions = api.get("/v1/access/decisions", limit=1)
     assert decisions["totalCount"] > 200
     assert len({event.created.date() for event in AccessEvent.objects.all()}) >= DAYS
-    # Nobody has used up a wallet yet, and no key is bound to hosts.
+    # No wallet is used up yet, and no key is restricted to hosts.
     others = {Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED, Reason.HOST_NOT_ALLOWED}
     assert {event.reason for event in AccessEvent.objects.all()} == {None, *({*Reason} - others)}
     newest = decisions["data"][0]

@@ -1,4 +1,4 @@
-"""manage.py test_policies: runs the tests of stored policies, which can fail as time passes."""
+"""manage.py test_policies: run the tests of stored policies, whose results can change with time."""
 
 import io
 import json
@@ -30,7 +30,7 @@ def run(*options):
 
 
 def broken(policy):
-    """The policy, changed as a new version of the service or the time might change what it decides."""
+    """A policy whose stored rules no longer pass its tests, as after an upgrade."""
     Policy.objects.filter(pk=policy.pk).update(rules=[DENY_ALL])
     return policy
 

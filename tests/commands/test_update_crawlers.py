@@ -1,4 +1,4 @@
-"""manage.py update_crawlers, and what /v1/crawlers shows of it."""
+"""manage.py update_crawlers, and its effect on /v1/crawlers."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Schemathesis failures that are by design, with reasons, as its configuration."""
+"""Schemathesis failures that are by design, with reasons."""
 
 import re
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from schemathesis.openapi.checks import JsonSchemaError, RejectedPositiveData
 
 @dataclass(frozen=True)
 class ByDesign:
-    """Failures of a kind. `operation`, `param` and `message` are patterns of all of the text, `detail` of a part."""
+    """Accepted failures of a kind. `operation`, `param` and `message` match the full text, `detail` a part."""
 
     reason: str
-    failure: type[Failure] = RejectedPositiveData  # fits the schema, and is refused
+    failure: type[Failure] = RejectedPositiveData  # fits the schema, but is refused
     operation: str = ".*"
     status: int | None = None
     param: str = ".*"  # of the refusal
-    message: str = ".*"  # likewise
-    detail: str = ""  # of what schemathesis says
+    message: str = ".*"  # of the refusal
+    detail: str = ""  # of schemathesis's message
     query: str | None = None  # a parameter that was sent
     is_replay: bool = False  # of the reply to an earlier request with its Idempotency-Key
 

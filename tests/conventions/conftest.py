@@ -17,7 +17,7 @@ class Everything(frozenset[str]):
 
 @pytest.fixture(autouse=True)
 def published_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every host publishes the records of its sites; no test asks the network."""
+    """Serve every host's DNS and file records from its sites; no test uses the network."""
 
     async def look(host: str) -> Evidence:
         return Evidence(host, Place(file_url(host), Everything()), Place(txt_name(host)))
@@ -26,7 +26,7 @@ def published_records(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Stocked(NamedTuple):
-    """An account that stands for the module, and the ids of one of each resource."""
+    """A module-scoped account, and the ids of one of each resource."""
 
     account_id: str
     ids: dict[str, str]
@@ -50,7 +50,7 @@ def other(for_the_module: Unblock) -> Stocked:
 
 @pytest.fixture
 def account(db: None, request: pytest.FixtureRequest) -> Account:
-    """With `ids` the one that they are of, else a new one."""
+    """The owner of `ids` if the test uses them, otherwise a new account."""
     return as_new(request.getfixturevalue("ours").account_id) if "ids" in request.fixturenames else factories.account()
 
 
@@ -62,7 +62,7 @@ def ids(ours: Stocked, account: Account) -> dict[str, str]:
 
 @pytest.fixture
 def other_account(db: None, request: pytest.FixtureRequest) -> Account:
-    """With `theirs` the one that they are of, else a new one."""
+    """The owner of `theirs` if the test uses them, otherwise a new account."""
     if "theirs" in request.fixturenames:
         return as_new(request.getfixturevalue("other").account_id)
     return factories.account("Other")

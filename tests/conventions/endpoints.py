@@ -1,7 +1,7 @@
-"""Every endpoint with a request that it answers well, and every endpoint that the URL resolver knows.
+"""Every endpoint with a valid sample request, and every endpoint known to the URL resolver.
 
-What all endpoints promise is tested on each of them by parametrising over ENDPOINTS. A new endpoint without a sample
-here fails test_samples.py.
+Common rules are tested on each endpoint by parametrising over ENDPOINTS. A new endpoint without a sample here fails
+test_samples.py.
 """
 
 import re
@@ -21,7 +21,7 @@ from tests import auditlog, factories, ledger
 from tests.client import ApiClient, Reply
 
 WRITES = {"POST", "PATCH", "PUT", "DELETE"}
-# They change nothing that anybody owns: a check leaves its decision.
+# They change no resource: a check only records its decision.
 NOT_AUDITED = {
     *("/v1/access/check", "/v1/access/check/batch", "/v1/access/offers/batch"),
     *("/v1/policies/lint", "/v1/policies/{policy}/simulate", "/v1/api-keys/find"),
@@ -30,14 +30,14 @@ NOT_AUDITED = {
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`{content}` and the like, in the path or the body, stand for ids of the account's own resources."""
+    """A sample request. Placeholders such as `{content}` in path or body stand for ids of the account's resources."""
 
     method: str
     path: str
-    permission: str | None  # None: no key is asked for, "": any key will do; two of them are joined by a space
+    permission: str | None  # None: no key needed; "": any key; two permissions are joined by a space
     body: dict[str, Any] | None = None
     status: int = 200
-    query: str = ""  # what a GET needs in it
+    query: str = ""  # the query that a GET needs
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -58,7 +58,7 @@ class Endpoint:
         return action is not None and action in view.cls.listing and action in view.cls.exportable
 
     def filled(self, ids: dict[str, str]) -> tuple[str, dict[str, Any] | None]:
-        """The path and the body with the ids of these resources; what they lack is "unknown"."""
+        """Return path and body with these ids; missing ones become "unknown"."""
         ids = defaultdict(lambda: "unknown", ids)
         body = self.body and {
             name: value.format_map(ids) if isinstance(value, str) else value for name, value in self.body.items()
@@ -66,7 +66,7 @@ class Endpoint:
         return self.path.format_map(ids), body
 
     def address(self, ids: dict[str, str]) -> str:
-        """The path with the query that it needs."""
+        """Return the path with its required query."""
         return self.filled(ids)[0] + (f"?{self.query.format(**ids)}" if self.query else "")
 
     def send(self, api: ApiClient, ids: dict[str, str], **options: Any) -> Reply:
@@ -186,7 +186,7 @@ ENDPOINTS = [
 
 
 def each(endpoints: list[Endpoint]) -> pytest.MarkDecorator:
-    """Parametrises a test by `endpoint`."""
+    """Parametrise a test by `endpoint`."""
     return pytest.mark.parametrize("endpoint", endpoints, ids=str)
 
 
@@ -226,7 +226,7 @@ each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method
 
 
 def make_resources(account: Account) -> dict[str, str]:
-    """One of each resource: the names that stand in braces in ENDPOINTS, and their ids."""
+    """Create one of each resource; return their ids by placeholder name."""
     item, policy = factories.content(account), factories.policy(account)
     key, key_text = factories.api_key(account)
     check = {"contentId": item.pk, "requester": "org"}
@@ -257,7 +257,7 @@ def make_resources(account: Account) -> dict[str, str]:
 
 
 def routes(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[tuple[str, Any]]:
-    """Return path and view of every route, converters as `{}`. Skips regular expressions (unknown paths)."""
+    """Yield path and view of every route, converters as `{}`. Skips regular expressions (unknown paths)."""
     for pattern in patterns:
         route = getattr(pattern.pattern, "_route", None)
         if route is None:

@@ -1,5 +1,7 @@
-"""How filters are tested: fields of lists with the values of four rows, and what each operator finds by its plainest
-reading."""
+"""Shared data of the filter tests: fields with the values of four rows, and the rows each operator should find.
+
+Expected rows follow from the plainest reading of each operator.
+"""
 
 import operator
 from datetime import UTC, datetime
@@ -12,7 +14,7 @@ ORDER = ("eq", "ne", "in", "gt", "gte", "lt", "lte")
 DAYS = [datetime(2026, 1, day, 12, 30, 15, 250_000, UTC) for day in (1, 2, 3, 4)]
 MOMENTS = [day.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for day in DAYS]
 
-# Of each list: its fields, the values that its four rows have (the last one what is not given), and the operators.
+# For each list: its fields, the values of its four rows (the last omits the field), and the operators.
 CONTENT: dict[str, tuple[list[Any], tuple[str, ...]]] = {
     "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
     "type": (["article", "report", "image", "article"], EQUALITY),

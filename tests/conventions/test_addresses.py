@@ -1,4 +1,4 @@
-"""IP allowlists, and which address counts as the client's (docs/reference/api.md, Keys)."""
+"""IP allowlists, and how the client's address is determined (docs/reference/api.md, Keys)."""
 
 from ipaddress import ip_address, ip_network
 
@@ -19,7 +19,7 @@ def ask(api, peer, **headers):
 
 @pytest.fixture
 def only_from(account):
-    """A client whose key is allowed from these addresses only."""
+    """Return a function that creates a client whose key is limited to these addresses."""
     return lambda *addresses: ApiClient(factories.key_text(account, allowed_ips=list(addresses)))
 
 

@@ -1,4 +1,4 @@
-"""Amounts of money are exact on their way out: the digits that were kept, and no float."""
+"""Amounts of money in replies are exact: the stored digits, and no float."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Every change is in the audit log with whoever made it, and what made none is not."""
+"""Every change is in the audit log with its author; requests that change nothing are not."""
 
 import ast
 
@@ -23,7 +23,7 @@ each_change_with_body = each([endpoint for endpoint in CHANGES if endpoint.body]
 
 @pytest.fixture
 def new(ids):
-    """The entries made since the test began."""
+    """Return a function that returns the entries since the test began."""
     known = {entry.pk for entry in auditlog.entries()}
     return lambda: [entry for entry in auditlog.entries() if entry.pk not in known]
 
@@ -186,5 +186,5 @@ def test_whatever_ends_what_is_cached_is_a_change_and_recorded():
     bumping = dict(functions_that_call("epochs.bump"))
     assert "services.save_content" in bumping
     silent = [name for name, source in bumping.items() if "audit.record" not in source]
-    # How items are found, not what they are; and a part of an erasure, which is recorded as a whole.
+    # Keys that only find items, and a part of an erasure, which is recorded as a whole.
     assert sorted(silent) == ["erasure.redact_policies", "rekeying.chunks"]

@@ -1,4 +1,4 @@
-"""The filters of the audit log, by the same reading of each operator as those of every list."""
+"""The audit log's filters, whose operators work as in every list."""
 
 from io import StringIO
 

@@ -1,4 +1,4 @@
-"""No entry of the audit log ever changes: the database sees to it, whoever asks."""
+"""The database refuses every change to audit log entries, from any user."""
 
 import pytest
 from django.db import IntegrityError, connection, transaction

@@ -1,4 +1,4 @@
-"""Who may ask at all (docs/reference/api.md)."""
+"""Authentication (docs/reference/api.md)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Entity tags, and requests that depend on them (docs/reference/api.md, Conditional requests)."""
+"""ETags and conditional requests (docs/reference/api.md, Conditional requests)."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, WITH_KEY, each
 
-# What can be read by its id and written.
+# Resources with an id that can be read and written.
 ADDRESSES = {
     endpoint.path for endpoint in WITH_KEY if endpoint.method in ("PATCH", "DELETE") and endpoint.names_a_resource
 }
@@ -25,7 +25,7 @@ each_of_one, each_change, each_patch, each_creation = each(OF_ONE), each(CHANGES
 
 @pytest.fixture
 def tag(api, ids):
-    """The tag that the resource at the endpoint's address has now."""
+    """Return the current ETag of the endpoint's resource."""
     return lambda endpoint: api.get(endpoint.path.format(**ids)).headers["ETag"]
 
 

@@ -1,5 +1,4 @@
-"""Filters of content: every field with every operator that suits it, and what only some of them have
-(docs/reference/api.md)."""
+"""Content filters: every field with every operator it supports, and special ones (docs/reference/api.md)."""
 
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -17,7 +16,7 @@ TAGS = [["x", "y"], ["y"], ["z"], []]
 
 @pytest.fixture(scope="module")
 def stocked(for_the_module):
-    """An account that stands for the module with four items; what stands in braces above, and its id."""
+    """A module-scoped account with four items, and ids by placeholder name."""
     with for_the_module():
         account = factories.account()
         return account.pk, four_items(ApiClient(factories.key_text(account)), account)
@@ -137,7 +136,7 @@ def test_items_without_a_policy_can_be_found(api, rows_of_content):
 
 @pytest.fixture
 def titled(api):
-    """Items by their titles, which are prefixes of each other and of unlike case."""
+    """Return a function that creates items by title."""
 
     def made(*titles):
         for title in titles:

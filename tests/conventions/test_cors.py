@@ -1,4 +1,4 @@
-"""A page of any origin can use a public key from the browser."""
+"""Any origin's page can use a public key in the browser."""
 
 from tests import factories
 from tests.client import ApiClient

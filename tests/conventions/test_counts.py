@@ -1,4 +1,4 @@
-"""`totalCount` of every list: exact, estimated after a second, waited for, or left out."""
+"""`totalCount` of every list: exact, estimated after a second, exact on request, or omitted."""
 
 from contextlib import contextmanager
 
@@ -13,7 +13,7 @@ from tests.conventions.test_lists import grow
 
 @contextmanager
 def too_slow(monkeypatch):
-    """Lets no count end in time."""
+    """Make every count time out."""
     with monkeypatch.context() as patch:
         patch.setattr(counting, "number_within", fail)
         yield

@@ -1,4 +1,4 @@
-"""A request whose account is deleted between its authentication and its writing is refused, and leaves nothing."""
+"""A request whose account is deleted between authentication and write is refused and changes nothing."""
 
 import re
 
@@ -24,7 +24,7 @@ each_reading_post = each([endpoint for endpoint in POSSIBLE_WRITES if only_reads
 
 @pytest.fixture
 def deleted_meanwhile(account, monkeypatch):
-    """The account is deleted by the time that a request has been admitted and its body read."""
+    """Delete the account after a request's body was read."""
     Account.objects.filter(pk=account.pk).update(is_demo=True)  # or its ledger would keep it
     read_body = AccountViewSet.read_body
 

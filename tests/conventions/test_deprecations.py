@@ -1,4 +1,4 @@
-"""Uses of what DEPRECATIONS marks are reported to callers, documented in OpenAPI, and counted."""
+"""Uses of fields listed in DEPRECATIONS are reported to callers, documented in OpenAPI, and counted."""
 
 import orjson
 import pytest

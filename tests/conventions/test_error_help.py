@@ -1,4 +1,4 @@
-"""Errors say how to fix them: the nearest name, the kind of the fault and a link to the errors reference."""
+"""Errors say how to fix them: the nearest name, the kind of error, and a link to the errors reference."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ PAGE = (Path(__file__).parents[2] / "docs/reference/errors.md").read_text()
 
 
 def misspelled(name: str) -> str:
-    """The name with its last two letters exchanged, or the last one doubled if they are equal."""
+    """Swap the name's last two letters, or double the last one if they are equal."""
     exchanged = f"{name[:-2]}{name[-1]}{name[-2]}"
     return exchanged if exchanged != name else f"{name}{name[-1]}"
 

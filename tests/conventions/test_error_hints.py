@@ -1,4 +1,4 @@
-"""Errors that name the way on: the existing resource, the cursor, the escaped offset."""
+"""Errors name the next step: the existing resource, the cursor, the escaped offset."""
 
 import pytest
 

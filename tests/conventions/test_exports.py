@@ -1,4 +1,4 @@
-"""Lists and reports as CSV and JSON Lines: the one exception to "JSON in and out"."""
+"""Lists and reports as CSV and JSON Lines."""
 
 import csv
 import gc
@@ -25,7 +25,7 @@ every_export = pytest.mark.parametrize("path", EXPORTS)
 
 @pytest.fixture
 def decisions(api, account):
-    """Five, two of them by a requester whose name is a formula."""
+    """Five decisions, two of them by a requester whose name is a formula."""
     item = factories.content(account)
     for requester in ("org_1", {"id": "=1+1", "name": '=HYPERLINK("http://x")'}, "org_2", {"id": "=1+1"}, "org_3"):
         assert api.post("/v1/access/check", {"contentId": item.pk, "requester": requester}).status == 200
@@ -206,19 +206,19 @@ def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch)
     path = "/v1/access/decisions?format=csv"
 
     def peak(limit):
-        """Return the first parts of the file, one per chunk of rows."""
+        """Read up to `limit` parts of the file; return their number and the peak memory in bytes."""
         response = api.client.get(path, headers=api.headers)
         tracemalloc.start()
         parts = []
         for _, part in zip(range(limit), response.streaming_content, strict=False):
             parts.append(len(part))
-            gc.collect()  # what is kept, not what has yet to be collected
+            gc.collect()  # measures kept objects, not garbage
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return len(parts), most
 
     gc.collect()
-    gc.freeze()  # else each collection looks at all that Django has loaded
+    gc.freeze()  # otherwise each collection scans everything that Django has loaded
     peak(20)
     (few, little), (many, much) = peak(20), peak(60)
     assert (few, many) == (20, 60)

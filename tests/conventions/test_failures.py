@@ -13,7 +13,7 @@ SECRET_DETAIL = "a detail that is nobody's business"
 
 @pytest.fixture
 def broken(monkeypatch):
-    """Makes content fail to be written with this exception."""
+    """Make writes of content fail with this exception."""
 
     def fail(error):
         def raise_it(*args, **kwargs):

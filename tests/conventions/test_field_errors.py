@@ -1,4 +1,4 @@
-"""All faults of a body at once, the first of them where it always stands."""
+"""All errors of a body are reported at once; the first is the main error."""
 
 import pytest
 
@@ -24,7 +24,7 @@ RULE_FAULTS = [
 
 
 def params(error):
-    """The places of all faults; the error itself is the first of them."""
+    """Return the `param` of every error; the first is the main error's."""
     first, *_ = told = error["errors"]
     assert first == {name: error[name] for name in ("code", "message", "param", "kind") if name in error}
     return [one.get("param") for one in told]

@@ -1,4 +1,4 @@
-"""A filter that a list does not have, or cannot read, is a 400 that names it (docs/reference/api.md)."""
+"""An unknown or invalid filter is a 400 that names it (docs/reference/api.md)."""
 
 from urllib.parse import quote
 

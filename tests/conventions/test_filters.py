@@ -1,6 +1,6 @@
-"""Filters: every field that a list can be filtered by, with every operator that suits it (docs/reference/api.md).
+"""Filters: every filterable field of every list with every operator it supports (docs/reference/api.md).
 
-What is expected follows from the values that the rows have, by the plainest reading of each operator.
+Expected rows follow from the row values by the plainest reading of each operator.
 """
 
 import pytest
@@ -120,7 +120,7 @@ LISTS = {
 
 @pytest.fixture(scope="module")
 def stocked(for_the_module):
-    """Of each list an account that stands for the module and what stands in braces, by the list's path."""
+    """A module-scoped account for each list, and ids by placeholder name; by the list's path."""
     with for_the_module():
         accounts = {path: factories.account() for path in LISTS}
         return {path: (account.pk, LISTS[path][1](account)) for path, account in accounts.items()}

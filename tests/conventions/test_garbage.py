@@ -32,17 +32,17 @@ def without_collection() -> Iterator[None]:
 
 
 def alive(*kinds: type) -> list[Any]:
-    return [found for found in gc.get_objects() if issubclass(type(found), kinds)]  # a proxy lies of its class
+    return [found for found in gc.get_objects() if issubclass(type(found), kinds)]  # a proxy reports a false class
 
 
 def left() -> tuple[int, int]:
-    """How many rows, replies and errors there are in memory, and how many bytes of bodies."""
+    """Return the number of rows, replies and errors in memory, and the bytes of request bodies."""
     bodies = sum(len(request.body) for request in alive(HttpRequest) if hasattr(request, "_body"))
     return len(alive(Content, Policy, Response, ApiError)), bodies
 
 
 def status_of(api: ApiClient, method: str, target: str, body: Any = None) -> int:
-    """Asks as a server does, and keeps nothing but the status of the reply."""
+    """Send a request as a server does, keeping only the reply's status."""
     path, _, query = target.partition("?")
     sent = b"" if body is None else orjson.dumps(body)
     environ = {
@@ -75,7 +75,7 @@ def test_a_request_leaves_no_rows_no_body_and_no_reply(
     api: ApiClient, account: Account, method: str, target: str, body: Any, status: int
 ) -> None:
     factories.content(account, policy_id=factories.policy(account).pk)
-    status_of(api, method, target, body)  # what is made once stays
+    status_of(api, method, target, body)  # caches are filled once
 
     with without_collection():
         before = left()

@@ -1,4 +1,4 @@
-"""Every request header that the service reads has a limit, and no other header reaches its code."""
+"""Every request header that the service reads has a size limit; no other header reaches its code."""
 
 import ast
 import importlib
@@ -31,7 +31,7 @@ BY_PACKAGES = {
 
 
 def is_of_request(node: ast.AST) -> bool:
-    """Whether an expression is the headers of a request: `head.header`, `request.headers`, `self.request.META`."""
+    """Whether an expression is a request's headers: `head.header`, `request.headers`, `self.request.META`."""
     return isinstance(node, ast.Attribute) and (
         node.attr == "header"
         or (node.attr in ("headers", "META") and any(one in ast.unparse(node.value) for one in ("request", "head")))
@@ -52,7 +52,7 @@ def names_read(tree: ast.AST) -> Iterator[ast.expr]:
 
 
 def headers_read(path: Path) -> set[str]:
-    """The headers that the code of a file reads from requests, by lower-case name."""
+    """Return the lower-case names of the request headers that a file's code reads."""
     text = path.read_text()
     if "header" not in text and "META" not in text:
         return set()
@@ -68,7 +68,7 @@ def headers_read(path: Path) -> set[str]:
     return found - OF_WSGI
 
 
-OF_WSGI = {"remote-addr", "query-string", "server-port", "asgi.scope"}  # entries of META that are no headers
+OF_WSGI = {"remote-addr", "query-string", "server-port", "asgi.scope"}  # entries of META that are not headers
 
 
 def test_every_header_that_the_code_reads_has_a_limit():
@@ -100,11 +100,11 @@ def test_no_other_header_reaches_django(monkeypatch):
 # --- Parsing takes linear time ---------------------------------------------------------------------------------------
 
 GROWTH = 4
-QUADRATIC = 10  # times the time for GROWTH times the text: between 4, which is linear, and 16
+QUADRATIC = 10  # times as long for GROWTH times the text; linear parsing gives 4, quadratic 16
 
 
 def processor_seconds(parse, text):
-    """The least of several counts."""
+    """Return the least CPU time of five runs."""
     least = float("inf")
     for _ in range(5):
         began = time.process_time()

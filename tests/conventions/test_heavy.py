@@ -102,7 +102,7 @@ ENDLESS = {
 
 
 def run(bound, statement):
-    """Run in a separate thread, like config.asgi. Returns the error and the reply to the client."""
+    """Run in a separate thread, like config.asgi; return the error and the reply to the client."""
 
     def work():
         statements.bound.set(bound)

@@ -218,7 +218,7 @@ def test_a_replayed_check_counts_and_consumes_nothing_again(api, account):
 
 
 def everything_stored() -> bytes:
-    """Every value of every table, as bytes."""
+    """Return every value of every table, as bytes."""
     with connection.cursor() as cursor:
         values = []
         for table in connection.introspection.table_names(cursor):
@@ -244,7 +244,7 @@ def make_key(path, body, ids, sender):
 
 
 def made_key(reply):
-    """Return the last of the keys in the reply."""
+    """Return the last key in the reply."""
     return reply["data"][-1]["apiKey"] if "data" in reply.body else reply.body
 
 
@@ -255,7 +255,7 @@ def test_a_replayed_key_creation_returns_the_same_key_which_is_not_stored(api, i
     text = made_key(first)["key"]
     assert ApiClient(text).get("/v1/content").status == 200
     stored = everything_stored()
-    assert b'"key":' not in stored  # of the reply; its other fields are in the event that tells of the key
+    assert b'"key":' not in stored  # of the reply; its other fields are in the event about the key
     assert text[:13].encode() in stored  # the prefix is
     assert text[13:].encode() not in stored
     assert text[13:] not in caplog.text

@@ -1,4 +1,4 @@
-"""Imports run one way: config → operators → licensing → analytics → accounts → kit → Django and DRF."""
+"""Imports follow one direction: config → operators → licensing → analytics → accounts → kit → Django and DRF."""
 
 import ast
 from functools import cache
@@ -11,7 +11,7 @@ from django.conf import settings
 ROOT = Path(settings.BASE_DIR)
 # From the ground up; a module imports from its own floor and from those below.
 FLOORS = ["kit", "accounts", "analytics", "licensing", "operators", "config"]
-# The capabilities of licensing, likewise; those of one floor know nothing of each other.
+# The capabilities of licensing, likewise; those of one floor do not import each other.
 CAPABILITIES = [
     ["policies"],
     ["requesters"],
@@ -100,7 +100,7 @@ def height_of(capability):
 
 @cache
 def imported_by(path):
-    """The modules that a source imports, wherever in it."""
+    """Return the modules imported anywhere in a source."""
     names = []
     package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(ast.parse(path.read_text())):
@@ -131,7 +131,7 @@ def test_a_capability_of_licensing_imports_only_from_those_below(path):
 
 
 def room_of(module, rooms):
-    """The floor and name of the room that a module is in; None for modules of other apps."""
+    """Return the floor and name of the module's room; None for modules of other apps."""
     found = [
         (len(name), floor, name)
         for floor, names in enumerate(rooms)

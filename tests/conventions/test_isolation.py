@@ -1,4 +1,4 @@
-"""Nothing crosses accounts (docs/reference/api.md)."""
+"""Accounts cannot read or change each other's data (docs/reference/api.md)."""
 
 from tests.conventions.endpoints import each_list, each_with_id, make_resources
 

@@ -1,4 +1,4 @@
-"""Malformed bodies (docs/reference/api.md, Requests and errors): the same for every endpoint that takes one."""
+"""Malformed bodies get the same errors from every endpoint (docs/reference/api.md, Requests and errors)."""
 
 import json
 

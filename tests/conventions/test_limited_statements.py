@@ -5,7 +5,7 @@ from django.db import OperationalError, connection
 
 from kit.storage.limited import TookTooLong, number_within
 
-# More work than any machine does in the time that it is given.
+# Too much work for any machine within the time limit.
 NUMBERS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000000)"
 ENDLESS = f"{NUMBERS} SELECT count(*) FROM n"  # noqa: S608
 ALONE = pytest.param(False, marks=pytest.mark.django_db(transaction=True))
@@ -22,7 +22,7 @@ def test_a_statement_ends_at_its_time_limit_and_the_connection_goes_on(in_transa
 
 
 def timeout():
-    """The limit of the connection's other statements."""
+    """Return the statement timeout of the connection."""
     if connection.vendor == "sqlite":
         return "0"
     with connection.cursor() as cursor:

@@ -209,7 +209,7 @@ def test_a_browsers_preflight_counts_nothing(anonymous, clock):
 
 @pytest.fixture
 def elsewhere(account, clock):
-    """A client whose key, which this process knows from an address in its allowlist, is now used from another one."""
+    """A client whose key was used from an allowed address, and is now used from another."""
     api = ApiClient(factories.key_text(account, allowed_ips=["203.0.113.9"]))
     api.client.defaults["REMOTE_ADDR"] = "203.0.113.9"
     assert api.get("/v1/content").status == 200

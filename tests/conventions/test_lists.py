@@ -1,4 +1,4 @@
-"""Pages of every list (docs/reference/api.md, Lists and filters)."""
+"""Pagination of every list (docs/reference/api.md, Lists and filters)."""
 
 import base64
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from tests.conventions.endpoints import each_list
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 
 
-# What POST takes to add one more row to the list.
+# The POST that adds a row to the list.
 ROWS = {
     "/v1/policies": lambda n: {"name": f"Policy {n}"},
     "/v1/sites": lambda n: {"host": f"site{n}.example"},
@@ -38,7 +38,7 @@ ROWS = {
 
 
 def grow(api, ids, path, count):
-    """Adds to what the list at `path` shows."""
+    """Add `count` rows to the list at `path`."""
     for n in range(count):
         if path in ("/v1/content", "/v1/audit", "/v1/events"):
             api.post("/v1/content", {"title": f"Item {n}"})
@@ -75,7 +75,7 @@ def add_attempt(endpoint_id, event_id, number):
 
 
 def make_simultaneous(path):
-    """Gives all rows of the list one time of creation."""
+    """Set the same creation time on all rows of the list."""
     model = {
         "/v1/content": Content,
         "/v1/policies": Policy,
@@ -100,7 +100,7 @@ def make_simultaneous(path):
     }[path]
     field = "created_at" if model is ApiKey else "created"
     assert isinstance(apps.get_model(model._meta.label)._meta.get_field(field), DateTimeField)
-    # A statement is of the month in which its entries were booked.
+    # A statement belongs to the month in which its entries were recorded.
     moment = LedgerEntry.objects.latest("created").created if path.startswith("/v1/statements") else MOMENT
     with append_only.unlocked():
         model.objects.update(**{field: moment})
@@ -111,7 +111,7 @@ def identity(row):
 
 
 def walk(api, path, **query):
-    """All rows, page by page, and the pages themselves."""
+    """Return the identities of all rows, and the pages."""
     pages = [api.get(path, **query)]
     while pages[-1]["hasMore"]:
         pages.append(api.get(path, **query, cursor=pages[-1]["nextCursor"]))

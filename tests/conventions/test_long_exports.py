@@ -1,4 +1,4 @@
-"""Exports longer than one chunk: every list that can be a file is streamed to its end, in the order of the list."""
+"""Exports longer than one chunk: every exportable list is streamed completely, in the list's order."""
 
 import csv
 import io

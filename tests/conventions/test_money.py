@@ -1,4 +1,4 @@
-"""Money as it goes in and out (docs/reference/reports.md): exact decimals, currencies by ISO 4217."""
+"""Money in requests and replies: exact decimals, ISO 4217 currencies (docs/reference/reports.md)."""
 
 from decimal import Decimal
 

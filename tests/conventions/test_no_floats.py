@@ -29,7 +29,7 @@ SQL_FLOATS = {"double", "float", "float8", "real"}
 
 
 def words(node):
-    """Of SQL in a text."""
+    """Return the words of the SQL in a string constant."""
     return node.value.lower().replace("::", " ").split() if isinstance(node.value, str) and "%s" in node.value else []
 
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document as readers and client generators find it."""
+"""The OpenAPI document for readers and client generators."""
 
 import re
 import tomllib
@@ -30,7 +30,7 @@ RATE_LIMIT_HEADERS = {
 }
 every_operation = pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
 
-WITHOUT_BODY = {"revokeLicense", "rotateWebhook", "pingWebhook", "voidGrant", "verifySite"}  # the address says all
+WITHOUT_BODY = {"revokeLicense", "rotateWebhook", "pingWebhook", "voidGrant", "verifySite"}  # the address says it all
 
 
 def resolved(value: Any) -> Any:
@@ -196,7 +196,7 @@ def test_what_the_service_answers_has_the_fields_of_the_examples(api: ApiClient)
 
 
 def parts(value: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """All objects of the document, examples aside."""
+    """Yield all objects of the document except examples."""
     if isinstance(value, dict):
         yield where, value
         for name, member in value.items():
@@ -231,7 +231,7 @@ def test_everything_is_described():
 
 
 def fields_of(part: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The parameters and properties without a description."""
+    """Return the parameters and properties without a description."""
     properties = part.get("properties") if isinstance(part.get("properties"), dict) else {}
     found = [(name, field) for name, field in properties.items() if not {"description", "$ref"} & field.keys()]
     return found + [(one["name"], one) for one in part.get("parameters", []) if not one.get("description")]
@@ -249,7 +249,7 @@ def test_what_many_operations_share_has_a_name():
 
 
 def test_a_set_of_values_is_written_once():
-    """Of a set that is repeated, a generator makes a type for each place."""
+    """Generators make a type for each copy of an enum."""
     places: dict[str, list[str]] = {}
     for where, part in parts(DOCUMENT["components"]):
         if isinstance(part.get("enum"), list) and len(part["enum"]) > 1:

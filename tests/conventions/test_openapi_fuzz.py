@@ -1,6 +1,6 @@
-"""The service against its own OpenAPI document: requests made up from it, right ones and wrong ones.
+"""Fuzz the service with valid and invalid requests generated from its OpenAPI document.
 
-Whatever schemathesis calls a failure is one, but for what `by_design` lists.
+Every schemathesis failure counts, except those that `by_design` lists.
 """
 
 import os
@@ -32,7 +32,7 @@ from tests.conventions.endpoints import ENDPOINTS, Endpoint, each
 from tests.examples import FEW, examples
 from tests.standing import as_new
 
-pytestmark = pytest.mark.django_db  # which the fixtures of a test that is made up cannot say
+pytestmark = pytest.mark.django_db  # which fixtures of generated tests cannot declare
 
 MOST = int(os.environ.get("FUZZ_EXAMPLES", "0"))  # of each operation, beside all systematic cases
 SEED = {"seed": int(os.environ["FUZZ_SEED"])} if "FUZZ_SEED" in os.environ else {}  # by default always the same
@@ -62,7 +62,7 @@ def anonymous(path: str) -> str:
 def schema(endpoint: Endpoint) -> Any:
     """Return the OpenAPI document with one operation.
 
-    Cases are made up in the test: at collection every worker would make up all.
+    Cases are generated in the test: at collection every worker would generate all.
     """
     [path] = [path for path in document()["paths"] if anonymous(path) == anonymous(endpoint.path)]
     made = schemathesis.openapi.from_dict(
@@ -84,7 +84,7 @@ def schema(endpoint: Endpoint) -> Any:
 
 @pytest.fixture(autouse=True, scope="module")
 def _standing(ours: Stocked) -> None:
-    """Makes the account before any test's own transaction begins: schemathesis asks for fixtures within it."""
+    """Create the account outside the test's transaction, because schemathesis requests fixtures within it."""
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def account(db: None, ours: Stocked) -> Account:
 
 @pytest.fixture(autouse=True)
 def _one_connection() -> Iterator[None]:
-    """Keeps a request's end from closing the connection that holds the test's transaction."""
+    """Keep the end of a request from closing the connection that holds the test's transaction."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield
@@ -103,11 +103,11 @@ def _one_connection() -> Iterator[None]:
 
 
 seen: Counter[str] = Counter()
-enforced: set[str] = set()  # operations that were seen to refuse who has no key
+enforced: set[str] = set()  # operations that refused a request without a key
 
 
 def is_sampled(case: Any) -> bool:
-    """The first twenty of the systematic cases of an operation, then every tenth: some have hundreds."""
+    """Whether to run the case: the coverage phase has hundreds, so the first twenty, then every tenth."""
     if MOST or case.meta.phase.name.value != "coverage":
         return True
     seen[case.operation.label] += 1
@@ -115,12 +115,12 @@ def is_sampled(case: Any) -> bool:
 
 
 def is_chosen(value: object) -> bool:
-    """One of two, by chance, and for the same value always the same."""
+    """Choose half of all values; the same value always gets the same choice."""
     return crc32(repr(value).encode()) % 2 == 0
 
 
 def with_ours(value: Any, ids: Mapping[str, str]) -> Any:
-    """The value with some of the ids in it made those of the account's own resources."""
+    """Return the value with about half of its ids replaced by the account's own."""
     if isinstance(value, dict):
         return {
             name: ids["content"] if name == "contentId" and isinstance(member, str) and is_chosen(member)
@@ -135,14 +135,14 @@ def with_ours(value: Any, ids: Mapping[str, str]) -> Any:
 
 
 def name_what_there_is(case: Any, endpoint: Endpoint, ids: Mapping[str, str]) -> None:
-    """Made-up ids name nothing: half of the cases get ids of the account's own resources."""
+    """Give about half of the cases the account's own ids, because generated ids match nothing."""
     if case.path_parameters and not case.meta.is_negative_at(ParameterLocation.PATH):
         resources = re.findall(r"{(\w+)}", endpoint.path)
         if is_chosen((case.path_parameters, case.query, None if isinstance(case.body, NotSet) else case.body)):
             names = re.findall(r"{(\w+)}", case.operation.path)
             case.path_parameters = {name: ids[one] for name, one in zip(names, resources, strict=True)}
     if case.meta.generation.mode.is_positive:
-        # A made-up cursor is refused before anything else is looked at.
+        # An invented cursor is refused before everything else.
         case.query = {
             name: value for name, value in with_ours(case.query, ids).items() if name != "cursor" or is_chosen(value)
         }
@@ -159,7 +159,7 @@ def test_every_reply_is_one_that_the_document_tells_of(case: Any, api: ApiClient
     is_without_key = case.meta.is_negative_at(ParameterLocation.HEADER) and "Authorization" not in (case.headers or {})
     key = {} if is_without_key else api.headers
     reply = case.call(headers={**key, "Accept-Encoding": "identity"})
-    # Once for each operation: two further requests, and who has no key soon meets the limit of an address.
+    # Once per operation: two more requests. Clients without a key soon reach the address limit.
     excluded = [ignored_auth] if case.operation.label in enforced else []
     try:
         case.validate_response(reply, headers=key, excluded_checks=excluded)

@@ -1,4 +1,4 @@
-"""Outside /v1 an address may ask for so much in a minute; who is signed in, for more."""
+"""Outside /v1, requests are limited per address and minute; signed-in operators have a higher limit."""
 
 import pytest
 from django.conf import settings
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def tight(monkeypatch, clock, tmp_path):  # noqa: F811
-    """Three pages a minute, and no documentation built: its files are free, the page in their place is not."""
+    """Three pages a minute, without a built documentation: only its placeholder page counts."""
     monkeypatch.setattr(settings, "PAGES_PER_MINUTE", 3)
     monkeypatch.setattr(settings, "DOCS_SITE", tmp_path / "site")
 

@@ -1,4 +1,4 @@
-"""Each endpoint asks for its permission, mostly one, before it looks at anything else (docs/reference/api.md)."""
+"""Each endpoint checks its permissions before anything else (docs/reference/api.md)."""
 
 from django.urls import get_resolver
 
@@ -17,7 +17,7 @@ from tests.conventions.endpoints import (
 
 
 def but_for(endpoint):
-    """All permissions but the last of those that the endpoint needs."""
+    """Return all permissions except the last one that the endpoint needs."""
     return sorted(set(PERMISSIONS) - {"*", endpoint.permissions[-1]})
 
 
@@ -32,7 +32,7 @@ def denied(reply, endpoint):
 
 @each_endpoint_with_key()
 def test_the_one_permission_is_enough(account, ids, endpoint):
-    # A key grants no more than it has: so what is created here has nothing either.
+    # A key grants only its own permissions, so created keys lack it too.
     body = {**endpoint.body, "permissions": []} if endpoint.path == "/v1/api-keys" and endpoint.body else None
     if endpoint.path.endswith("/rotate"):
         ids["key"] = factories.api_key(account, permissions=[])[0].pk

@@ -1,4 +1,4 @@
-"""No list and no retrieval makes more queries for more rows (docs/reference/api.md, Lists and filters)."""
+"""A list or retrieval makes no more queries for more rows (docs/reference/api.md, Lists and filters)."""
 
 import pytest
 from django.db import connection
@@ -9,15 +9,15 @@ from tests import factories
 from tests.conventions.endpoints import each_list, each_read
 from tests.conventions.test_lists import grow
 
-MOST = 5  # the key, its last use, the count, the rows, and what is read beside them
-# Reports of the edge read how far visits are counted before and after their tables, and each table once.
+MOST = 5  # the key, its last use, the count, the rows, and one more
+# Edge reports read the counting state before and after their tables, and each table once.
 # A proxy's file also needs the site's rules, its items, and the policies of both.
 MOST_OF_REPORTS = {"/v1/analytics/pages": 6, "/v1/analytics/crawlers": 8, "/v1/sites/{site}/proxy-config": 7}
 
 
 @pytest.fixture
 def forgetful():
-    """Empties what a process keeps of compiled policies, as after a restart."""
+    """Return a function that clears the cache of compiled policies, as a restart does."""
     return compiled_policies.cached.clear
 
 

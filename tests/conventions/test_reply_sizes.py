@@ -1,4 +1,4 @@
-"""No reply is larger than a bound, whatever is stored and whatever is asked for (docs/reference/api.md)."""
+"""Reply size has a limit, whatever is stored and requested (docs/reference/api.md)."""
 
 import orjson
 import pytest
@@ -12,7 +12,7 @@ LONG_NAME = largest.LONGEST * 254
 
 @pytest.fixture
 def large(account):
-    """An item under a policy of the most rules, with as many and as long tags as it takes."""
+    """An item with the most and longest tags, under a policy with the most rules."""
     policy = factories.policy(account, *largest.many_rules())
     return factories.content(account, policy_id=policy.pk, tags=largest.content()["tags"])
 
@@ -23,7 +23,7 @@ def asked():
 
 
 def pages(api, path, **query):
-    """The pages of a list, to its end."""
+    """Yield the pages of a list to its end."""
     page = api.get(path, **query)
     while True:
         yield page
@@ -34,7 +34,7 @@ def pages(api, path, **query):
 
 
 def check_pages(api, path, expected, **query):
-    """Each page is within the bound, and together they have every row once."""
+    """Assert that each page is within the size limit, and that together they have every row once."""
     found = list(pages(api, path, limit=100, **query))
     assert max(len(page.content) for page in found) <= MIB + 1_024
     assert len(found) > 1

@@ -23,7 +23,7 @@ MERGE = "/v1/requesters/{requester}/merge"
 
 
 def complete(reply):
-    """Whether a response of any kind has all that docs/reference/api.md promises."""
+    """Whether a response has every header that docs/reference/api.md promises."""
     limit, remaining, reset = (int(reply.headers[name]) for name in RATE_LIMIT_HEADERS)
     return (
         0 <= remaining <= limit

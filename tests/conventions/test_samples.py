@@ -1,4 +1,4 @@
-"""The samples of tests/conventions/endpoints.py cover the service and work."""
+"""The samples in tests/conventions/endpoints.py cover every endpoint and succeed."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A key's text is in the reply that created it, and nowhere else (docs/reference/api.md, Keys)."""
+"""A key's text appears only in the reply that created it (docs/reference/api.md, Keys)."""
 
 import logging
 

@@ -29,7 +29,7 @@ def test_no_file_of_the_product_has_more_than_300_lines():
 
 
 def test_no_file_of_tests_has_more_than_450_lines():
-    """Tests of one subject, and a model with its machine, are read together; a split would serve the number."""
+    """Tests of one subject, or a model and its state machine, belong together even if long."""
     assert longer_than(450, "tests", "benchmarks") == set()
 
 

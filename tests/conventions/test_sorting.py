@@ -1,4 +1,4 @@
-"""`sort`: in both directions, with cursors that meet every row once (docs/reference/api.md, Lists and filters)."""
+"""`sort` in both directions, with cursors that return every row once (docs/reference/api.md, Lists and filters)."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -16,7 +16,7 @@ every_sort = pytest.mark.parametrize("sort", SORTS)
 
 @pytest.fixture
 def items(account):
-    """Twelve items whose titles, times and ids are in orders of their own, each value the same for two or three."""
+    """Twelve items with unrelated orders of titles, times and ids; values repeat two or three times."""
     titles = ["b", "B", "a", "é", "b", "", "z", "b", "Z", "\U0001f600", "￿", "a"]
     made = []
     for number, title in enumerate(titles):
@@ -27,7 +27,7 @@ def items(account):
 
 
 def in_order(items, sort):
-    """Their ids as `sort` has them; Python compares text by code points, too."""
+    """Return their ids in `sort` order; Python compares text by code points, too."""
     name = sort.removeprefix("-")
     ordered = sorted(items, key=lambda item: (getattr(item, name), item.pk), reverse=sort.startswith("-"))
     return [item.pk for item in ordered]
@@ -43,7 +43,7 @@ def test_content_is_sorted_across_pages(api, items, sort, limit):
 
 @every_sort
 def test_what_is_written_meanwhile_neither_hides_nor_repeats_a_row(api, account, items, sort):
-    """Inserted and deleted rows do not move the others in a paginated list."""
+    """Inserts and deletions do not shift the other rows of a paginated list."""
     expected = in_order(items, sort)
     met, query, number = [], {"sort": sort, "limit": 2}, 0
     while True:

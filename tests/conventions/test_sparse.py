@@ -1,4 +1,4 @@
-"""`fields`: what a reply is to have, beside `object` and `id`."""
+"""`fields`: the fields of a reply beside `object` and `id`."""
 
 from tests.client import ApiClient
 

@@ -1,4 +1,4 @@
-"""An error, metadata attribute, condition or reason is entered in one table, from which all else is derived."""
+"""Errors, metadata attributes, conditions and reasons are each defined in one table; everything else is derived."""
 
 import pytest
 from django.contrib import admin

@@ -1,6 +1,6 @@
-"""Ids are TypeIDs: the vectors that the TypeID specification publishes (github.com/jetify-com/typeid, spec/, v0.3.0).
+"""Ids are TypeIDs: the specification's test vectors (github.com/jetify-com/typeid, spec/, v0.3.0).
 
-Every id of this service has a prefix, so the vectors without one are read with a prefix in front.
+Every id of this service has a prefix, so one is added to the vectors without it.
 """
 
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Types are strict: each field takes JSON values of its own type and no other (docs/reference/api.md)."""
+"""Fields accept only JSON values of their own type (docs/reference/api.md)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ NOT_AN_ARRAY = (TEXT, NUMBER, TRUTH, OBJECT)
 NOT_AN_OBJECT = (TEXT, NUMBER, TRUTH, ARRAY)
 RULE = {"action": "allow", "conditions": {"default": True}}
 
-# Of each body: the fields, as paths, and values that are none of theirs.
+# For each body: fields by path, and values of wrong types.
 CONTENT: dict[str, tuple[Any, ...]] = {
     "externalId": NOT_A_TEXT,
     "title": NOT_A_TEXT,

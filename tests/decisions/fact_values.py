@@ -21,7 +21,7 @@ OF_TYPE: dict[str, st.SearchStrategy[Any]] = {
 
 
 def from_schema(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Values of the few kinds of JSON Schema that facts have."""
+    """Return a strategy for values of the JSON Schema kinds that facts have."""
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     if schema.get("format") == "ip":
@@ -46,5 +46,5 @@ def values_of(fact: Fact) -> st.SearchStrategy[Any]:
 
 
 def sent_in(part: str) -> st.SearchStrategy[dict[str, Any]]:
-    """A strategy for facts in this part of a check."""
+    """Return a strategy for facts in this part of a check."""
     return st.fixed_dictionaries({}, optional={fact.key: values_of(fact) for fact in SENT[part]})

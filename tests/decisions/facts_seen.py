@@ -1,4 +1,4 @@
-"""The facts that decisions are made on, and those that are read back of their records."""
+"""Capture the facts that decisions use, and read them back from their records."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from licensing.policies.facts import FACTS, TESTED, Facts, Source
 from licensing.policies.models import Policy
 from tests import factories
 
-# One rule of each condition whose fact is read only where a rule looks at it, and rules that decide in different ways.
+# A rule for each condition whose fact is read only if a rule uses it, and rules with different decisions.
 RULES: list[dict[str, Any]] = [
     {"action": "deny", "priority": 1, "conditions": {"ip": "10.0.0.0/8"}},
     {"action": "allow", "priority": 2, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]},
@@ -34,7 +34,7 @@ REQUESTERS = ("org_holder", "org_lapsed", "org_other")
 
 
 class Seen:
-    """Collects the answers of this process, in the order in which they are decided."""
+    """Collect this process's answers in order."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.answers: list[Answer] = []
@@ -48,7 +48,7 @@ class Seen:
 
 
 def recorded_and_replayed(decision_id: str) -> tuple[Facts, Facts]:
-    """The facts of a recorded decision, as its page and as a simulation read them."""
+    """Return a recorded decision's facts as its page and as a simulation read them."""
     event = AccessEvent.objects.select_related("requester").get(pk=decision_id)
     [recorded] = recorded_answers([event])
     [[row]] = chunks(AccessEvent.objects.filter(pk=decision_id).values_list(*COLUMNS))
@@ -56,15 +56,17 @@ def recorded_and_replayed(decision_id: str) -> tuple[Facts, Facts]:
 
 
 def sayable(facts: Facts) -> dict[str, object]:
-    """A strategy for the facts of a policy test."""
+    """Return the facts that a policy test can state."""
     attributes = [fact.attribute for fact in FACTS if fact in TESTED or fact.source is Source.DECISION]
     licences = {"license_types": facts.license_types, "has_valid_license": facts.has_valid_license}
     return {name: getattr(facts, name) for name in attributes} | licences
 
 
 def make_items(account: Account) -> tuple[Policy, list[Content]]:
-    """A policy, items of every kind that link to it, and one without a policy; of the requesters one holds a licence
-    with a price, and the licence of another has lapsed."""
+    """Create a policy and items of every kind that link to it, and an item without a policy.
+
+    One requester gets a priced licence, another a lapsed one.
+    """
     policy = factories.policy(account, *RULES)
     kinds: list[dict[str, Any]] = [
         {"type": "report", "tags": ["open", "news"], "category": "finance"},

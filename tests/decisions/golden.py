@@ -1,4 +1,4 @@
-"""Reads the golden cases (README.md tells their format)."""
+"""Read the golden cases (their README.md describes the format)."""
 
 import json
 from datetime import datetime

@@ -1,6 +1,6 @@
-"""The evaluation of docs/reference/policies.md once more, from the policy's JSON, as plainly as it can be said.
+"""A second, deliberately simple implementation of docs/reference/policies.md, on the policy's JSON.
 
-Shares no code with the service: it is what the service is compared with.
+It shares no code with the service, whose results are compared with it.
 """
 
 from datetime import datetime
@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 def expected(
     rules: list[dict[str, Any]], default_action: str, known: dict[str, Any]
 ) -> tuple[bool, str | None, int | None, list[str]]:
-    """Allowed, reason, index of the rule that matched, permissions."""
+    """Return whether access is allowed, the reason, the index of the matching rule, and the permissions."""
     if known["archived"]:
         return False, "content_archived", None, []
     for index in order_of_trial(rules):

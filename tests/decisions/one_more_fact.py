@@ -1,6 +1,6 @@
-"""A plugin for pytest that adds a throw-away fact, one row of its table, and a condition on it, likewise.
+"""A pytest plugin that adds a temporary fact and a condition on it, each as one table row.
 
-The rows are put into the sources as they are imported, so nothing else can know of them.
+The rows are inserted into the sources on import, so no other code can depend on them.
 """
 
 import sys
@@ -35,7 +35,7 @@ CONDITION = """
         label="Country of the requester",
     ),
 """
-# The row, and the text of the source that it stands before.
+# The row, and the source text before which it is inserted.
 ROWS = {
     "licensing.policies.facts": (FACT, "\n\n# Recorded for people; rules cannot use them"),
     "licensing.policies.conditions": (CONDITION, ")\nCONDITIONS = {"),

@@ -1,4 +1,4 @@
-"""All faults of a policy's rules are reported at once, each one time."""
+"""All errors in a policy's rules are reported at once, each once."""
 
 import re
 from copy import deepcopy
@@ -28,7 +28,7 @@ RIGHT: dict[str, Any] = {
     "pricePerAccess": {"amount": "0.05", "currency": "EUR"},
     "message": "No.",
 }
-# Wrong values by their place in a rule, each with where it is told.
+# Wrong values by their path in a rule, each with the reported path.
 WRONG: dict[str, list[tuple[object, list[str]]]] = {
     "action": [("permit", [""]), (["allow"], [""])],
     "priority": [(-1, [""]), ("1", [""]), (None, [""])],
@@ -63,14 +63,14 @@ def told(rules: object) -> list[str]:
 
 @st.composite
 def planted(draw: st.DrawFn) -> tuple[list[Any], list[str]]:
-    """Rules with faults, and where these are."""
+    """Draw rules with errors, and the paths of these errors."""
     rules, faults = [], []
     for index in range(draw(st.integers(1, 4))):
         rule = deepcopy(RIGHT)
         places = draw(st.lists(st.sampled_from(sorted(WRONG)), unique=True, max_size=6))
         for place in places:
             if any(place.startswith(f"{other}.") for other in places):
-                continue  # within what is replaced as a whole
+                continue  # its parent is replaced as a whole
             value, where = draw(st.sampled_from(WRONG[place]))
             *outer, name = place.split(".")
             (rule[outer[0]] if outer else rule)[name] = deepcopy(value)
@@ -80,7 +80,7 @@ def planted(draw: st.DrawFn) -> tuple[list[Any], list[str]]:
 
 
 def mend(rules: list[Any], path: str) -> None:
-    """Replace the reported faults by valid values."""
+    """Replace the reported values by valid ones."""
     index, *names = re.split(r"\.", path)
     rule, right = rules[int(index.strip("[]"))], deepcopy(RIGHT)
     *outer, name = [name.partition("[")[0] for name in names]
@@ -112,7 +112,7 @@ def test_rules_that_are_too_many_or_too_large_are_not_looked_into():
 
 
 def test_no_more_is_read_than_what_is_told():
-    """Half a second's worth of wrong values, if all were read."""
+    """Validating all values would take half a second."""
     rule = {"action": "allow", "conditions": {name: [1] * 500 for name in ("licenseType", "tags", "category")}}
     assert len(told([rule] * 15)) == MAX_FAULTS
     assert told([rule] * 15)[-1] == f"[0].conditions.licenseType[{MAX_FAULTS - 1}]"

@@ -1,4 +1,4 @@
-"""The condition on attributes of the requester."""
+"""The condition on requester attributes."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""What is compiled is kept within a bound (kit.bounded_cache), whoever reads and writes it at the same time."""
+"""The size-bounded cache of compiled objects (kit.bounded_cache), also under concurrent use."""
 
 import gc
 import tracemalloc
@@ -86,7 +86,7 @@ def test_threads_that_write_and_read_at_once_find_what_was_put_or_nothing(compil
 
 
 def taken(make):
-    """What `make` gives, and how many bytes of memory that takes."""
+    """Return the result of `make`, and the bytes of memory it takes."""
     gc.collect()
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""Any policy on any facts: the decision, compared with a second implementation."""
+"""Decisions on random policies and facts equal those of a second implementation."""
 
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -14,7 +14,7 @@ from licensing.policies.rules import parse_rules
 from tests.decisions import naive
 from tests.examples import examples
 
-# Few values, so that rules and facts meet often.
+# Few values, so that rules and facts often match.
 LICENSES, REQUESTERS, TAGS = (
     ("trial", "commercial", "enterprise"),
     ("org_a", "org_b"),

@@ -1,4 +1,4 @@
-"""The facts that a decision is made on are those that are recorded, and those that it is replayed on."""
+"""A decision's facts are the ones recorded and the ones replayed."""
 
 from ipaddress import ip_address
 from typing import Any
@@ -29,7 +29,7 @@ POLICY = CompiledPolicy.of(None, None, "deny", parse_rules(RULES))
 
 @st.composite
 def checks(draw: st.DrawFn) -> dict[str, Any]:
-    """The fields of a check beside its item."""
+    """Draw the fields of a check except its item."""
     body: dict[str, Any] = {"requester": {"id": draw(st.sampled_from(REQUESTERS)), **draw(sent_in("requester"))}}
     if draw(st.booleans()):
         body["requester"]["name"] = draw(st.sampled_from(["Acme", "Ä"]))
@@ -123,7 +123,7 @@ def test_the_trial_form_asks_again_what_was_recorded(body):
 # --- Records of earlier versions -------------------------------------------------------------------------------------
 
 HELD = HeldLicense("press", "service", "lic_1", parse_timestamp("2027-01-01"), 250_000, "USD")
-# As versions before the table of facts have kept them, with the facts that they read of them.
+# Records of versions before the table of facts, with the facts read from them.
 RECORDED = [
     ({"contentType": "article"}, {}),
     (

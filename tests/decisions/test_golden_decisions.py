@@ -11,7 +11,7 @@ from tests.client import ApiClient
 from tests.decisions import golden
 
 CASES = golden.cases()
-# A caller can set neither the clock nor, without a licence of the service's own, a lapse.
+# Callers cannot set the clock or, without stored licences, a lapsed licence.
 CALLABLE = [case for case in CASES if not {"now", "lapsedLicense"} & set(case.values[0])]
 
 

@@ -1,4 +1,4 @@
-"""The worked example of docs/reference/policies.md comes out as the guide says."""
+"""The worked example of docs/reference/policies.md gives the documented results."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def test_the_example_is_decided_as_told(now: datetime, facts: dict[str, Any], de
 
 
 def shown(heading: str) -> list[Any]:
-    """The JSON that a section of the guide shows."""
+    """Return the JSON in a section of the guide."""
     section = re.search(rf"### {heading}\n(.*?)\n##", GUIDE, re.DOTALL)
     assert section
     return [json.loads(block) for block in re.findall(r"```json\n(.*?)```", section.group(1), re.DOTALL)]

@@ -1,4 +1,4 @@
-"""Lint: each finding by an example, and that no finding of "never" is wrong, by many made-up ones."""
+"""Lint: an example of each finding, and random policies that no "never" finding may misjudge."""
 
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -81,7 +81,7 @@ def test_a_rule_that_matches_more_than_an_earlier_one_is_reached(first, second):
 
 def test_what_comes_first_is_told_by_precedence_not_by_the_list():
     assert ("unreachable_rule", "rules[0]") in findings(allow(priority=2), deny(default=True, priority=1))
-    assert ("unreachable_rule", "rules[0]") in findings(allow(), deny(default=True))  # of equals a deny first
+    assert ("unreachable_rule", "rules[0]") in findings(allow(), deny(default=True))  # a deny comes first among equals
 
 
 def test_a_rule_that_says_the_same_is_a_duplicate():
@@ -294,6 +294,6 @@ def test_a_price_that_lint_says_is_never_quoted_never_is(rules, many):
 
 
 def with_licenses(facts):
-    """The same facts with licences of the types that they name."""
+    """Return the facts with stored licences of the types that they name."""
     held = tuple(map(HeldLicense, facts.license_types or ([None] if facts.has_valid_license else [])))
     return replace(facts, licenses=held)

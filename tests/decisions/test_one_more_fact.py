@@ -1,4 +1,4 @@
-"""A fact is added as one row, and a condition as another: everything else follows."""
+"""Adding a fact or a condition takes one table row; everything else is derived."""
 
 import os
 import subprocess

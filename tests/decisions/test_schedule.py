@@ -130,7 +130,7 @@ MOMENTS = st.builds(
 
 
 def plainly_holds(wanted, moment):
-    """The rule as its documentation says it, minute for minute."""
+    """Evaluate a schedule minute by minute, as documented."""
     local = moment.astimezone(ZoneInfo(wanted["timeZone"]))
     clock, today = local.strftime("%H:%M"), DAYS[local.weekday()]
     yesterday = DAYS[local.weekday() - 1]

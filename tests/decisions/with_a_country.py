@@ -1,6 +1,6 @@
-"""With the rows of tests.decisions.one_more_fact: what a throw-away fact can do without another line.
+"""Everything that the temporary fact of tests.decisions.one_more_fact supports without more code.
 
-Run by test_one_more_fact.py in a process of its own.
+test_one_more_fact.py runs this in a separate process.
 """
 
 import pytest

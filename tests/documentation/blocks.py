@@ -1,4 +1,4 @@
-"""Code of the documents: blocks, and commands in the text."""
+"""Code in the documentation: blocks, and commands in the text."""
 
 import re
 from collections.abc import Iterator
@@ -46,13 +46,13 @@ def blocks() -> Iterator[Block]:
 
 
 def block(path: str, first: str = "") -> str:
-    """The text of the one block of a document whose first line begins so."""
+    """Return the text of a document's only block whose first line begins so."""
     [found] = [one.text for one in blocks() if one.path == path and one.first.startswith(first)]
     return found
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Each command of `manage.py` that a document prints, with its document: in blocks and among words."""
+    """Yield each documented `manage.py` command with its document, from blocks and text."""
     for path, token in tokens():
         if token.type == "inline":
             printed = [part.content for part in token.children or [] if part.type == "code_inline"]

@@ -1,4 +1,4 @@
-"""The clients as packages that examples import."""
+"""The clients as packages that examples can import."""
 
 import shutil
 import sys
@@ -29,7 +29,7 @@ export class NextResponse extends Response {
 
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the client as npm installs it, and what a recipe needs of Next."""
+    """A folder with the client as npm installs it, and a stub of what the recipe uses of Next."""
     folder = tmp_path_factory.mktemp("package")
     client, framework = (folder / "node_modules" / name for name in ("content-access-licensing", "next"))
     source = ROOT / "clients" / "typescript"

@@ -1,4 +1,4 @@
-"""Running what a document prints, from outside."""
+"""Run documented examples as a user would."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from tests.served import Service
 
 
 def filled(text: str, service: Service) -> str:
-    """An example with the address and the key of the service."""
+    """Return an example with the service's address and key."""
     for address in ("http://127.0.0.1:8000", "https://licensing.example"):
         text = text.replace(address, service.url)
     return text.replace("svc_sk_…", service.key)

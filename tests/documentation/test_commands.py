@@ -14,7 +14,7 @@ from tests.documentation.blocks import block, blocks, commands
 from tests.faults.harness import Deployment
 from tests.served import Service
 
-# Named with less than they need, or run elsewhere for a reason.
+# Commands that are documented without their arguments, or are run elsewhere for a reason.
 ELSEWHERE = {
     "copy_to": "a name without its arguments",
     'copy_to "$TARGET"': "needs another database: tests/commands/test_copy_to.py",

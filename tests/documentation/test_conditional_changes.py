@@ -1,4 +1,4 @@
-"""The loops of docs/guides/clients.md that read an item, change it with its ETag, and repeat that after a conflict."""
+"""The loops in docs/guides/clients.md: read an item, change it with its ETag, and retry after a conflict."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ IN_PYTHON = "from content_access_licensing import Client, ConflictError"
 
 
 class OvertakenClient(Client):
-    """Each of the first `rivals` reads is followed by another writer's change, before the caller can write."""
+    """After each of the first `rivals` reads, another writer changes the item."""
 
     rivals = 0
 
@@ -31,7 +31,7 @@ class OvertakenClient(Client):
         return item
 
 
-# The same in TypeScript: how often the writer is overtaken comes first.
+# The same in TypeScript; the first argument is the number of conflicts.
 OVERTAKEN = """
 import { Client, getResponse } from "content-access-licensing";
 import { addTag } from "./tags.js";

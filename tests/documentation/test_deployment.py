@@ -1,7 +1,7 @@
-"""What docs/guides/deployment.md and docs/reference/observability.md print for whoever runs the service.
+"""The commands and files in docs/guides/deployment.md and docs/reference/observability.md.
 
-Commands run as printed. Files for other programs are read by those programs where they are installed, and otherwise
-for their form alone: nothing here starts systemd, Docker, Prometheus or a proxy.
+Commands run as printed. Configuration files are validated by their programs if installed, otherwise only for syntax:
+nothing here starts systemd, Docker, Prometheus or a proxy.
 """
 
 import os
@@ -70,7 +70,7 @@ def written_by(process: subprocess.Popen[bytes]) -> str:
 
 
 def is_set_up() -> bool:
-    """Whether run.py would install nothing."""
+    """Whether run.py has nothing to install."""
     stamp = VENV / "setup.lock"
     return stamp.exists() and {digest(RUNTIME), digest(DEV)} <= set(stamp.read_text().split())
 
@@ -78,7 +78,7 @@ def is_set_up() -> bool:
 @on_sqlite
 @pytest.mark.skipif(not is_set_up(), reason="run.py would install packages: run `python3 run.py setup --dev`.")
 def test_the_first_command_of_the_readme_serves_and_prints_a_password_that_opens_the_admin(tmp_path: Path):
-    """Without the demo, whose year takes long to make: it has tests of its own."""
+    """Without the demo, which takes long to create and has tests of its own."""
     [printed] = [line for line in block("README.md", "python3 run.py").splitlines() if "--empty" in line]
     templates.copy_of_sqlite(tmp_path / "db.sqlite3")
     port = free_port()
@@ -105,7 +105,7 @@ def test_the_first_command_of_the_readme_serves_and_prints_a_password_that_opens
 
 @on_sqlite
 def test_the_commands_of_the_readme_for_production(tmp_path: Path):
-    """Line by line in one shell; `run.py setup` is CI's first step, and the databases here are others."""
+    """Line by line in one shell, except `run.py setup` (CI's first step) and with other databases."""
     printed = block("README.md", "export DATABASE_URL").replace(".venv/bin/python", sys.executable)
     made = tmp_path / "account"
     lines = [line for line in printed.splitlines() if not line.startswith(("python3 run.py setup", "export RE"))]
@@ -146,7 +146,7 @@ def printed_settings(first: str) -> dict[str, str]:
 
 
 def test_the_shell_reads_any_value_in_the_printed_quotes(tmp_path: Path):
-    """systemd takes what is between single quotes as it stands, too (systemd.exec, EnvironmentFile)."""
+    """systemd also takes single-quoted text literally (systemd.exec, EnvironmentFile)."""
     hostile = "postgresql://u:a#b;c$d&e@h/db?target_session_attrs=read-write&sslmode=require"
     printed = re.sub(
         r"^(DATABASE_URL)='.*'$", rf"\1='{hostile}'", block(DEPLOYMENT, "# /etc/licensing.env"), flags=re.M
@@ -224,7 +224,7 @@ def copy_of(entry: AuditEntry | None, created: Any) -> AuditEntry:
 
 
 def pinned(package: str) -> str:
-    """The major version that tests run."""
+    """Return the major version that the tests use."""
     [found] = [one for one in PROJECT["dependency-groups"]["dev"] if isinstance(one, str) and one.startswith(package)]
     [major] = re.findall(r"[=~]=(\d+)", found)
     return str(major)
@@ -247,7 +247,7 @@ def test_compose_has_what_the_printed_commands_name():
 
 
 def test_every_setting_in_the_environment_file_reaches_the_service():
-    """For compose by `env_file`, but for what `environment` sets; for systemd by `EnvironmentFile`."""
+    """compose by `env_file` (`environment` takes precedence), systemd by `EnvironmentFile`."""
     service = yaml.safe_load((ROOT / "compose.yaml").read_text())["x-service"]
     assert service["env_file"] == [{"path": ".env", "required": False}]
     fixed = {name for name, value in service["environment"].items() if f"${{{name}" not in value}

@@ -1,4 +1,4 @@
-"""Examples of the guides besides the quickstarts, run as printed, with values for their placeholders."""
+"""The guides' examples besides the quickstarts, run as printed with real values for placeholders."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def client(service: Service) -> Iterator[Client]:
 
 @pytest.fixture
 def shell(service: Service, tmp_path: Path) -> Shell:
-    """Runs a printed script with these variables; the JSON objects that it prints."""
+    """Run a printed script with these variables; return the JSON objects that it prints."""
 
     def run(script: str, **variables: str) -> list[dict[str, Any]]:
         known = {"URL": service.url, "BASE": service.url, "KEY": service.key, **variables}
@@ -44,7 +44,7 @@ def shell(service: Service, tmp_path: Path) -> Shell:
 
 @pytest.fixture
 def api(shell: Shell) -> Callable[[str], list[dict[str, Any]]]:
-    """Runs a script that uses the README's `api`."""
+    """Run a script that uses the README's `api`."""
     [shorthand] = [line for line in block("README.md", "URL=").splitlines() if line.startswith("api()")]
     return lambda script: shell(f"{shorthand}\n{script}")
 
@@ -109,7 +109,7 @@ def test_10_000_accesses_are_sold_in_advance(service: Service, shell: Shell):
 
 @pytest.fixture
 def sign(client: Client) -> Callable[[str], tuple[str, str]]:
-    """The id of an item that everybody has for any permission, and a decision on that, signed."""
+    """Return a function that checks an item open to everybody, and returns its id and the signed decision."""
     rule = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
     policy = client.create_policy({"name": "Everybody", "rules": [rule]})
     item = client.create_content({"title": "Item", "externalId": "a", "policyId": policy["id"]})["id"]

@@ -1,4 +1,4 @@
-"""The guides for callers of the API: quickstarts, and the clients' recipes as they are printed."""
+"""The API guides: quickstarts, and the clients' recipes as printed."""
 
 import inspect
 import json
@@ -52,7 +52,7 @@ def test_the_guide_to_retries_has_the_bounds_of_the_clients(monkeypatch: pytest.
 
 @pytest.fixture
 def pages(client: Client) -> None:
-    """https://pub.example/a, which only org_globex may have."""
+    """Register https://pub.example/a, which only org_globex may access."""
     rule: Any = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
     policy = client.create_policy({"name": "Licensed only", "rules": [rule]})
     client.create_site({"host": "pub.example", "rules": [{"pattern": "/a", "policyId": policy["id"]}]})
@@ -199,7 +199,7 @@ for (const visit of [middleware, (request) => worker.fetch(request, env)]) {
 @needs_node
 @pytest.mark.usefixtures("pages")
 def test_the_recipes_in_typescript(service: Service, package: Path):
-    """Next itself is not installed: its middleware gets a `NextResponse` of ours."""
+    """Next is not installed; its middleware gets a stub of `NextResponse`."""
     for name, first in (("middleware", "NextResponse"), ("worker", "export default")):
         [printed] = [one.text for one in blocks() if one.path == f"{GUIDES}/clients.md" and first in one.text]
         (package / f"{name}.ts").write_text(printed)

@@ -1,4 +1,4 @@
-"""What an integrator runs first: the clients' installation, bulk changes, a CMS, and middleware with Express."""
+"""An integrator's first steps: install the clients, bulk changes, a CMS, and Express middleware."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ def client(service: Service) -> Iterator[Client]:
 
 @needs_node
 def test_the_typescript_client_is_installed(tmp_path: Path):
-    """From a clone as git has it, which stays as it was."""
+    """Install from a git clone, without changing it."""
     clone, project = tmp_path / "clone", tmp_path / "project"
     tracked = subprocess.check_output(["git", "ls-files", "clients/typescript"], cwd=ROOT, text=True).split()
     for name in tracked:

@@ -1,4 +1,4 @@
-"""The guides for one job each, and the quickstart for the edge: every step as printed, in one shell, in order."""
+"""The how-to guides and the edge quickstart: every step as printed, in order, in one shell."""
 
 import json
 import re
@@ -103,7 +103,7 @@ def test_the_steps_of_a_guide_work(service: Service, leaked: str, tmp_path: Path
 
 
 def test_the_crontab_names_commands_that_the_table_explains():
-    """test_commands.py runs the commands of the table."""
+    """test_commands.py runs the table's commands."""
     path = "docs/guides/scheduled-jobs.md"
     scheduled = re.findall(r"manage\.py (.+)", block(path))
     assert set(scheduled) <= {command for where, command in commands() if where == path}

@@ -1,4 +1,4 @@
-"""The guide to access logs, with a log that nginx wrote."""
+"""The access log guide, with a log written by nginx."""
 
 import json
 import shlex
@@ -37,7 +37,7 @@ SOLD = {
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """The log of an nginx that a reader, a crawler and a hostile client visited."""
+    """The log of nginx after requests by a reader, a crawler and a hostile client."""
     program = shutil.which("nginx", path="/usr/sbin:/usr/bin")
     if program is None:
         pytest.skip("nginx is not installed")

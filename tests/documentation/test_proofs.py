@@ -1,4 +1,4 @@
-"""Every block of code that a document prints is proven by a test, or it is said here why not."""
+"""Every code block in the documentation is tested, or listed here with the reason why not."""
 
 import pytest
 

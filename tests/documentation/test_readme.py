@@ -19,7 +19,7 @@ from tests.served import Service
 README = (ROOT / "README.md").read_text()
 KEY_LINE = "URL=http://127.0.0.1:8000 KEY=svc_sk_…"
 
-# What the story needs of curl, for machines that have none.
+# The parts of curl that the story needs, for machines without it.
 CURL = f"""#!{sys.executable}
 import sys, urllib.error, urllib.request
 url, headers, body, method, rest = "", {{}}, None, None, sys.argv[1:]
@@ -40,7 +40,7 @@ sys.stdout.write(reply.read().decode())
 
 @pytest.fixture
 def shell(tmp_path: Path, service: Service) -> Any:
-    """Runs lines of the README against the running service; returns the JSON objects printed."""
+    """Run lines of the README against the running service; return the JSON objects printed."""
     if not shutil.which("curl"):
         (tmp_path / "curl").write_text(CURL)
         (tmp_path / "curl").chmod(0o755)

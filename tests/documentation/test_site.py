@@ -52,7 +52,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(docs_site: Path) -> dict[str, Page]:
-    """The pages of the site by their addresses."""
+    """The site's pages by address."""
     return {
         INDEX + str(path.parent.relative_to(docs_site) / "_").removesuffix("_").removeprefix("./"): Page(
             path.read_text()
@@ -68,7 +68,7 @@ def browser(monkeypatch: pytest.MonkeyPatch, docs_site: Path) -> Client:
 
 
 def internal(address: str, page: Page) -> Iterator[tuple[str, str]]:
-    """The address and the anchor of each link that stays on this host."""
+    """Yield address and anchor of each link within this host."""
     for link in page.links:
         parts = urlsplit(urljoin(f"//host{address}", link))
         if parts.netloc == "host" and parts.scheme in ("", "http", "https"):

@@ -1,4 +1,4 @@
-"""Proxies that ask, as the event loop answers them."""
+"""Access requests from proxies, answered on the event loop."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ Ask = Callable[..., Reply]
 
 
 class Names(dict[str, str]):
-    """The names of addresses, as if DNS had confirmed them; `asked` are the addresses that were looked up."""
+    """Host names by address, as if confirmed by DNS; `asked` lists the addresses looked up."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -48,7 +48,7 @@ def forwards(application: CheckApplication, dns: Names, settings: Any) -> Forwar
 
 @pytest.fixture
 def crawler_table(settings: Any, tmp_path: Path) -> Iterator[Callable[..., None]]:
-    """Puts a table with these crawlers in the place of the one that comes with the service."""
+    """Replace the built-in crawler table by one with these crawlers."""
     settings.DATA_DIR = tmp_path
 
     def put(*crawlers: dict[str, Any]) -> None:
@@ -75,7 +75,7 @@ def key(account: Account) -> str:
 
 @pytest.fixture
 def raw(forwards: ForwardApplication) -> Ask:
-    """Sends a request as it is; of several headers of one name each in a list."""
+    """Send a request unchanged; a list of values sends a header repeatedly."""
 
     def raw(path: str, *, method: str = "GET", peer: str = PROXY, **headers: Any) -> Reply:
         path, _, query = path.partition("?")
@@ -131,7 +131,7 @@ def api_of() -> Callable[[Account], ApiClient]:
 
 @pytest.fixture
 def site(account: Account) -> Callable[..., Site]:
-    """pub.example, whose pages under /premium/ have a policy with these rules."""
+    """Create pub.example, whose pages under /premium/ have a policy with these rules."""
     return lambda *rules, mode="enforce", unknown="allow": factories.site(
         account,
         {"/premium/*": factories.policy(account, *rules)},

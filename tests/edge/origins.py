@@ -1,4 +1,4 @@
-"""How origin servers read a request path, each implemented independently of the service."""
+"""How origin servers resolve a request path, each implemented independently of the service."""
 
 import posixpath
 import re
@@ -7,7 +7,7 @@ from urllib.parse import unquote, unquote_to_bytes
 
 
 def nginx(raw: str) -> str:
-    """A `location`, and files: decodes once, merges slashes, resolves dot segments."""
+    """A `location` and files: decode once, merge slashes, resolve dot segments."""
     path = unquote(re.split("[?#]", raw, maxsplit=1)[0], errors="replace")
     kept: list[str] = []
     for segment in path.split("/"):
@@ -16,18 +16,18 @@ def nginx(raw: str) -> str:
 
 
 def caddy(raw: str) -> str:
-    """Go's net/http, which knows no fragments, and path.Clean."""
+    """Go's net/http, which ignores fragments, and path.Clean."""
     return posixpath.normpath("/" + unquote(raw.partition("?")[0], errors="replace").lstrip("/"))
 
 
 def tomcat(raw: str) -> str:
-    """Drops path parameters, then decodes, merges slashes and resolves."""
+    """Drop path parameters, then decode, merge slashes and resolve."""
     path = re.sub(r";[^/]*", "", re.split("[?#]", raw, maxsplit=1)[0])
     return posixpath.normpath("/" + unquote(path, errors="replace").lstrip("/"))
 
 
 def spring(raw: str) -> str:
-    """Decodes first, then drops path parameters."""
+    """Decode first, then drop path parameters."""
     path = unquote(re.split("[?#]", raw, maxsplit=1)[0], errors="replace")
     return posixpath.normpath("/" + re.sub(r";[^/]*", "", path).lstrip("/"))
 
@@ -43,7 +43,7 @@ def node(raw: str) -> str:
 
 
 def php(raw: str) -> str:
-    """An older one, which opens files by names that end at a NUL."""
+    """An old PHP, which opens files by names cut at a NUL."""
     return posixpath.normpath(nginx(raw).partition("\0")[0])
 
 
@@ -59,7 +59,7 @@ def behind_uri(raw: str) -> str:
 
 
 def lenient(raw: str) -> str:
-    """Reads overlong UTF-8."""
+    """A server that accepts overlong UTF-8."""
     octets = unquote_to_bytes(re.split("[?#]", raw, maxsplit=1)[0])
     text = re.sub(rb"[\xc0\xc1][\x80-\xbf]", lambda two: bytes([(two[0][0] & 1) << 6 | two[0][1] & 63]), octets)
     return posixpath.normpath("/" + text.decode("utf-8", "replace").lstrip("/"))

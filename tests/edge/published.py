@@ -1,7 +1,7 @@
-"""Random policies of a site, and readers of the documents that are published of them, as crawlers read them.
+"""Random policies of a site, and parsers that read its published terms as crawlers do.
 
-The readers know nothing of how documents are made. Where a format leaves open which of several lines counts, they take
-the most lenient.
+The parsers are independent of the code that writes the terms. Where a format is ambiguous, they take the most lenient
+reading.
 """
 
 import json
@@ -82,7 +82,7 @@ def item_at(target: str, policy: CompiledPolicy | None) -> Item:
 
 
 TARGETS = st.builds(str.__add__, PATHS, st.sampled_from(["", "", "?id=5", "?x=1"]))
-ITEMS = st.lists(st.builds(item_at, TARGETS, POLICIES), max_size=3)  # of what is registered at the host
+ITEMS = st.lists(st.builds(item_at, TARGETS, POLICIES), max_size=3)  # registered at the host
 SEEKERS = st.builds(
     lambda requester, valid, ip, month: {"requester_id": requester, "has_valid_license": valid, "ip": ip,
                                          "license_types": ("commercial",) if valid else (), "month": month},
@@ -96,7 +96,7 @@ class Ruled:
 
 
 class Stored:
-    """An item as the look-up of pages finds it."""
+    """An item as the page look-up returns it."""
 
     def __init__(self, place: int, item: Item) -> None:
         self.created = self.pk = place
@@ -106,7 +106,7 @@ class Stored:
 def policies_at(
     rules: list[tuple[str, CompiledPolicy | None]], items: list[Item], target: str
 ) -> list[CompiledPolicy | None]:
-    """The policies that the service decides a page by, for its path and query; all of them have to allow it."""
+    """Return the policies that apply to a page by its path and query; all must allow it."""
     found = candidates_of(RequestedPages.from_url(f"{SITE}{target}", None), map(Stored, range(len(items)), items))  # type: ignore[arg-type]
     rule = most_specific_rule([Ruled(*pair) for pair in rules], normalize_path(target))
     return [(rule.policy if rule else None) if item is None else item.policy for _, item in found]  # type: ignore[attr-defined]
@@ -128,7 +128,7 @@ def most_specific(told: list[tuple[str, set[T]]], url: str) -> set[T] | None:
 
 
 def read_rsl(document: bytes, url: str) -> set[str]:
-    """The uses that license.xml permits of a page, by its path and query; a prohibition goes before a permission."""
+    """Return the uses that license.xml permits for a page, by path and query; prohibitions take precedence."""
     told = []
     for url_of_content, licenses in licenses_of(document):
         uses: set[str] = set()
@@ -141,7 +141,7 @@ def read_rsl(document: bytes, url: str) -> set[str]:
 
 
 def read_prices(document: bytes, url: str) -> set[tuple[str, str]]:
-    """The prices by use that license.xml quotes for a page."""
+    """Return the prices by use that license.xml quotes for a page."""
     told = []
     for url_of_content, licenses in licenses_of(document):
         prices = {
@@ -167,7 +167,7 @@ def words_of(license: ElementTree.Element, kind: str) -> set[str]:  # noqa: A002
 
 
 def read_content_usage(document: bytes, url: str) -> set[str]:
-    """The uses of the Content-Usage line with the longest path that matches; one without a path is about all."""
+    """Return the uses of the Content-Usage line with the longest matching path; no path matches every page."""
     told = []
     for line in lines_of(document, "Content-Usage"):
         path, _, rest = line.partition(" ") if line.startswith("/") else ("", "", line)
@@ -176,7 +176,7 @@ def read_content_usage(document: bytes, url: str) -> set[str]:
 
 
 def read_content_signal(document: bytes, url: str) -> set[str]:
-    """The uses of the group's signal, which is about every page."""
+    """Return the uses of the group's signal, which applies to every page."""
     return set().union(*(granted(line, "yes") for line in lines_of(document, "Content-Signal")))
 
 
@@ -191,7 +191,7 @@ def granted(text: str, word: str) -> set[str]:
 
 
 def read_tdmrep(document: bytes, url: str) -> set[str]:
-    """Mining, which is training and input, where the first location that matches does not reserve it."""
+    """Return the mining uses (training and input) unless the first matching location reserves them."""
     told: list[dict[str, Any]] = json.loads(document)
     first = next((one for one in told if matches(one["location"], url)), {"tdm-reservation": 0})
     return {"ai_input", "ai_training"} if first["tdm-reservation"] == 0 else set()

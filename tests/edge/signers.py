@@ -1,4 +1,4 @@
-"""Visitors who sign their requests, and the directory in which their key is published."""
+"""Visitors who sign their requests, and the directory that publishes their key."""
 
 import time
 from types import SimpleNamespace
@@ -41,7 +41,7 @@ def signed(
     *, agent=f'sig1="{AGENT}"', component='"signature-agent";key="sig1"', covered=(), key=private, life=300, age=0,
     tag="web-bot-auth", nonce=None, url="https://pub.example/premium/a", method="GET", **headers,
 ):  # fmt: skip
-    """The headers of a signed request."""
+    """Return the headers of a signed request."""
     message = SimpleNamespace(method=method, url=url, headers={"Signature-Agent": agent, **headers})
     created = time.time() - age
     moments = [SimpleNamespace(timestamp=lambda at=at: at) for at in (created, created + life)]
@@ -69,7 +69,7 @@ def read(directories, origin=AGENT):
 
 @pytest.fixture
 def directories():
-    """Those that are known: of AGENT, with its key."""
+    """Directories that already know AGENT and its key."""
     asked = []
 
     async def answer(url):

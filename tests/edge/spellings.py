@@ -1,4 +1,4 @@
-"""Random spellings of a URL which some origin serves as the URL itself."""
+"""Random spellings of a URL that some origin resolves to the same page."""
 
 from random import Random
 
@@ -8,7 +8,7 @@ JUNK = ["%00", "%00.html", "%09", "%0d%0a", "#part", "#/../free/x", "?#"]
 
 
 def escaped(chance: Random, text: str) -> str:
-    """Some characters once or twice percent-encoded; dots and slashes overlong now and then."""
+    """Percent-encode some characters once or twice, and some dots and slashes as overlong UTF-8."""
     made = ""
     for letter in text:
         forms = [f"%{ord(letter):02x}", f"%{ord(letter):02X}", f"%25{ord(letter):02x}", OVERLONG.get(letter, letter)]
@@ -21,7 +21,7 @@ def slash(chance: Random) -> str:
 
 
 def up(chance: Random) -> str:
-    """A segment that goes up."""
+    """Return a spelling of the `..` segment."""
     return chance.choice(["..", "%2e%2e", ".%2E", "%252e%252e", "..;", "..;x=1", "%c0%ae%c0%ae", "..%09", "%2e%2e;a"])
 
 
@@ -37,7 +37,7 @@ def spelled_path(chance: Random, path: str) -> str:
 
 
 def spelled_query(chance: Random, query: str) -> str:
-    """The parameters in another order, some twice, and others among them."""
+    """Shuffle the parameters, repeat some, and mix in others."""
     own = [chance.choice([pair, f"{escaped(chance, pair[:2])}{pair[2:]}", f"+{pair}", f"{pair}#x"])
            for pair in query.split("&")]  # fmt: skip
     others = ["x=1", "utm_source=mail", "", "id=1", "id", "id%5B%5D=1", "ID=7", "a;b=2"]

@@ -1,4 +1,4 @@
-"""Which answers a proxy may cache: those that do not depend on more than method, URL, Authorization and User-Agent."""
+"""Proxies may cache an answer only if it depends on method, URL, Authorization and User-Agent alone."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Names of addresses by DNS, from a name server on this machine."""
+"""Host names of addresses by DNS, from a local name server."""
 
 import socket
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ SERVFAIL = 2
 
 @contextmanager
 def name_server(records):
-    """A name server on this machine with these records by (name, type). An int is an error code; None is no answer."""
+    """A local name server with these records by (name, type). An int is an error code; None is no answer."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
 

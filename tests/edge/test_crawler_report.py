@@ -1,4 +1,4 @@
-"""The crawler report: every figure equals a count made from the raw requests."""
+"""The crawler report's figures equal counts made from the raw requests."""
 
 from collections import Counter
 from datetime import timedelta
@@ -40,7 +40,7 @@ PRICE = {"action": "allow", "priority": 1, "conditions": {"licenseType": "crawl"
 
 
 def is_violation(agent, path):
-    """The rules of ROBOTS, as data."""
+    """Whether the access violates ROBOTS."""
     if agent.startswith("GPTBot"):
         return path.startswith("/open/") and path != "/open/a"
     return path.endswith("/b")

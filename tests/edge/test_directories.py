@@ -1,4 +1,4 @@
-"""Directories of the keys by which visitors sign."""
+"""Key directories of visitors that sign their requests."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Directories of verified signers while visitors name many that fail, that are slow, or that are their own."""
+"""Directories of verified signers stay available while visitors name many failing, slow or hostile ones."""
 
 import asyncio
 import ssl
@@ -25,13 +25,13 @@ EMPTY = Reply(200, {"content-type": DIRECTORY}, orjson.dumps({"keys": []}))
 
 @pytest.fixture
 def listed(crawler_table):
-    """A crawler of the table signs with the keys of LISTED."""
+    """Add a crawler to the table that signs with the keys of LISTED."""
     crawler = {"name": "Listed", "class": "search", "operator": "L", "userAgent": "Listed"}
     crawler_table({**crawler, "signatureAgent": LISTED.removeprefix("https://")})
 
 
 class Hosts:
-    """What directories answer: a key, or what `failing` and `slow` hosts do. `asked` are the origins in order."""
+    """Replies of directory hosts: a key, or what `failing` and `slow` hosts do. `asked` lists the origins in order."""
 
     def __init__(self):
         self.asked, self.failing, self.release = [], Unreachable("no"), asyncio.Event()
@@ -55,7 +55,7 @@ async def settle(directories):
 
 
 async def name(directories, *origins, address="203.0.113.9"):
-    """A visitor at the address names each origin, and waits for its directory."""
+    """Send requests from the address that name each origin, and wait for its directory."""
     for origin in origins:
         directories.find(origin, KEYID, address)
         await settle(directories)

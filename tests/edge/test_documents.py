@@ -235,7 +235,7 @@ def test_what_a_document_permits_the_service_allows(rules, items, path, query, s
 )  # fmt: skip
 @settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 def test_registering_an_item_changes_no_other_entry(rules, items, further):
-    """Except where a pattern is so long that crawlers prefer it to the item's own URL."""
+    """Except for patterns so long that crawlers prefer them to the item's own URL."""
     before = {one.url: one for one in terms_of(rules, items)}
     after = {one.url: one for one in terms_of(rules, [*items, *further])}
     paths = {item.page.path for item in further}
@@ -244,7 +244,7 @@ def test_registering_an_item_changes_no_other_entry(rules, items, further):
             continue  # the item's own
         if any(len(url) > len(path) and compiled_path(url).matches(path) for path in paths):
             assert after[url].uses <= entry.uses
-        elif url not in after:  # nothing is left to guard the pattern against
+        elif url not in after:  # the pattern needs no guard any more
             assert "?" in url
         else:
             assert after[url] == entry

@@ -1,4 +1,4 @@
-"""The file of deploy/edge that is code: a Cloudflare Worker."""
+"""The Cloudflare Worker in deploy/edge."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ const cases = JSON.parse(require("fs").readFileSync(0));
 
 
 def worked(tmp_path, status, headers=(), **env):
-    """What the Worker answers a visitor who forges headers, where the service says this; 0: it is down."""
+    """Return the Worker's reply to forged headers if the service gives this answer; status 0: the service is down."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("No test of the Worker ran: Node is not installed.")

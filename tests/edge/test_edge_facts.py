@@ -30,7 +30,7 @@ def seen(monkeypatch):
 
 @pytest.fixture
 def page(account, site):
-    """A site in that mode, with prices, a registered item and pages of no policy."""
+    """Create a site in that mode, with prices, a registered item and pages without a policy."""
 
     def make(mode="enforce"):
         site(PRICED, HELD, READERS, mode=mode)

@@ -1,4 +1,4 @@
-"""Answers to proxies about a page."""
+"""Answers to proxies' access requests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Questions of the site's own code, which says who the visitor is."""
+"""Access requests from a site's middleware, which says who the visitor is."""
 
 from urllib.parse import quote, unquote
 

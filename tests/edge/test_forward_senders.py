@@ -66,7 +66,7 @@ def test_a_page_that_is_not_told_clearly_is_no_page(ask, site, headers):
 
 
 def by_ingress_nginx(ask, url, **headers):
-    """A question of ingress-nginx, which sets X-Original-URL and passes on a visitor's X-Forwarded-*."""
+    """Return ingress-nginx's request: it sets X-Original-URL and passes on the visitor's X-Forwarded-*."""
     sent = {"x_original_url": url, "x_original_method": "GET", "x_forwarded_host": None, **headers}
     return ask(None, path="/v1/access/ingress-nginx?deny=403", **sent)
 

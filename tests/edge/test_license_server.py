@@ -1,4 +1,4 @@
-"""/olp/token, /olp/introspect and its keys: the Open License Protocol."""
+"""The licence server (Open License Protocol): /olp/token, /olp/introspect and its keys."""
 
 from datetime import timedelta
 from typing import Any
@@ -127,7 +127,7 @@ def test_wrong_credentials_are_401_with_a_challenge(client, account):
     reply = ask_token(other, secret)
     assert refused(reply) == (401, "invalid_client")
     assert reply.headers["WWW-Authenticate"].startswith("Basic ")
-    assert refused(Client().post("/olp/token", {})) == (400, "invalid_request")  # multipart is no form of OAuth's
+    assert refused(Client().post("/olp/token", {})) == (400, "invalid_request")  # OAuth does not allow multipart
     revoke_client(made)
     assert refused(ask_token(made, secret)) == (401, "invalid_client")
 

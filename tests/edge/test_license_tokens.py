@@ -1,4 +1,4 @@
-"""Licence tokens at the edge and beside checks."""
+"""Licence tokens at the edge and in checks."""
 
 from datetime import timedelta
 
@@ -44,7 +44,7 @@ def visit(ask, token):
 
 
 def signed(token, **changes):
-    """The token with other claims, signed by the service's own key."""
+    """Return the token with other claims, signed with the service's own key."""
     claims = {**jwt.decode(token, options={"verify_signature": False}), **changes}
     return signing.current_signer(Algorithm.ES256).sign(claims)
 
@@ -167,7 +167,7 @@ def test_who_says_to_be_a_crawler_is_held_to_its_class(ask, account, site):
 
 @pytest.fixture
 def check(account, client, connect):
-    """Asks for an item at a URL with the token beside the key."""
+    """Return a function that checks an item by URL with a licence token and an API key."""
     policy = factories.policy(account, LICENSED, factories.DENY_ALL)
     factories.content(account, source="https://pub.example/premium/a", policy_id=policy.pk)
     key = factories.key_text(account, permissions=["access:check"])

@@ -20,7 +20,7 @@ HOME, OFFICE = "203.0.113.9", "198.51.100.7"
 
 
 class Browser:
-    """Keeps the cookie as a browser does, unless it takes none."""
+    """A browser that keeps the cookie, unless it rejects cookies."""
 
     def __init__(self, ask, *, takes_cookies=True, address=HOME, **headers):
         self.ask, self.takes_cookies, self.address, self.headers = ask, takes_cookies, address, headers
@@ -63,7 +63,7 @@ def test_who_takes_no_cookie_has_five_at_the_address(ask, site):
 
 
 def test_clearing_the_cookie_uses_up_the_address(ask, site):
-    """Each start without a cookie takes one of five at the address: 25 articles at most, for five browsers' work."""
+    """An address may start five times without a cookie, so it reads 25 articles at most."""
     site(FIVE_A_MONTH)
     read = 0
     for _ in range(12):

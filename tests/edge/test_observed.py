@@ -1,4 +1,4 @@
-"""From observing to enforcing: what would have been refused, and what then is."""
+"""What observe mode would deny, and what enforce mode then denies."""
 
 from collections import Counter
 from random import Random
@@ -32,7 +32,7 @@ def mixed():
 
 
 def traffic(seed):
-    """A day's visits: pages, and who asked for them."""
+    """Generate a day's visits: pages and their visitors."""
     random = Random(seed)
     return [(random.choice(PAGES), random.choice(VISITORS)) for _ in range(40)]
 

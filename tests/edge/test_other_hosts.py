@@ -1,4 +1,4 @@
-"""Questions about hosts that the key is not for, or that the account has no site for."""
+"""Requests for hosts that the key does not allow, or without a site in the account."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The keys that items are found by at the edge: kept up to date by every write, the migration and rekey_content."""
+"""Page keys, by which the edge finds items: updated by every write, the migration and rekey_content."""
 
 import json
 from io import StringIO

@@ -1,4 +1,4 @@
-"""Which pattern a path matches, in whatever spelling it comes."""
+"""Which pattern matches a path, in any spelling."""
 
 import pytest
 from msgspec import Struct

@@ -1,4 +1,4 @@
-"""Readers are never refused because of the plan: questions at the edge have a meter that only counts."""
+"""Edge requests are never refused because of the plan: they have a meter that only counts."""
 
 import json
 
@@ -25,7 +25,7 @@ def _nothing_is_noted_yet():
 
 @pytest.fixture
 def small(account):
-    """The account, whose plan includes 2 requests and 5 questions of proxies a minute."""
+    """An account whose plan includes 2 API requests and 5 edge requests a minute."""
     fields = {"requests_per_minute": 2, "requests_per_day": 100, "edge_requests_per_minute": 5}
     return update_account(account, {"plan": "enterprise", **fields})
 

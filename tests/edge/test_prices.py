@@ -1,4 +1,4 @@
-"""Prices at the edge: offers of a policy, and who takes them."""
+"""Prices at the edge, and visitors who accept them."""
 
 from decimal import Decimal
 
@@ -29,7 +29,7 @@ def price_of(reply):
 
 @pytest.fixture
 def pay(ask, account):
-    """Asks as the holder of an API key of the account."""
+    """Return a function that requests a page with an API key of the account."""
     _, text = factories.api_key(account)
     return lambda uri="/premium/a", **headers: ask(uri, authorization=f"Bearer {text}", **headers)
 

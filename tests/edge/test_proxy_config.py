@@ -1,4 +1,4 @@
-"""The file for a site's proxy, and which patterns stay open by it."""
+"""A site's generated proxy file, and the patterns that it keeps open."""
 
 import re
 

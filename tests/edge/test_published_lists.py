@@ -1,4 +1,4 @@
-"""CRAWLER_LISTS: the address lists that operators publish are fetched daily, and a good copy outlives bad ones."""
+"""CRAWLER_LISTS: operators' published address lists are fetched daily; invalid ones keep the last good copy."""
 
 import json
 from datetime import timedelta
@@ -38,7 +38,7 @@ def _no_lists_before():
 
 
 class Operator:
-    """Publishes the list of Seeker; `answer` is its next reply."""
+    """The publisher of Seeker's list; `answer` is its next reply."""
 
     def __init__(self, there, trusting):
         self.there = there

@@ -1,4 +1,4 @@
-"""The prices that are published: those that everybody without a licence is charged."""
+"""Published prices equal what visitors without a licence are charged."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""No spelling of a path hides a page from the service that an origin would serve."""
+"""Every page that an origin would serve for a path is found, in any spelling."""
 
 from urllib.parse import urlsplit
 

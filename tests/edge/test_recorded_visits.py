@@ -1,4 +1,4 @@
-"""Decisions at the edge say which page was asked for, at which site, and how the visitor was identified."""
+"""Edge decisions record the page, the site, and how the visitor was identified."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.edge.asking import LICENSED, READERS, event
 
 @pytest.fixture
 def visits(ask, account, site, api_of):
-    """Pages that were asked for, by the ids of their decisions; and the API that lists them."""
+    """Request three pages; return a function that lists their paths by a decision filter."""
     site(READERS)
     factories.site(account, {"/": factories.policy(account, LICENSED)}, host="other.example")
     hosts = {"/premium/a": "pub.example", "/premium/b": "pub.example", "/x": "other.example"}

@@ -34,7 +34,7 @@ PRICED = {
 
 
 class Parsed(HTMLParser):
-    """The page as a browser reads it."""
+    """The page parsed as a browser does."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

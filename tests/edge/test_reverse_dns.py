@@ -1,4 +1,4 @@
-"""Crawlers verified by the names of their addresses."""
+"""Crawlers verified by reverse DNS."""
 
 import asyncio
 from datetime import timedelta
@@ -35,7 +35,7 @@ def test_another_process_and_the_next_start_know_the_name(ask, site, seeker, dns
     site(SEARCHED)
     dns[ADDRESS] = "a-1.crawl.seeker.example"
     ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS)
-    forwards.names = AddressNames(dns.resolve)  # as another process has them
+    forwards.names = AddressNames(dns.resolve)  # as in another process
     assert ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS).status == 200
     assert dns.asked == [ADDRESS]
 
@@ -111,7 +111,7 @@ def test_it_can_be_turned_off(ask, site, seeker, dns, settings):
 
 @pytest.fixture
 def names(seeker):
-    """Names of addresses, and how often each was looked up; those of no listed crawler are None."""
+    """Host names by address (None if not a listed crawler's), counting the look-ups in `asked`."""
     asked = []
 
     async def resolve(address):
@@ -124,7 +124,7 @@ def names(seeker):
 
 
 def in_memory(names):
-    """Names without a database, which these tests are not about."""
+    """Make names independent of the database."""
 
     async def find(addresses):
         return [None] * len(addresses)
@@ -134,7 +134,7 @@ def in_memory(names):
 
 
 def asks(names, *addresses):
-    """Ask for all of them at once."""
+    """Look all of them up at once."""
 
     async def asking():
         many = [names.lies_below(ip_address(address), ("crawl.seeker.example",)) for address in addresses]

@@ -1,6 +1,6 @@
 """Published RSL is valid RSL 1.0, by a RELAX NG schema of its elements.
 
-Without lxml, which .ci/run installs, these are skipped; in CI it is required.
+Skipped without lxml, which .ci/run installs; required in CI.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The table of crawlers that the service comes with: complete rows, each fact with a source and a date."""
+"""The built-in crawler table: complete rows, each fact with a source and a date."""
 
 import re
 from collections import Counter

@@ -13,7 +13,7 @@ from tests.edge.test_published_prices import FOR_SALE
 
 @pytest.fixture
 def site(account):
-    """Makes pub.example, with a policy of these rules for each pattern."""
+    """Create pub.example with a policy of these rules for each pattern."""
 
     def site(**patterns):
         rules = {f"/{name}/*": factories.policy(account, *rules) for name, rules in patterns.items()}

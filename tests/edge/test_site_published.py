@@ -25,14 +25,14 @@ def told(account):
 
 @pytest.fixture
 def web(told):
-    """What is fetched, by its URL: at first all as it should be. An exception is raised, a number is a status."""
+    """The replies by URL, initially all correct. An exception is raised; a number is a status."""
     served = {f"https://pub.example{path}": body for path, body in write_documents(told).items()}
     return {**served, "https://pub.example/robots.txt": ROBOTS, f"{SERVER}/jwks.json": b'{"keys": []}'}
 
 
 @pytest.fixture
 def found(told, monkeypatch):
-    """The findings where this is what the web has."""
+    """Return a function that returns the findings for these replies."""
 
     def found(web):
         async def fetch(url):

@@ -1,4 +1,4 @@
-"""No spelling of a URL opens what its plain spelling closes."""
+"""No spelling of a URL opens a page that its plain spelling closes."""
 
 from random import Random
 from urllib.parse import quote
@@ -24,7 +24,7 @@ many = hypothesis.settings(
 
 @pytest.fixture
 def site(account):
-    """Everything is open but /premium/*, and the items that CLOSED names."""
+    """A site where everything is open but /premium/* and the items in CLOSED."""
     shut, open_ = factories.policy(account, factories.DENY_ALL), factories.policy(account, READERS)
     rules = {"/*": open_, "/premium/*": shut, "/premium/sample": open_}
     factories.content(account, source="https://pub.example/article", policy_id=open_.pk)
@@ -39,7 +39,7 @@ def site(account):
 @many
 @given(chance=SEEDS)
 def test_no_spelling_opens_a_closed_page(api, site, chance):
-    """More than five thousand in CI; offers decide as the edge does, many at a time."""
+    """Over 5,000 spellings in CI, in batches: offers decide as the edge does."""
     uris = [chance.choice(CLOSED) for _ in range(100)]
     urls = [f"https://pub.example{quote(spelled_uri(chance, uri), safe=SAFE)}" for uri in uris]
     data = api.post("/v1/access/offers/batch", {"items": [{"url": url} for url in urls]})["data"]

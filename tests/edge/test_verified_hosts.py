@@ -1,4 +1,4 @@
-"""Hosts that several accounts have a site for: who verifies the host first publishes its documents."""
+"""Hosts that several accounts have a site for: the first to verify it publishes its terms."""
 
 import socket
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def theirs(other_account):
 
 
 class Published:
-    """What the host publishes: `file` is the reply or failure at the file's address, `txt` what DNS has."""
+    """A host's verification records: `file` is the reply at the file's address, `txt` its DNS records."""
 
     def __init__(self) -> None:
         self.file: Reply | Exception = Reply(404, {}, b"")
@@ -235,7 +235,7 @@ def test_no_file_is_fetched_from_a_private_host(host):
 
 @contextmanager
 def name_server(*texts: str, code: int = 0) -> Iterator[dns.asyncresolver.Resolver]:
-    """A name server on this machine that answers each question with these TXT records."""
+    """A local name server that answers each question with these TXT records."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
 

@@ -35,7 +35,7 @@ def shown(found):
 
 
 def count_all():
-    """Counts everything that is recorded, as if its minutes were over."""
+    """Count everything recorded, as if its minutes were over."""
     return list(counting.steps(timezone.now() + timedelta(minutes=2)))
 
 
@@ -65,7 +65,7 @@ def test_every_visit_is_counted_once(ask, account, mixed, when):
         place = 2 if reply.status != 200 else 1 if "X-Access-Would" in reply.headers else 0
         expected.setdefault(reply.headers["X-Access-Requester"], Counter())[place] += 1
         if when == "counted in between" and number == 15:
-            # As if what follows came later than what is counted.
+            # As if the following requests came after the counted period.
             VisitsCounted.objects.create(pk=1, until=timezone.now() - timedelta(seconds=30))
             assert counting.count_stretch(counting.counted_until(), timezone.now())
     if when == "once they are counted":

@@ -1,4 +1,4 @@
-"""Which pages were requested at the edge, and by whom: counted from the decisions, exactly."""
+"""Visits by page and visitor at the edge equal the recorded decisions."""
 
 from collections import Counter
 from datetime import timedelta
@@ -36,7 +36,7 @@ def site(account):
 
 
 def count_all():
-    """Counts everything that is recorded, as if its minutes were over."""
+    """Count everything recorded, as if its minutes were over."""
     return list(counting.steps(timezone.now() + timedelta(minutes=2)))
 
 

@@ -1,4 +1,4 @@
-"""Web Bot Auth: visitors who sign their requests (RFC 9421), known by their directories."""
+"""Web Bot Auth: visitors who sign their requests (RFC 9421), identified by their key directories."""
 
 import time
 from base64 import b64encode
@@ -216,7 +216,7 @@ FILLING = [
 
 @pytest.mark.parametrize("filling", FILLING)
 def test_verifying_takes_about_as_long_whatever_a_known_signer_sends(forwards, filling):
-    """The processor time of the event loop, in times what an ordinary signature takes."""
+    """Compares the event loop's CPU time with that for an ordinary signature."""
     headers = signed()
     text = headers["Signature_Input"]
     before, found, after = text.partition(")" if filling.startswith(" ") else ";tag=")

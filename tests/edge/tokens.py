@@ -15,14 +15,14 @@ def basic(client_id, secret):
 
 
 def published(pattern="/premium/*", host="pub.example"):
-    """The licence that /license.xml has of a pattern, and the URL of the server to ask."""
+    """Return the licence in /license.xml for a pattern, and the licence server's URL."""
     root = ElementTree.fromstring(Client().get("/license.xml", headers={"Host": host}).content)  # noqa: S314
     [content] = [one for one in root if one.attrib["url"] == f"https://{host}{pattern}"]
     return ElementTree.tostring(content.find(f"{RSL}license"), encoding="unicode"), content.attrib.get("server")
 
 
 def ask_token(client, secret, **fields):
-    """The licence server's reply. A field that is None is not sent."""
+    """Request a token from the licence server. A field that is None is not sent."""
     given = {
         "grant_type": "client_credentials",
         "resource": "https://pub.example/premium/*",

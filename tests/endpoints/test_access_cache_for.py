@@ -1,4 +1,4 @@
-"""`cacheFor`: how long an answer may be kept (docs/guides/signed-decisions.md)."""
+"""`cacheFor`: how long an answer may be cached (docs/guides/signed-decisions.md)."""
 
 from datetime import timedelta
 from typing import Any

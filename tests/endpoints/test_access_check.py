@@ -1,4 +1,4 @@
-"""POST /v1/access/check: its body and its reply. Why access is denied is in test_access_reasons.py."""
+"""POST /v1/access/check: body and reply. Denial reasons are in test_access_reasons.py."""
 
 import re
 from typing import Any
@@ -29,7 +29,7 @@ def item(account, policy):
 
 @pytest.fixture
 def check(api, item):
-    """Checks access to `item` for a licensed requester; fields given replace or add."""
+    """Check access to `item` for a licensed requester; fields given replace or add."""
 
     def send(**fields: Any):
         named = {} if {"externalId", "source", "contentId"} & set(fields) else {"contentId": item.pk}

@@ -1,4 +1,4 @@
-"""A draft of a policy in a dry run: what it would decide, without saving it (docs/reference/api.md)."""
+"""A proposed policy in a dry run: its decision, without saving it (docs/reference/api.md)."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def item(account, policy):
 
 @pytest.fixture
 def rehearse(api, item):
-    """A dry run on `item` by a requester without a licence."""
+    """Return a function that dry-runs a proposed policy on `item` for a requester without a licence."""
 
     def send(policy, **fields):
         body = {"contentId": item.pk, "requester": "org_b", "dryRun": True, "policy": policy, **fields}

@@ -1,4 +1,4 @@
-"""A check returns all faults of its body at once, each one time. The first stays the main error."""
+"""A check reports all errors of its body at once, each once. The first is the main error."""
 
 import re
 from copy import deepcopy
@@ -24,7 +24,7 @@ RIGHT: dict[str, Any] = {
     "explain": True,
     "policy": {"rules": [RULE, RULE], "defaultAction": "deny"},
 }
-# Wrong values by their place in a check, each with where it is told.
+# Wrong values by their path in a check, each with the reported path.
 WRONG: dict[str, list[tuple[object, list[str]]]] = {
     "contentId": [(5, [""]), ("", [""]), ("x" * 256, [""])],
     "requester": [(5, [""]), ({}, [".id"]), (" ", [""]), ({"id": 1, "tier": 2}, [".id", ".tier"])],
@@ -55,12 +55,12 @@ def told(parse: Any, body: object) -> list[str | None]:
 
 @st.composite
 def planted(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
-    """A check with faults, and where these are."""
+    """Draw a check with errors, and the paths of these errors."""
     check, where = deepcopy(RIGHT), []
     places = draw(st.lists(st.sampled_from(sorted(WRONG)), unique=True, max_size=8))
     for place in draw(st.permutations(places)):
         if any(place.startswith(f"{other}.") for other in places):
-            continue  # within what is replaced as a whole
+            continue  # its parent is replaced as a whole
         value, ends = draw(st.sampled_from(WRONG[place]))
         *outer, name = place.split(".")
         (check[outer[0]] if outer else check)[name] = deepcopy(value)
@@ -69,7 +69,7 @@ def planted(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
 
 
 def mend(check: dict[str, Any], path: str) -> None:
-    """Replace the reported faults by valid values."""
+    """Replace the reported values by valid ones."""
     names = [name for name in re.split(r"[.\[\]]+", path) if name]
     right: Any = RIGHT
     part: Any = check
@@ -97,11 +97,11 @@ def test_each_fault_of_a_check_is_told_once_and_none_is_left_when_they_are_mende
 @given(st.lists(planted(), min_size=1, max_size=3), planted())
 def test_so_is_each_of_a_batch_with_its_defaults(cases, defaults):
     body, where = defaults
-    assume("sign" not in body)  # which each check would have to answer for
+    assume("sign" not in body)  # would be an error of every check
     body["checks"] = [check for check, _ in cases]
     expected = [*where, *(f"checks[{index}].{path}" for index, (_, paths) in enumerate(cases) for path in paths)]
     if isinstance(context := body.get("context"), dict) and context.get("ip") == "nowhere":
-        expected.remove("context.ip")  # no check takes it: each has its own
+        expected.remove("context.ip")  # no check inherits it: each has its own
     assert sorted(map(str, told(parse_batch, body))) == sorted(expected)
     for path in where:
         mend(body, path)

@@ -1,4 +1,4 @@
-"""Stored licences: the checks they decide, and charges."""
+"""Stored licences: their effect on checks, and charges."""
 
 from decimal import Decimal
 
@@ -264,6 +264,6 @@ def test_a_decision_is_read_as_it_was_answered_when_its_licences_are_long_gone(c
             revoke_license(held)
     kept = api.get(f"/v1/access/decisions/{made['id']}")
     charge = kept["charge"]
-    if charge is not None:  # what was refunded of it is as of now, not as of the decision
+    if charge is not None:  # refunds are current, not as of the decision
         assert (charge.pop("refunded"), charge.pop("refundable")) == (0, made["charge"]["amount"])
     assert kept.body == made.body

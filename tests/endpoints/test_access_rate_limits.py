@@ -1,4 +1,4 @@
-"""The rate limit of a rule (docs/reference/policies.md): per rule and requester, on allow only, and last."""
+"""Rule rate limits (docs/reference/policies.md): per rule and requester, on allow only, evaluated last."""
 
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ def limited(requests: int, period: str, **fields: Any) -> dict[str, Any]:
 
 
 class Item:
-    """An item under a policy of these rules, and checks of it."""
+    """An item under a policy with these rules, and checks of it."""
 
     def __init__(self, api, account, *rules):
         self.api = api

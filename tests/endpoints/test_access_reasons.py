@@ -1,4 +1,4 @@
-"""The reason of a denial, and what an allow grants (docs/reference/policies.md), as a caller of the API sees them."""
+"""The reason of a denial and the permissions of an allow, through the API (docs/reference/policies.md)."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ pytestmark = both_ways
 
 @pytest.fixture
 def decide(api, account):
-    """Checks access to a new item under a new policy of these rules; None for no policy."""
+    """Check access to a new item under a new policy with these rules; None for no policy."""
 
     def send(rules: list[dict[str, Any]] | None, requester: Any = "org", default: str = "deny", **fields: Any):
         item = factories.content(account, **fields.pop("item", {}))

@@ -23,7 +23,7 @@ from tests.ways import both_ways
 
 pytestmark = both_ways
 
-ISSUERS = ["http://testserver", "http://localhost"]  # what the clients of the tests call the service
+ISSUERS = ["http://testserver", "http://localhost"]  # the service's address in the test clients
 
 VERIFY = """
 const [keys, token] = JSON.parse(require("fs").readFileSync(0));

@@ -234,6 +234,6 @@ def test_grants_are_spent_by_priority_then_by_their_end(clock, api, check, fund)
         api.post(f"/v1/wallets/{wallet}/grants", {"amount": amount, **fields})
     for _ in range(3):
         check()
-    api.post(f"/v1/wallets/{wallet}/grants", {"amount": 1})  # stores what was spent of each
+    api.post(f"/v1/wallets/{wallet}/grants", {"amount": 1})  # stores the spends of each grant
     left = [one["remaining"] for one in api.get(f"/v1/wallets/{wallet}/grants")["data"]]
     assert left == [1, 0, 0, 1]

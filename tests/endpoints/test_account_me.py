@@ -1,4 +1,4 @@
-"""GET /v1/accounts/me: a key's account and the rest of its limits (docs/reference/api.md, Limits)."""
+"""GET /v1/accounts/me: a key's account and its remaining limits (docs/reference/api.md, Limits)."""
 
 from datetime import timedelta
 

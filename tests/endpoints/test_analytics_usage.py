@@ -10,7 +10,7 @@ PATH = "/v1/analytics/usage"
 
 @pytest.fixture
 def checked(api, account):
-    """Three allowed checks and two denied ones, of two items and two requesters."""
+    """Three allowed and two denied checks, of two items and two requesters."""
     policy = factories.policy(account)
     one, other = (factories.content(account, policy_id=policy.pk) for _ in range(2))
     acme = factories.LICENSED_REQUESTER

@@ -23,7 +23,7 @@ def end(clock):
 
 @pytest.fixture
 def short(account, end):
-    """A key of five minutes."""
+    """A key that expires in five minutes."""
     return factories.api_key(account, expires_at=end)
 
 
@@ -115,7 +115,7 @@ def test_no_replay_hands_out_a_key_for_addresses_outside_those_of_the_one_that_a
 
 
 def test_a_key_that_rotated_itself_gets_the_lost_reply_again_within_the_overlap(account):
-    """Though the new key outlives what is left of the old one: otherwise nobody would ever have its text."""
+    """Otherwise a lost reply would lose the new key's text for good."""
     key, text = factories.api_key(account)
     path = f"/v1/api-keys/{key.pk}/rotate"
     first, again = (ApiClient(text).post(path, {"overlapSeconds": 60}, headers=KEY) for _ in range(2))

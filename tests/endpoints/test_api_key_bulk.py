@@ -1,4 +1,4 @@
-"""POST /v1/api-keys/bulk (docs/reference/api.md, Keys): each row by itself, all of them in one transaction."""
+"""POST /v1/api-keys/bulk (docs/reference/api.md, Keys): rows are independent and share one transaction."""
 
 import pytest
 from django.db import connection
@@ -31,7 +31,7 @@ def params(reply):
 
 
 def limited(account, **fields):
-    """A client whose key may do only so much."""
+    """Return a client whose key may manage keys and read content."""
     return ApiClient(factories.key_text(account, permissions=["api_keys:manage", "content:read"], **fields))
 
 

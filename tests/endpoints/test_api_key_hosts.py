@@ -1,4 +1,4 @@
-"""`allowedHosts` of keys: valid values, and who can widen it (docs/reference/api.md, Keys)."""
+"""`allowedHosts` of keys: valid values, and who may widen them (docs/reference/api.md, Keys)."""
 
 import pytest
 

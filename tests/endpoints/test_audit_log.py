@@ -1,4 +1,4 @@
-"""GET /v1/audit and /v1/audit/:id: who changed what, and when."""
+"""GET /v1/audit and /v1/audit/:id: changes and their authors."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.client import ApiClient
 
 @pytest.fixture
 def last(api):
-    """The newest entry, as the API shows it."""
+    """Return the newest entry from the API."""
     return lambda **query: api.get("/v1/audit", limit=1, **query)["data"][0]
 
 

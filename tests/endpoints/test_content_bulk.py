@@ -1,4 +1,4 @@
-"""POST /v1/content/bulk (docs/reference/api.md, Content): each row by itself, all of them in one transaction."""
+"""POST /v1/content/bulk (docs/reference/api.md, Content): rows are independent and share one transaction."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""GET /v1/content (docs/reference/api.md, Lists and filters). What all lists share is in tests/conventions."""
+"""GET /v1/content (docs/reference/api.md, Lists and filters). tests/conventions has the rules of all lists."""
 
 from tests import factories
 from tests.endpoints.test_content_create import FIELDS

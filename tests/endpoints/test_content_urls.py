@@ -1,4 +1,4 @@
-"""A URL names an item under every spelling that RFC 3986 (sections 6.2.2 and 6.2.3) calls equivalent."""
+"""A URL finds its item in every spelling that RFC 3986 (sections 6.2.2 and 6.2.3) calls equivalent."""
 
 from random import Random
 from typing import Any
@@ -17,7 +17,7 @@ from tests import factories
 
 PAGE = "https://pub.example/news/c"
 EQUIVALENT = [
-    # the case of scheme and host, a default port, what a fragment or a login adds
+    # the case of scheme and host, a default port, a fragment, a login
     "HTTPS://pub.example/news/c",
     "https://PUB.Example/news/c",
     "https://pub.example:443/news/c",
@@ -111,7 +111,7 @@ DENIED = f"https://pub.example/{'/'.join(SEGMENTS)}?q=a&r=%26"
 
 
 def respelled(chance: Random, text: str) -> str:
-    """The same characters, some unreserved ones as escapes, and escapes in either case."""
+    """Percent-encode some unreserved characters, and vary the case of escapes."""
     made, rest = "", text
     while rest:
         if rest[0] == "%":
@@ -151,7 +151,7 @@ def denied(account):
 )
 @given(urls=st.lists(SPELLINGS, min_size=100, max_size=100))
 def test_a_denied_item_is_denied_under_every_spelling_of_its_url(api, denied, urls):
-    """More than two thousand in all, in batches."""
+    """Over 2,000 spellings, in batches."""
     body = {"requester": "org", "dryRun": True, "checks": [{"source": url} for url in urls]}
     decisions = api.post("/v1/access/check/batch", body)["data"]
     assert [url for url, one in zip(urls, decisions, strict=True) if one["reason"] != "no_license"] == []
@@ -190,7 +190,7 @@ def test_a_changed_source_is_found_by_its_new_url_alone(api, item, found):
     assert (found("https://pub.example/news/d"), found(PAGE)) == (item.pk, None)
 
 
-# --- What the publisher says is one page too -----------------------------------------------------------------------
+# --- Pages that the publisher declares equal -------------------------------------------------------------------------
 
 ONE_PAGE = [
     (["trailing-slash"], [], "https://pub.example/news/c/", "https://pub.example/news/%63"),

@@ -28,7 +28,7 @@ def test_a_policy_that_is_deleted_meanwhile_is_not_changed(account) -> None:
 def test_the_keys_of_an_account_that_is_deleted_are_refused_at_once(api, account) -> None:
     item = factories.content(account, policy_id=factories.policy(account).pk)
     check = {"contentId": item.pk, "requester": "org_acme"}
-    assert api.post("/v1/access/check", check).status == 200  # and what that takes is known now
+    assert api.post("/v1/access/check", check).status == 200  # and caches the facts
     delete_account(account)
     checks = [check, {**check, "requester": "org_new"}, {**check, "dryRun": True}, {**check, "contentId": "cnt_none"}]
     for reply in [*(api.post("/v1/access/check", one) for one in checks), api.get("/v1/content")]:

@@ -1,4 +1,4 @@
-"""`externalId` and `metadata` of licences and policies, and licences synchronised by externalId."""
+"""`externalId` and `metadata` of licences and policies, and licences synchronised by `externalId`."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ def sync(api, rows):
 
 
 def state(api):
-    """All that a synchronisation could write."""
+    """Return everything that a synchronisation could change."""
     lists = ("/v1/licenses", "/v1/requesters", "/v1/revenue", "/v1/events")
     written = License.objects.order_by("pk").values_list("pk", "updated", "external_id")
     return [api.get(path).body for path in lists] + [AuditEntry.objects.count(), list(written)]
@@ -172,7 +172,7 @@ def test_it_is_never_matched_in_another_account(api, other_api):
 
 
 def test_the_external_ids_of_rows_hold_where_each_is_written_alone(api, monkeypatch):
-    """As on SQLite, where a total that is too large makes each row stand for itself."""
+    """SQLite writes row by row if a total is too large."""
     from kit.http.errors import ValidationFailed
     from licensing.licenses import bulk
 

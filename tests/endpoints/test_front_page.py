@@ -1,4 +1,4 @@
-"""The front page: a live check on the demo account, the README's story, and where to go on."""
+"""The front page: a live check on the demo account, the README's story, and links."""
 
 import re
 import shlex
@@ -35,14 +35,14 @@ def demo(for_the_module):
 
 
 def front(**asked: str) -> str:
-    """The text of the page."""
+    """The page's text."""
     reply = Client().get("/", asked)
     assert reply.status_code == 200
     return unescape(reply.content.decode())
 
 
 def answer(**asked: str) -> str:
-    """The part of the page with the answer, in single spaces and without tags."""
+    """Return the answer part of the page as text with single spaces."""
     html = front(**asked)
     part = html[html.index('id="answer"') : html.index('id="story"')]
     return " ".join(re.sub(r"<[^>]+>", " ", part).split())
@@ -149,7 +149,7 @@ def test_it_answers_by_the_oldest_demo_that_is_not_suspended(demo):
 
 @pytest.fixture
 def no_demo():
-    """Whatever other tests of the module have made."""
+    """Make demo accounts of other tests ordinary ones."""
     Account.objects.filter(is_demo=True).update(is_demo=None)
 
 

@@ -12,7 +12,7 @@ SAID = "The rules of a policy take at most 65,536 bytes of JSON"
 
 @pytest.fixture
 def stored(account):
-    """A policy from before the bound, eight times as large."""
+    """A policy stored before the limit, eight times as large."""
     return factories.policy(account, *largest.rules_of(8 * MAX_RULES_BYTES))
 
 

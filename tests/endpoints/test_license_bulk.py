@@ -1,4 +1,4 @@
-"""POST /v1/licenses/bulk (docs/reference/licences.md): each row by itself, all of them in one transaction."""
+"""POST /v1/licenses/bulk (docs/reference/licences.md): rows are independent and share one transaction."""
 
 from decimal import Decimal
 
@@ -246,7 +246,7 @@ def test_it_takes_licenses_write(account):
 
 
 def test_a_price_that_the_ledger_cannot_hold_is_the_fault_of_its_row(api, monkeypatch):
-    """As on SQLite, whose totals of a day have a bound."""
+    """SQLite limits daily totals."""
     add = bulk.services.add_entries
 
     def bounded(entries):

@@ -14,7 +14,7 @@ ROWS = st.lists(
     st.fixed_dictionaries(
         {"startsAt": st.sampled_from(["2026-01-01", "2027-01-01", "1999-01-01"])},
         optional={
-            "id": st.sampled_from(["first", "second", "revoked"]),  # of the licences that there are
+            "id": st.sampled_from(["first", "second", "revoked"]),  # of existing licences
             "requesterId": st.sampled_from(["org_a", "org_b", ""]),
             "requesterName": st.sampled_from(["A", "B", None]),
             "licenseType": st.sampled_from(["commercial", "personal", ""]),

@@ -1,4 +1,4 @@
-"""/v1/license-clients: credentials at the licence server."""
+"""/v1/license-clients: credentials for the licence server."""
 
 import pytest
 from django.utils import timezone

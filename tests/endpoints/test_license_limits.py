@@ -1,4 +1,4 @@
-"""Limits on a requester's licences, because a check reads all of them."""
+"""Limits on the number of a requester's licences, because a check reads all of them."""
 
 import pytest
 

@@ -69,7 +69,7 @@ def test_statements_carry_credit_from_the_one_to_the_other(api, account, license
     assert assert_carried_on(credits_of(api, "org_a")) == {"EUR": 0}
     assert assert_carried_on(credits_of(api, "org_b")) == {"EUR": 7 + own}
     assert sum(one["balance"] for one in api.get("/v1/wallets")["data"]) == 7 + own
-    if not has_own:  # who had no wallet has no statement of a month before
+    if not has_own:  # without a wallet there is no statement of an earlier month
         assert [month for month, _ in credits_of(api, "org_b")] == [months[1]]
     open_ones = {one: credits_of(api, one) for one in ("org_a", "org_b")}
     clock.advance(days=62)

@@ -20,7 +20,7 @@ BRANDED = [*PLACES, "/admin/login/"]
 
 @pytest.fixture
 def browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Client:
-    """On an installation without a documentation site; tests/documentation/test_site.py has one."""
+    """A client of an installation without a documentation site (tests/documentation/test_site.py has one)."""
     monkeypatch.setattr(settings, "DOCS_SITE", tmp_path / "site")
     return Client()
 

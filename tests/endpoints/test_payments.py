@@ -1,4 +1,4 @@
-"""/v1/payments, and statements with payments and credits (docs/reports.md)."""
+"""/v1/payments, and statements with payments and credits (docs/reference/reports.md)."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -118,7 +118,7 @@ def test_each_month_opens_as_the_former_closed_and_a_closed_one_never_changes(ap
     check()
     march = statements(api)
     assert march["2026-03", "access"]["credits"]["closing"] == 9
-    clock.set("2026-06-10T12:00:00Z")  # two refills came meanwhile, and nobody asked
+    clock.set("2026-06-10T12:00:00Z")  # two refills are due and not yet stored
     assert close_due() == 3
     closed = statements(api, status="closed")
     pay("1", receivedAt="2026-03-05")

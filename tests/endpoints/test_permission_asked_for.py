@@ -1,4 +1,4 @@
-"""The permission that a check asks for: in its reply, in the record, and in the trace where it was not granted."""
+"""The requested permission in a check's reply and record, and in the trace if it was not granted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""POST /v1/policies/lint; what it finds is in tests/decisions/test_lint.py."""
+"""POST /v1/policies/lint; its findings are in tests/decisions/test_lint.py."""
 
 import pytest
 
@@ -64,7 +64,7 @@ def test_licence_types_are_compared_with_the_accounts_own_licences(lint, account
         License.objects.create(account=owner, requester=requester, license_type=license_type, **moments)
 
     license_of(other_account, "enterprise")
-    assert lint(ALLOW_LICENSED)["findings"] == []  # without licences, callers vouch for them
+    assert lint(ALLOW_LICENSED)["findings"] == []  # without stored licences, callers assert them
     license_of(account, "commercial")
     [found] = lint(ALLOW_LICENSED)["findings"]
     assert (found["code"], found["path"]) == ("unknown_license_type", "rules[0].conditions.licenseType[1]")

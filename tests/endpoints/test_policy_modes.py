@@ -1,4 +1,4 @@
-"""How far a policy's decisions are carried out: enforced, observed, or not made at all."""
+"""Policy modes: enforce, observe, disabled."""
 
 import pytest
 
@@ -13,7 +13,7 @@ LIMITED = {**factories.ALLOW_ALL, "rateLimit": {"requests": 1, "period": "day"}}
 
 @pytest.fixture
 def check(api, account):
-    """Checks an item whose policy has this mode."""
+    """Check an item whose policy has this mode."""
 
     def check(mode, *rules, requester="org_a", item=None, **fields):
         if item is None:

@@ -1,4 +1,4 @@
-"""POST /v1/policies/:id/simulate: what recorded decisions would have been by a draft."""
+"""POST /v1/policies/:id/simulate: backtest a proposed policy on recorded decisions."""
 
 import pytest
 from django.utils import timezone
@@ -28,7 +28,7 @@ def item(account, policy):
 
 @pytest.fixture
 def check(api, item):
-    """Checks `item`, by default for a requester with a licence, and returns the decision's id."""
+    """Check `item`, by default for a requester with a licence; return the decision's id."""
 
     def send(requester=LICENSED_REQUESTER, **fields):
         return api.post("/v1/access/check", {"contentId": item.pk, "requester": requester, **fields})["id"]

@@ -84,7 +84,7 @@ def test_a_rollback_brings_the_tests_of_its_version_back(api, policy):
 def test_a_rollback_to_what_fails_by_now_is_refused(api, account, policy):
     ended = {"action": "allow", "conditions": {"before": "2020-01-01"}, "permissions": ["full_access"]}
     api.patch(f"/v1/policies/{policy['id']}", {"name": "Later"})
-    PolicyRevision.objects.filter(policy=policy["id"], version=1).update(rules=[ended])  # as time does
+    PolicyRevision.objects.filter(policy=policy["id"], version=1).update(rules=[ended])  # as if time had passed
     reply = api.post(f"/v1/policies/{policy['id']}/rollback", {"version": 1})
     assert refused(reply, "tests[0]", "“Customers read”")
     assert api.get(f"/v1/policies/{policy['id']}")["version"] == 2
@@ -146,7 +146,7 @@ ENDED = {"licenseType": "commercial", "startsAt": "2025-01-01", "expiresAt": "20
     [
         ("2025-06-01", {"allowed": True}),
         ("2026-06-01", {"allowed": False, "reason": "license_expired"}),
-        ("2024-06-01", {"allowed": True}),  # it has not begun: the caller's word counts
+        ("2024-06-01", {"allowed": True}),  # it has not started, so the caller's assertion counts
     ],
 )
 def test_licences_that_the_service_holds_begin_and_end(api, at, expect):
@@ -212,7 +212,7 @@ def test_they_are_bounded(api, tests, said):
 
 
 def test_as_many_as_a_policy_takes_are_tried_in_no_time(api):
-    """Each on the last of a hundred rules."""
+    """Each test matches the last of a hundred rules."""
     rules = [{"action": "deny", "conditions": {"requesterId": f"org_{number}"}} for number in range(99)]
     tests = [{**READS, "content": {"tags": ["t" * 100] * 4}}] * 100
     assert len(orjson.dumps(tests)) <= MAX_TESTS_BYTES

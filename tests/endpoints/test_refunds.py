@@ -29,7 +29,7 @@ def refund(api):
 
 @pytest.fixture(params=["decision", "license"])
 def charge(request, decision, held):
-    """The field that names a charge, its id, its amount and its currency."""
+    """The field that names a charge, its amount and its currency."""
     if request.param == "decision":
         return {"decisionId": decision}, Decimal("0.05"), "USD"
     return {"licenseId": held.pk}, Decimal(100), "EUR"

@@ -1,4 +1,4 @@
-"""DELETE /v1/requesters/{id}: no copy of the person's data is left anywhere."""
+"""DELETE /v1/requesters/{id}: every copy of the person's data is removed."""
 
 import logging
 from urllib.parse import quote
@@ -44,7 +44,7 @@ TRACES = (
 
 
 def everything_stored():
-    """All values of all tables, and the replies kept for retries as they were sent."""
+    """Return all values of all tables, and the replies stored for retries."""
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608
@@ -70,7 +70,7 @@ def item(account):
 
 @pytest.fixture
 def person(api, account, item):
-    """A customer with a trace in every table that can have one."""
+    """A customer with data in every table that can hold it."""
     api.post("/v1/webhooks", {"url": "https://hooks.example/in", "accessFilter": {"requesterIds": [ID]}})
     api.post("/v1/requesters", {**PERSON, "name": "Ada Byron"}, headers={"Idempotency-Key": "person"})
     api.patch(PATH, {"name": PERSON["name"]})

@@ -16,7 +16,7 @@ IDS = ("licenseId", "licenseType", "decisionId", "contentId", "requesterId")
 
 @pytest.fixture
 def decision(api, account):
-    """One that was charged 1 USD."""
+    """A decision that was charged 1 USD."""
     item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
     factories.license(account, per_access="1")
     return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body

@@ -1,4 +1,4 @@
-"""/v1/sites: the hosts whose pages are decided at the edge."""
+"""/v1/sites: hosts whose pages are decided at the edge."""
 
 import pytest
 

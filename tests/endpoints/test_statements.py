@@ -1,4 +1,4 @@
-"""GET /v1/statements, one of them, and its lines (docs/reference/reports.md, Statements)."""
+"""GET /v1/statements, /v1/statements/:id and its lines (docs/reference/reports.md, Statements)."""
 
 import csv
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ JANUARY, FEBRUARY = datetime(2026, 1, 5, 9, tzinfo=UTC), datetime(2026, 2, 6, 9,
 
 @pytest.fixture
 def booked(account, clock):
-    """One requester's closed January and open February, and an entry without requester."""
+    """One requester's closed January and open February, and an entry without a requester."""
     clock.set("2026-02-20T12:00:00Z")
     org = ledger.requester(account)
     item = factories.content(account)

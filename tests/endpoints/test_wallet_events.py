@@ -1,4 +1,4 @@
-"""Events of wallets (docs/wallets.md, Events)."""
+"""Events of wallets (docs/guides/wallets.md, Events)."""
 
 from datetime import timedelta
 
@@ -33,7 +33,7 @@ def check(api, account):
 
 
 def news():
-    """The events of wallets and grants that came since the last call: their types, balances, and those before."""
+    """Return the new events of wallets and grants since the last call: types, balances and previous balances."""
     found = Event.objects.filter(type__regex=r"^(wallet|grant)\.").order_by("created", "pk")
     told = []
     for event in found:

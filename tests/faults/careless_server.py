@@ -1,4 +1,4 @@
-"""`manage.py serve` with a recorder that answers before it commits: the durability tests must find it out."""
+"""`manage.py serve` with a recorder that answers before it commits, which the durability tests must detect."""
 
 import os
 import sys

@@ -1,7 +1,7 @@
-"""A deployment of the leg's kind for the tests of this folder: its own database and server, free to be killed.
+"""A deployment for the tests of this folder, with a database and server of its own that may be killed.
 
-On PostgreSQL it has four worker processes and a Valkey, on SQLite one process. Nothing here touches the databases that
-the rest of the suite uses.
+On PostgreSQL it has four worker processes and a Valkey, on SQLite one process. It never touches the databases that the
+rest of the suite uses.
 """
 
 import os
@@ -15,8 +15,8 @@ from tests.services import postgres, valkey
 
 ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 
-# What is about several processes, Valkey or PostgreSQL belongs to that leg alone, what is about HTTP or files to the
-# other, so that nothing runs twice.
+# Tests of several processes, Valkey or PostgreSQL run only on that leg, tests of HTTP or files only on the other, so
+# that nothing runs twice.
 ON_ONE_LEG = {
     False: [
         *("test_http.py", "test_hostile_clients.py", "test_trailers.py", "test_bodies.py"),
@@ -37,7 +37,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     directory = tmp_path_factory.mktemp("deployment")
     if ON_POSTGRESQL:
         with (
-            # A killed process is no power cut. Files of the log must fit where those of a table no longer do.
+            # kill -9 is no power cut, so no fsync. Small log files, so that they fit where table files no longer do.
             postgres(fsync=False, wal_segment_megabytes=1) as database,
             valkey() as redis,
             deployed(directory, workers=4, postgres=database, valkey=redis) as deployment,
@@ -50,14 +50,14 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 
 @pytest.fixture
 def server(deployment: Deployment) -> Deployment:
-    """The deployment with everything running, whatever the test before did to it."""
+    """The deployment with everything running, whatever the previous test did."""
     deployment.start()
     return deployment
 
 
 @pytest.fixture(scope="session")
 def keys(deployment: Deployment) -> Iterator[str]:
-    """Keys of accounts without tight limits, made in stock."""
+    """Yield keys of accounts without tight limits, created in batches of 20."""
 
     def stock() -> Iterator[str]:
         while True:

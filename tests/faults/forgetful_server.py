@@ -1,4 +1,4 @@
-"""`manage.py serve` that decides at any epoch of the key: the race against keys that end must find it out."""
+"""`manage.py serve` that decides at any epoch of the key, which the race against ending keys must detect."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The service as it is deployed: a database, commands, and a server process that can be killed."""
+"""The service as deployed: a database, commands, and a server process that can be killed."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ from tests import templates
 from tests.services import Postgres, Valkey, dies_with, free_port
 
 T = TypeVar("T")
-START_SECONDS = 600  # on a busy machine; a server that ended fails at once
+START_SECONDS = 600  # for a busy machine; a server that exited fails at once
 SERVE = ("manage.py", "serve")
 logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of thousands of requests
 
@@ -37,9 +37,9 @@ def eventually(condition: Callable[[], Any], seconds: float = 20) -> Any:
 
 
 def within_a_minute(server: "Deployment", burst: Callable[[str, str], T]) -> T:
-    """What the burst returns, given two keys of a new account with 60 requests a minute.
+    """Return the result of `burst`, called with two keys of a new account with 60 requests a minute.
 
-    All its requests share a window: one during which a minute of the clock ended is made again.
+    Repeat if a clock minute ended meanwhile, so that all requests share a rate limit window.
     """
     for _ in range(5):
         [(key, other)] = server.accounts(1, plan="starter")
@@ -70,7 +70,7 @@ class Deployment:
         self.shell: subprocess.Popen[str] | None = None
         self.startups_before = 0
         self.log_file = directory / "server.log"
-        # Where everything has to be compiled, a start takes three times as long.
+        # If everything must be compiled first, a start takes three times as long.
         dropped = {*SETTINGS, "PYTHONDONTWRITEBYTECODE"}
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in dropped},
@@ -118,7 +118,7 @@ class Deployment:
         return json.loads(self.ask_shell("manage", *command, "--json").splitlines()[-1])
 
     def migrate(self) -> None:
-        """Makes its tables."""
+        """Create the database tables."""
         if self.postgres:
             with templates.one_at_a_time():
                 templates.fill_on_postgresql(self.postgres.url)
@@ -126,7 +126,7 @@ class Deployment:
             templates.copy_of_sqlite(self.directory / "db.sqlite3")
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
-        """Of the database, looked at without the service."""
+        """Return rows of the database, bypassing the service."""
         if self.postgres:
             with psycopg.connect(self.postgres.url) as connection:
                 return connection.execute(query).fetchall()
@@ -134,7 +134,7 @@ class Deployment:
             return database.execute(query).fetchall()
 
     def change(self, statement: str) -> None:
-        """Runs SQL on the database without the service."""
+        """Run SQL on the database, bypassing the service."""
         if self.postgres:
             with psycopg.connect(self.postgres.url) as connection:
                 connection.execute(statement)
@@ -143,13 +143,13 @@ class Deployment:
             database.execute(statement)
 
     def accounts(self, count: int, **fields: Any) -> list[tuple[str, str]]:
-        """New accounts, each as two keys that may do everything; fields as in tests.factories."""
+        """Create accounts and return two keys with all permissions for each; `fields` as in tests.factories."""
         return [(first, second) for _, first, second in self.ask_shell("accounts", count, **fields)]
 
     # --- The server --------------------------------------------------------------------------------------------------
 
     def launch(self, program: Sequence[str] = SERVE) -> None:
-        """Starts the program and does not wait for it."""
+        """Start the program without waiting for it."""
         self.startups_before = self.log().count("Application startup complete")
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
@@ -159,12 +159,12 @@ class Deployment:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # its processes are one group, which `kill` ends at one stroke
+                start_new_session=True,  # its processes form one group, which `kill` ends as a whole
                 preexec_fn=dies_with(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - two system calls
             )
 
     def start(self, program: Sequence[str] = SERVE) -> None:
-        """The server, ready; one that runs is left as it is."""
+        """Start the server if it is not running, and wait until it is ready."""
         if self.postgres:
             self.postgres.start()
         if self.valkey:
@@ -181,7 +181,7 @@ class Deployment:
         return False
 
     def kill(self) -> None:
-        """kill -9 of every process of the server, and until the last of them has let go of the port."""
+        """Kill all server processes with SIGKILL, and wait until the port is free."""
         if self.process is None:
             return
         with suppress(ProcessLookupError):
@@ -214,17 +214,17 @@ class Deployment:
         return False
 
     def let_files_grow_to(self, size: int | None) -> None:
-        """A write of the database beyond that many bytes of a file fails from now on, as on a full disk. On Linux."""
+        """Make database writes beyond this file size in bytes fail, as on a full disk; None lifts it. On Linux."""
         owner = (self.postgres or self).process
         assert owner
         parent = psutil.Process(owner.pid)
-        self.limit(parent, size)  # before its children are looked for: what it starts from now on has its limit
+        self.limit(parent, size)  # before listing its children: later ones inherit the limit
         for process in parent.children(recursive=True):
             self.limit(process, size)
 
     def limit(self, process: psutil.Process, size: int | None) -> None:
         command = ["prlimit", f"--pid={process.pid}", f"--fsize={size or 'unlimited'}:"]
-        # By their own user: root itself may not be let.
+        # As their own user, because even root may not be allowed.
         done = subprocess.run(
             command, capture_output=True, check=False, **(self.postgres.as_user if self.postgres else {})
         )
@@ -236,7 +236,7 @@ class Deployment:
     # --- Clients -----------------------------------------------------------------------------------------------------
 
     def client(self, key: str, **options: Any) -> httpx.Client:
-        """A client whose every request opens a new connection, so that any worker may get it."""
+        """Return a client that opens a new connection for every request, so any worker may get it."""
         limits = httpx.Limits(max_keepalive_connections=0)
         return httpx.Client(
             base_url=self.url,
@@ -246,9 +246,9 @@ class Deployment:
 
     @contextmanager
     def client_of_each_worker(self, key: str) -> Iterator[list[httpx.Client]]:
-        """A client with one lasting connection to each of the worker processes.
+        """Yield a client for each worker process, with one keep-alive connection.
 
-        A server may close a connection that was idle for some seconds, and the next may lead to another worker.
+        A server may close an idle connection after some seconds; the next may then reach another worker.
         """
         clients: list[httpx.Client] = []
         try:
@@ -261,7 +261,7 @@ class Deployment:
                 client.close()
 
     def each_worker_alone(self) -> Iterator[int]:
-        """Yield the workers by process id; pauses the others so that they accept no connections."""
+        """Yield workers by process id; pause the others so that they accept no connections."""
         workers = eventually(self.all_workers)
         assert workers, f"Not all of the {self.workers} workers run:\n{self.log()[-3000:]}"
         for worker in workers:
@@ -275,7 +275,7 @@ class Deployment:
                     other.resume()
 
     def all_workers(self) -> list[psutil.Process]:
-        """The processes that listen, as soon as all of them do."""
+        """Wait for all listening processes and return them."""
         assert self.process
         parent = psutil.Process(self.process.pid)
         listening = [process for process in (parent.children() if self.workers > 1 else [parent]) if listens(process)]
@@ -287,13 +287,13 @@ class Deployment:
 def listens(process: psutil.Process) -> bool:
     try:
         return any(end.status == psutil.CONN_LISTEN for end in process.net_connections("tcp"))
-    except psutil.NoSuchProcess:  # it has ended since it was listed
+    except psutil.NoSuchProcess:  # it exited after it was listed
         return False
 
 
 @contextmanager
 def deployed(directory: Path, **options: Any) -> Iterator[Deployment]:
-    """A migrated installation with its server running; whatever happens, the server ends with the block."""
+    """Yield a migrated installation with its server running, and always stop it."""
     deployment = Deployment(directory, **options)
     try:
         deployment.migrate()

@@ -1,4 +1,4 @@
-"""Requests without a key whose headers are as long and as expensive to parse as the limits allow."""
+"""Unauthenticated requests with headers as long and as expensive to parse as the limits allow."""
 
 import random
 import time
@@ -51,7 +51,7 @@ class Attack(NamedTuple):
 
 
 def attacks(path: str) -> Iterator[Attack]:
-    """Each header at its limit, with each pattern; of pages and the edge, only those read there."""
+    """Yield each header at its limit, with each pattern; at pages and the edge, only headers read there."""
     for header in READ_BY.get(path, EVERY_HEADER):
         if header in REFUSED_BY_THE_SERVER:
             continue

@@ -1,8 +1,8 @@
-"""What a client knows of its own decisions, kept beside the service's record and compared with it.
+"""A client's own record of its decisions, compared with the service's.
 
-Under load, clients check access while others of the same account change a policy, archive an item and change what a
-licence costs, so that a decision made on facts that no longer hold shows as well as one that was lost, stored twice,
-not counted, or charged otherwise than its answer said.
+Under load, clients check access while others of the same account change a policy, archive an item and change a
+licence's price. The comparison finds decisions made on outdated facts, and those that were lost, stored twice, not
+counted, or charged differently from their answer.
 """
 
 from collections import defaultdict
@@ -18,15 +18,15 @@ from tests.faults.harness import Deployment, eventually
 from tests.faults.traffic import Exchange, Load, request, under_load
 
 CLIENTS = 25
-PER_SECOND = 600  # at most; each client waits for its reply, so that some 500 come about
+PER_SECOND = 600  # at most; each client waits for its reply, so about 500 are reached
 # Of each of the three that change things: after a change every process reads again, and a request that writes takes as
 # much as a hundred checks. More of them, and there would be few checks.
 WRITES_PER_SECOND = 5
-POLICY_WRITER, ITEM_WRITER, BATCHES, PRICE_WRITER = range(4)  # clients; all others make single checks
+POLICY_WRITER, ITEM_WRITER, BATCHES, PRICE_WRITER = range(4)  # clients; the others make single checks
 LIMIT = 1_000_000
 LIMITED = {**ALLOW_ALL, "rateLimit": {"requests": LIMIT, "period": "month"}}
 LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
-PRICES = (0.07, 0.01)  # per access, in turn
+PRICES = (0.07, 0.01)  # per access, alternating
 RULES = {True: [ALLOW_ALL], False: [DENY_ALL]}
 
 
@@ -36,22 +36,22 @@ def price(amount: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Write:
-    """A change that a client asked for; it may have been made even if its reply says otherwise."""
+    """A requested change, which may have been made even if its reply says otherwise."""
 
     what: str  # "policy", "item" or "price"
     value: Any
 
 
 class Ledger:
-    """The client of one account. `load` any number of times; `discrepancies` after each."""
+    """The client of one account. Call `load` any number of times, and `discrepancies` after each."""
 
     def __init__(self, server: Deployment, key: str) -> None:
         self.server, self.key = server, key
         self.client = server.client(key)
         self.acknowledged: dict[str, dict[str, Any]] = {}
         self.stored: dict[str, dict[str, Any]] = {}
-        self.charged: dict[str, dict[str, Any]] = {}  # what the service's ledger has
-        self.unknown = 0  # decisions that were asked for and not answered
+        self.charged: dict[str, dict[str, Any]] = {}  # entries of the service's ledger
+        self.unknown = 0  # decisions requested but not answered
         self.writes: dict[str, list[Exchange]] = {"policy": [], "item": [], "price": []}
         self.stale: list[str] = []
         self.compared_at = datetime.now(UTC)
@@ -73,7 +73,7 @@ class Ledger:
         return self.client.post("/v1/policies", json={"name": "Licensed", "rules": [rule]}).json()["id"]
 
     def license(self, requester: str) -> str:
-        """Of the licensed item alone."""
+        """License the licensed item only."""
         scope = {"requesterId": requester, "licenseType": "commercial", "contentIds": [self.items["licensed"]]}
         return self.client.post("/v1/licenses", json={**scope, "pricePerAccess": price(PRICES[0])}).json()["id"]
 
@@ -133,7 +133,7 @@ class Ledger:
                     self.stale.append(f"stale: {answer}")
 
     def is_current(self, answer: dict[str, Any], check: Exchange) -> bool:
-        """Whether the answer fits the account's state at some time between the check and its reply."""
+        """Whether the answer fits the account's state at any time between the check and its reply."""
         if answer["contentId"] == self.items["policy"]:
             done = (write.reply for write in self.writes["policy"] if write.ended < check.begun)
             newest = max((reply.body["version"] for reply in done if reply.status == 200), default=1)
@@ -145,7 +145,7 @@ class Ledger:
         return True
 
     def states(self, what: str, first: Any, check: Exchange) -> list[Any]:
-        """The values that it may have had between the check and its reply."""
+        """Return the possible values between the check and its reply."""
         states = [first]
         for write in self.writes[what]:
             if write.ended < check.begun and write.reply.status == 200:
@@ -157,14 +157,14 @@ class Ledger:
     # --- Comparison --------------------------------------------------------------------------------------------------
 
     def probe(self) -> dict[str, Any] | None:
-        """One more answer under the limited rule; None while the service heals."""
+        """Check once more under the limited rule; None while the service recovers."""
         body = {"contentId": self.items["limited"], "requester": "org_0"}
         reply = self.client.post("/v1/access/check", json=body)
         self.unknown += reply.status_code != 200
         return reply.json() if reply.status_code == 200 else None
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        """Asks again while the service heals."""
+        """Repeat a GET until the service has recovered."""
 
         def reply() -> Any:
             found = self.client.get(path, params=query)
@@ -182,7 +182,7 @@ class Ledger:
             query["cursor"] = page["nextCursor"]
 
     def discrepancies(self) -> list[str]:
-        """In what the service's record differs from the client's, in words."""
+        """Describe the differences between the service's record and the client's."""
         begun = datetime.now(UTC)
         last = eventually(self.probe)
         self.acknowledged[last["id"]] = last
@@ -214,7 +214,7 @@ class Ledger:
         ]
 
     def wrong_charges(self) -> list[str]:
-        """Each decision costs what its answer said, once, and nothing else costs anything."""
+        """Compare charges with the answers: each decision is charged once as answered, and nothing else is."""
         said: dict[str, list[float]] = defaultdict(list)
         for id_, decision in (self.stored | self.acknowledged).items():
             if decision["charge"]:

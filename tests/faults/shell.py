@@ -1,6 +1,6 @@
-"""Runs commands of the project in one process: one JSON request a line in, one reply a line out.
+"""Run management commands in one process: each input line is a JSON request, each output line its reply.
 
-`manage.py` takes over a second to begin; this is what tests use that need many commands.
+`manage.py` takes over a second to start, so tests with many commands use this.
 """
 
 import json
@@ -31,13 +31,13 @@ def manage(*command: str) -> str:
 
 
 def accounts(count: int, **fields: Any) -> list[tuple[str, str, str]]:
-    """New accounts: the id and two keys that may do everything; fields as in tests.factories."""
+    """Create accounts; return the id and two keys with all permissions for each; `fields` as in tests.factories."""
     made = [factories.account(**fields) for _ in range(count)]
     return [(account.pk, factories.key_text(account), factories.key_text(account)) for account in made]
 
 
 def session(username: str) -> dict[str, str]:
-    """The cookie of a new session of that operator's."""
+    """Return the cookie of a new session of the operator."""
     client = Client()
     client.force_login(User.objects.get(username=username))
     return {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}
@@ -47,7 +47,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         action = {"manage": manage, "accounts": accounts, "session": session}[request["action"]]
         return {"result": action(*request["arguments"], **request["fields"])}
-    except Exception as error:  # the test that asked is told
+    except Exception as error:  # the calling test reports it
         return {"error": f"{type(error).__name__}: {error}"}
     finally:
         connections.close_all()  # as a command's end does
@@ -55,6 +55,6 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    with redirect_stdout(sys.stderr):  # whatever else is printed is no reply
+    with redirect_stdout(sys.stderr):  # other output must not mix with replies
         for line in sys.stdin:
             print(json.dumps(answer(json.loads(line))), file=replies, flush=True)

@@ -1,4 +1,4 @@
-"""Body size limits apply before reading: small for unauthenticated clients, and large bodies do not stay in memory."""
+"""Body size limits apply before reading: low for unauthenticated clients; large bodies do not stay in memory."""
 
 import re
 import socket
@@ -123,7 +123,7 @@ def token_in(page: str) -> str:
 
 @pytest.fixture
 def operator(server: Deployment) -> Iterator[httpx.Client]:
-    """A browser that is signed in, and shows the page of imports."""
+    """A signed-in browser on the import page."""
     name = f"op{server.ask_shell('accounts', 1)[0][0][-8:]}"
     password = server.manage("create_operator", name, "--superuser")["password"]
     with httpx.Client(base_url=server.url, timeout=30, headers={"Host": "localhost"}) as client:
@@ -144,7 +144,7 @@ def bring(operator: httpx.Client, path: str, size: int) -> httpx.Response:
 
 
 def test_an_operator_brings_a_file_which_does_not_stay_in_memory(server: Deployment, operator: httpx.Client) -> None:
-    for _ in range(6):  # so that each process has loaded what is loaded once
+    for _ in range(6):  # so that each process has loaded everything that it loads once
         bring(operator, IMPORT, MIB)
     before = memory_of(server)
     replies = [bring(operator, IMPORT, 20 * MIB) for _ in range(2)]
@@ -203,7 +203,7 @@ def files_of(server: Deployment, directory: Path) -> list[str]:
 
 
 def processes_of(server: Deployment) -> list[psutil.Process]:
-    """All of the service, which has several workers on PostgreSQL."""
+    """Return all processes of the service, which has several workers on PostgreSQL."""
     assert server.process
     parent = psutil.Process(server.process.pid)
     return [parent, *parent.children(recursive=True)]
@@ -216,5 +216,5 @@ def memory_of(server: Deployment) -> int:
 def target(link: Path) -> str:
     try:
         return str(link.readlink())
-    except OSError:  # it was closed meanwhile
+    except OSError:  # closed by the server
         return ""

@@ -1,4 +1,4 @@
-"""Connections of the service wait until a commit is on disk, which kill -9 cannot show."""
+"""The service's connections wait until a commit is on disk, which kill -9 cannot show."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor

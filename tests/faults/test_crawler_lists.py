@@ -1,4 +1,4 @@
-"""A list that one process has fetched verifies crawlers in every other process, at once and after a restart."""
+"""A list fetched by one process verifies crawlers in every process, immediately and after a restart."""
 
 import json
 import socket

@@ -1,6 +1,6 @@
-"""kill -9 under load: every answered decision is stored once, on current facts, and the figures agree.
+"""kill -9 under load: every answered decision is stored once, used current facts, and is counted.
 
-FAULT_KILLS sets how often the server is killed, and PostgreSQL, in place of what tests.examples says.
+FAULT_KILLS overrides tests.examples: how often the server is killed, and PostgreSQL.
 """
 
 import time
@@ -42,7 +42,7 @@ def durable(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def shared_ledger(durable: Deployment) -> Ledger:
-    """One installation for all kills, so that the data must survive them all."""
+    """One installation for all kills, whose data must survive them all."""
     [(key, _)] = durable.accounts(1)
     return Ledger(durable, key)
 
@@ -54,7 +54,7 @@ def ledger(shared_ledger: Ledger) -> Ledger:
 
 
 def loaded(ledger: Ledger, attempt: int, kill: Callable[[], None]) -> set[int]:
-    """The statuses of the replies up to a kill amid load."""
+    """Return the statuses of the replies up to a kill under load."""
     with ledger.load() as load:
         load.wait_for(100)
         time.sleep(LOAD_SECONDS + 0.013 * attempt)

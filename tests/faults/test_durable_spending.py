@@ -1,4 +1,4 @@
-"""kill -9 amid checks that spend: balances, entries and decisions agree, and nothing that was answered is lost.
+"""kill -9 during checks that spend: balances, entries and decisions agree, and no answered check is lost.
 
 SPENDING_KILLS sets how often the server is killed, and PostgreSQL; 20 before a release.
 """
@@ -23,7 +23,7 @@ KILLS = int(os.environ.get("SPENDING_KILLS") or 2)
 LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 PRICE = Decimal("0.05")
 CLIENTS = 12
-SHARED, GRANTS, VOIDS = 0, 1, 2  # clients; all others check as requesters of their own
+SHARED, GRANTS, VOIDS = 0, 1, 2  # clients; each of the others is a separate requester
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def durable(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 class Spenders:
-    """Requesters with a wallet each, of which one is shared by half of the clients, under load."""
+    """Requesters under load, each with a wallet; half of the clients share one requester."""
 
     def __init__(self, server: Deployment, key: str) -> None:
         self.server, self.key = server, key
@@ -133,7 +133,7 @@ class Spenders:
 
 @pytest.fixture(scope="module")
 def all_spenders(durable: Deployment) -> Spenders:
-    """The same wallets for all kills, so that their data must survive them all."""
+    """Wallets for all kills, whose data must survive them all."""
     durable.start()
     [(key, _)] = durable.accounts(1)
     return Spenders(durable, key)

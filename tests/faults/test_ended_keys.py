@@ -1,4 +1,4 @@
-"""A race of keys' ends against checks that dawdle: what begins after an end's reply gets no decision in any process.
+"""Revoke or rotate keys during slow checks: after the reply, no process decides a new request with the key.
 
 FAULT_KEYS sets how many keys are ended, by revoking and rotating in turn.
 """
@@ -31,7 +31,7 @@ addresses = count()
 
 @pytest.fixture(scope="module")
 def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """A server of three processes; on SQLite of one."""
+    """A server with three processes (one on SQLite)."""
     directory = tmp_path_factory.mktemp("several")
     if not ON_POSTGRESQL:
         with deployed(directory) as deployment:
@@ -46,7 +46,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
 
 
 class Slow:
-    """A connection to one worker that sends headers first and the body on request."""
+    """A connection to one worker that sends headers first, and the body on request."""
 
     def __init__(self, server: Deployment) -> None:
         self.connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
@@ -63,7 +63,7 @@ class Slow:
         self.connection.endheaders()
 
     def end(self) -> int:
-        """The status of the reply."""
+        """Send the body and return the reply's status."""
         self.connection.send(self.body)
         with self.connection.getresponse() as reply:
             reply.read()
@@ -74,7 +74,7 @@ class Slow:
 
 
 def kinds(item: str, requester: str) -> list[tuple[str, bytes]]:
-    """A path and a body for each kind of request."""
+    """Return a path and a body for each kind of request."""
     check = {"contentId": item, "requester": requester}
     single, batch = "/v1/access/check", "/v1/access/check/batch"
     return [
@@ -132,7 +132,7 @@ class Publisher:
             assert owner.delete(f"/v1/api-keys/{key_id}").status_code == 200
 
     def recorded(self) -> int:
-        """Decisions that ended keys have left."""
+        """Return the decisions recorded for ended keys."""
         found: dict[str, Any] = self.workers[0][0].get("/v1/access/decisions?requesterId=after").json()
         return found["totalCount"]
 

@@ -1,7 +1,7 @@
 """A full disk under the database (docs/reference/api.md): 503s, no lost answers, automatic recovery.
 
-What a full disk is to a database, the kernel's limit on the size of its files is too: a write that would make one
-longer fails. It needs no disk of its own and no privileges.
+The test limits file sizes instead, which needs no disk of its own and no privileges: a write that would make one
+longer fails.
 """
 
 from collections.abc import Iterator
@@ -21,8 +21,10 @@ LOG_SEGMENT = 1 << 20  # of PostgreSQL's log, in bytes, as in conftest
 
 
 def fill(server: Deployment, key: str) -> None:
-    """PostgreSQL's log needs room when it begins a file, and without it the server ends: the table of the decisions
-    has to be larger than one."""
+    """Make the decisions table larger than a segment of PostgreSQL's log.
+
+    The log needs space for a new segment, and PostgreSQL exits without it.
+    """
     if server.postgres is None:
         return
     client = server.client(key)
@@ -36,7 +38,7 @@ def fill(server: Deployment, key: str) -> None:
 def reached(server: Deployment) -> int:
     """Return a size in bytes that the database's files are about to exceed.
 
-    SQLite's log is there while the server has a connection open, as it has under load.
+    SQLite's log exists while the server has an open connection, as it does under load.
     """
     if server.postgres is None:
         return (server.directory / "db.sqlite3-wal").stat().st_size // 2
@@ -44,7 +46,7 @@ def reached(server: Deployment) -> int:
 
 
 def size_of_decisions(database: Postgres) -> int:
-    """Of the longest file of their table and its partitions."""
+    """Return the size in bytes of the longest file of the decisions table and its partitions."""
     with psycopg.connect(database.url) as connection:
         [size] = connection.execute(
             "SELECT max(pg_relation_size(relid)) FROM pg_partition_tree('analytics_accessevent')"
@@ -66,6 +68,6 @@ def test_a_full_disk_gives_enveloped_503s_and_loses_nothing_that_was_answered(
         room_with = len(load.exchanges)
         assert load.eventually_succeeds(room_with)
 
-    assert item.status_code == 200  # what is only read goes on
+    assert item.status_code == 200  # reads still work
     assert set(statuses(load.replies)) <= {200, 503}
     assert ledger.discrepancies() == []

@@ -1,4 +1,4 @@
-"""Headers as long and as expensive to parse as clients can make them: they cost next to nothing on the event loop."""
+"""Headers as long and expensive to parse as clients can send: they cost almost no event-loop time."""
 
 import re
 import socket
@@ -26,8 +26,8 @@ from tests.faults.header_attacks import (
 
 pytestmark = pytest.mark.faults
 
-MOST = 10  # times what the same request takes with ordinary headers: about a millisecond
-TRIES = 8  # the least of several counts, for other work of the loop falls into some of them
+MOST = 10  # times the cost of the same request with ordinary headers: about a millisecond
+TRIES = 8  # take the least of these, because some include other work of the loop
 FROM_PROXIES = {name.decode() for name in LIMITS if name.startswith((b"x-forwarded-", b"x-original-"))}
 READ_AT_THE_EDGE_FROM_PROXIES = FROM_PROXIES - {"x-forwarded-for"}
 
@@ -45,14 +45,14 @@ def key(server: Deployment) -> str:
 
 
 class Connection:
-    """Sends requests one after the other on a connection that lasts for as long as the server lets it."""
+    """A keep-alive connection that sends requests one by one until the server closes it."""
 
     def __init__(self, port: int) -> None:
         self.port = port
         self.socket: socket.socket | None = None
 
     def send(self, request: bytes) -> bytes:
-        """The whole reply."""
+        """Send a request and return the whole reply."""
         if self.socket is None:
             self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         self.socket.sendall(request)
@@ -92,7 +92,7 @@ def time_of_the_loop(server: Deployment) -> int:
 
 
 def cost(server: Deployment, connection: Connection, request: bytes, enough: float = 0) -> float:
-    """The least processor time that the event loop takes for this request; no more tries once it is `enough`."""
+    """Return the least CPU time of the event loop for this request; stop trying once it is at most `enough`."""
     least = float("inf")
     for _ in range(TRIES):
         before = time_of_the_loop(server)
@@ -105,7 +105,7 @@ def cost(server: Deployment, connection: Connection, request: bytes, enough: flo
 
 @pytest.mark.parametrize("path", [CHECK, LIST, FORWARD, MIDDLEWARE, PAGE])
 def test_no_header_takes_long_on_the_event_loop(server, key, connection, path):
-    connection.send(request_of(path, key))  # what is made once is made
+    connection.send(request_of(path, key))  # caches are filled once
     usual = cost(server, connection, request_of(path, key))
     found = {
         str(attack): taken / usual

@@ -12,7 +12,7 @@ from tests.faults.harness import Deployment
 
 pytestmark = pytest.mark.faults
 
-UNHINDERED = 9  # seconds in which a server has long answered, and which are less than HEAD_SECONDS
+UNHINDERED = 9  # seconds; enough for a server to answer, and less than HEAD_SECONDS
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def titles(server: Deployment, key: str) -> list[str]:
 
 def test_an_endless_head_is_refused_and_stops_nobody(server, key, connect) -> None:
     with connect(b"GET /v1/content HTTP/1.1\r\nHost: localhost\r\n") as opened:
-        with pytest.raises(ConnectionError):  # more than all buffers on the way take
+        with pytest.raises(ConnectionError):  # more than all buffers in between hold
             opened.sendall(b"X: aaaaaaaa\r\n" * 2_000_000)
         assert titles(server, key) == []
 
@@ -109,7 +109,7 @@ def test_exports_that_nobody_reads_give_their_threads_back(tmp_path) -> None:
         with server.client(key) as client:
             item = client.post("/v1/content", json={"title": "Item"}).json()["id"]
             body = {"requester": "org_acme", "checks": [{"contentId": item}] * 100}
-            for _ in range(150):  # more than the buffers of a connection take
+            for _ in range(150):  # more than a connection's buffers hold
                 assert client.post("/v1/access/check/batch", json=body).status_code == 200
         with socket.create_connection(("127.0.0.1", server.port)) as unread:
             unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -1,4 +1,4 @@
-"""A real server: chunked bodies, HEAD, refusing to start, and its log."""
+"""A real server: chunked bodies, HEAD, refusal to start, and its log."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.faults
 
 
 def chunks(content: bytes, size: int) -> Iterator[bytes]:
-    """A body that httpx sends chunked, for its length is not known."""
+    """Yield a body that httpx sends chunked, because its length is unknown."""
     for begin in range(0, len(content), size):
         yield content[begin : begin + size]
 

@@ -27,7 +27,7 @@ def items_titled(client: httpx.Client, title: str) -> list[dict[str, Any]]:
 
 
 def agree(replies: list[Reply]) -> bool:
-    """Whether each is the one creation, its replay, or the word that the first is still running."""
+    """Whether each reply is the creation, its replay, or an `idempotency_conflict`."""
     made = {reply.content for reply in replies if reply.status == 201}
     first = [reply for reply in replies if reply.status == 201 and "idempotent-replayed" not in reply.headers]
     conflicts = [reply for reply in replies if reply.status == 409]

@@ -1,4 +1,4 @@
-"""Items that are checked while they are imported: a check that begins after an import sees it, in every process.
+"""Items are checked during imports: a check that begins after an import uses its data, in every process.
 
 FAULT_ITEMS sets how many items there are.
 """
@@ -78,7 +78,7 @@ def test_a_check_that_begins_after_an_import_is_decided_by_what_it_wrote(server:
 
 
 def stale(exchanges: Sequence[Exchange], written: Sequence[tuple[float, float, bool]]) -> list[Exchange]:
-    """The checks between an import's end and the next one's beginning that contradict it."""
+    """Return the checks between imports that contradict the latest import."""
     found = []
     for (_, ended, allowed), (following, _, _) in pairwise(written):
         between = [one for one in exchanges if one.begun > ended and one.ended < following]

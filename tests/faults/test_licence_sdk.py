@@ -1,7 +1,7 @@
-"""A client of the Open License Protocol that others wrote: it finds the terms, gets a token and verifies it.
+"""A third-party client of the Open License Protocol: it finds the terms, gets a token and verifies it.
 
-The SDK is used as it is published (supertab-connect-sdk on PyPI). Skipped, with a line that says so, where it is not
-installed; required in CI (.ci/run installs it).
+The SDK is the published package (supertab-connect-sdk on PyPI). Skipped, with a reason, if it is not installed;
+required in CI (.ci/run installs it).
 """
 
 import asyncio
@@ -50,7 +50,7 @@ def licence(api: httpx.Client) -> Iterator[dict[str, Any]]:
     site = api.post("/sites", json={"host": "127.0.0.1", "rules": rules})
     assert site.status_code == 201
     yield api.post("/licenses", json={"requesterId": "org", "licenseType": "commercial"}).json()
-    api.delete(f"/sites/{site.json()['id']}")  # of two accounts nobody would publish terms
+    api.delete(f"/sites/{site.json()['id']}")  # with two accounts, neither would publish terms
 
 
 @pytest.fixture

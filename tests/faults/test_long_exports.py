@@ -1,4 +1,4 @@
-"""Exports of several chunks from a real server: complete, or visibly not."""
+"""Exports of several chunks from a real server: complete, or visibly cut off."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ ROWS = 3 * CHUNK
 
 @pytest.fixture
 def titles(server: Deployment, key: str) -> list[str]:
-    """Titles of the items of the key's account, in the order of the list."""
+    """Return the titles of the account's items, in list order."""
     items = [{"title": f"Item {number}"} for number in range(ROWS)]
     with server.client(key) as client:
         assert client.post("/v1/content/bulk", json={"items": items}).status_code == 200

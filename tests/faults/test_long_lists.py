@@ -1,6 +1,6 @@
 """Paginating a long list during inserts (docs/reference/api.md, Lists and filters).
 
-FAULT_ITEMS sets how many items; benchmarks/list_walk.py tells what the pages of 100,000 cost.
+FAULT_ITEMS sets how many items; benchmarks/list_walk.py measures the pages of 100,000.
 """
 
 import os
@@ -27,7 +27,7 @@ IN_ONE_MICROSECOND = 3_000
 
 
 def fill(account: Account) -> set[str]:
-    """The ids of the items: most a second apart, those in the middle of one microsecond."""
+    """Create items and return their ids: most a second apart, the middle ones in the same microsecond."""
     begin = timezone.now() - timedelta(days=30)
     middle = range((ITEMS - IN_ONE_MICROSECOND) // 2, (ITEMS + IN_ONE_MICROSECOND) // 2)
     items = []
@@ -42,7 +42,7 @@ def fill(account: Account) -> set[str]:
 
 @contextmanager
 def inserting(account: Account) -> Iterator[list[str]]:
-    """Creates items in another thread while the block runs, and lists their ids."""
+    """Create items in another thread within the block, and list their ids."""
     inserted: list[str] = []
     stop = threading.Event()
 
@@ -63,7 +63,7 @@ def inserting(account: Account) -> Iterator[list[str]]:
 
 
 def plans_of_page(api: ApiClient, path: str) -> list[str]:
-    """How the database finds the rows of that page, in its own words; the first rows tell how many more may fit."""
+    """Return the database's query plans for the page's rows."""
     plans: list[str] = []
 
     def explain(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Metrics of several processes: whichever is asked, it answers for all, also for one that was killed."""
+"""Metrics with several processes: each process reports all, including killed ones."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
 """Requesters are created with their first decision, despite faults and races.
 
-FAULT_KILLS sets how often the server is killed, in place of what tests.examples says.
+FAULT_KILLS overrides tests.examples: how often the server is killed.
 """
 
 import random

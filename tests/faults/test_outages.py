@@ -1,6 +1,6 @@
-"""Redis and PostgreSQL going away under load (docs/reference/api.md, Limits): callers see no more than a 503.
+"""Outages of Redis and PostgreSQL under load (docs/reference/api.md, Limits): callers get a 503 at worst.
 
-FAULT_REDIS_SECONDS sets how long Redis is away at least.
+FAULT_REDIS_SECONDS sets the minimum length of Redis's outage.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ CHECK = ("POST", "/v1/access/check", {"contentId": "cnt_000000000000000000000000
 
 
 def listings_and_checks(key: str, count: int) -> list[bytes]:
-    """Requests that count, half of them served in threads and half on the event loop."""
+    """Return requests that count towards limits: half run in threads, half on the event loop."""
     return [request(method, path, key, *body) for method, path, *body in (LISTING, CHECK) for _ in range(count // 2)]
 
 
@@ -36,8 +36,8 @@ def how_many_pass(server: Deployment, key: str, count: int) -> dict[str, int]:
 
 
 def where_all_count(workers: list[httpx.Client]) -> set[str]:
-    """In the workers' own words. They are ready to serve, wherever that is."""
-    for worker in workers:  # a worker learns of it when it counts
+    """Return where the workers count requests, as their /readyz reports it. All must be ready."""
+    for worker in workers:  # a worker notices the outage when it counts
         assert worker.get("/v1/content").status_code == 200
     ready = [worker.get("/readyz") for worker in workers]
     assert {reply.status_code for reply in ready} == {200}
@@ -45,7 +45,7 @@ def where_all_count(workers: list[httpx.Client]) -> set[str]:
 
 
 async def of_each_worker(server: Deployment, key: str, connections: int = 10, each: int = 20) -> dict[int, int]:
-    """How many requests each worker let pass, of those sent at one moment over lasting connections."""
+    """Return how many simultaneous requests each worker let pass, on keep-alive connections."""
     passed: Counter[int] = Counter()
     livez = request("GET", "/livez", key, Connection="keep-alive")
 

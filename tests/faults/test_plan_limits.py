@@ -1,4 +1,4 @@
-"""The plan's limit and its meter at the edge under simultaneous requests: exact over all processes."""
+"""The plan's limit and its edge meter under simultaneous requests: exact across all processes."""
 
 import httpx
 import pytest

@@ -47,7 +47,7 @@ def test_of_100_writers_who_each_add_a_rule_to_what_they_read_each_version_is_wr
         path = client.post("/v1/policies", json={"name": "shared"}).headers["Location"]
 
         def add_rule(number: int) -> int:
-            """The version that this writer has written."""
+            """Add a rule, retrying after conflicts; return the version written."""
             while True:
                 read = client.get(path)
                 rules = [*read.json()["rules"], {"action": "deny", "conditions": {"requesterId": f"org_{number}"}}]

@@ -36,7 +36,7 @@ def test_a_pooler_that_keeps_no_session_state_by_transaction_is_refused_at_the_s
 
 @contextmanager
 def behind(deployment: Deployment, pooler: PgBouncer, directory: Path, **settings: str) -> Iterator[Deployment]:
-    """The service of the deployment's database, once more, behind the pooler."""
+    """A second server on the deployment's database, behind the pooler."""
     other = Deployment(directory, postgres=deployment.postgres)
     other.environment |= {
         "DATABASE_URL": pooler.url,
@@ -63,7 +63,7 @@ def test_a_pooler_that_gives_each_client_a_session_serves(deployment: Deployment
 
 
 def use_everything(server: Deployment, key: str, name: str) -> Counter[tuple[str, int]]:
-    """The statuses of requests of all kinds: checks, batches, retries, wallets, writes, lists, reports and exports."""
+    """Return statuses of all kinds of requests: checks, batches, retries, wallets, writes, lists, reports, exports."""
     seen: Counter[tuple[str, int]] = Counter()
     # The request that asks has a timeout well above PostgreSQL's, so nothing waits for ever.
     with httpx.Client(

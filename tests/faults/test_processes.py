@@ -1,6 +1,6 @@
 """A change in one worker process takes effect in all for the next request (docs/reference/api.md).
 
-FAULT_ROUNDS sets how often each is tried.
+FAULT_ROUNDS sets the number of rounds.
 """
 
 import os
@@ -27,7 +27,7 @@ numbers = count()
 
 @pytest.fixture
 def workers(server: Deployment, key: str) -> Iterator[list[httpx.Client]]:
-    """Clients of each of the worker processes, with a key that may do everything. Other items change all the time."""
+    """A client for each worker process, with a key that has all permissions. Other items change all the time."""
     with server.client_of_each_worker(key) as clients, other_changes(server, key):
         assert len(clients) == 4
         yield clients
@@ -35,7 +35,7 @@ def workers(server: Deployment, key: str) -> Iterator[list[httpx.Client]]:
 
 @contextmanager
 def other_changes(server: Deployment, key: str) -> Iterator[None]:
-    """Changes an item some fifty times a second."""
+    """Change an item some fifty times a second."""
     ended = Event()
 
     def edit() -> int:
@@ -57,7 +57,7 @@ def other_changes(server: Deployment, key: str) -> Iterator[None]:
 
 @pytest.fixture
 def item(workers: list[httpx.Client]) -> dict[str, Any]:
-    """An item under a new policy that allows everything."""
+    """Create an item under a new policy that allows everything."""
     policy = workers[0].post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]
     return workers[0].post("/v1/content", json={"title": "Item", "policyId": policy}).json()
 
@@ -72,7 +72,7 @@ def check(item: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def bearer(key: str) -> dict[str, str]:
-    """Headers with the key, from an address of their own: refused requests count against their address."""
+    """Return headers with the key and a unique address, because refused requests count against their address."""
     number = next(numbers)
     return {"Authorization": f"Bearer {key}", "X-Forwarded-For": f"10.0.{number // 256}.{number % 256}"}
 
@@ -81,7 +81,7 @@ def new_key(worker: httpx.Client) -> dict[str, Any]:
     return worker.post("/v1/api-keys", json={"name": "short-lived", "type": "secret"}).json()
 
 
-# What is sent to see whether a key works: the path and, for POST, the body.
+# Requests that show whether a key works: path and, for POST, body.
 SENT: dict[str, Callable[[dict[str, Any]], tuple[Any, ...]]] = {
     "list": lambda item: ("/v1/content",),
     "check": lambda item: ("/v1/access/check", check(item)),
@@ -107,7 +107,7 @@ def test_a_key_revoked_through_one_process_is_refused_by_all_in_the_next_request
 ) -> None:
     for _, revoker in in_turn(workers):
         created = new_key(revoker)
-        for worker in workers:  # each has the key in use, and may have cached what it grants
+        for worker in workers:  # each uses the key, and may have cached its grant
             assert send(worker, created["key"], *request_for(item)).status_code != 401
 
         assert revoker.delete(f"/v1/api-keys/{created['id']}").status_code == 200
@@ -170,7 +170,7 @@ LICENSE = {"requesterId": "org_acme", "licenseType": "commercial"}
 
 @pytest.fixture
 def licensed_item(workers: list[httpx.Client], item: dict[str, Any]) -> dict[str, Any]:
-    """The item under a policy that wants a valid licence."""
+    """The item under a policy that requires a valid licence."""
     assert workers[0].patch(f"/v1/policies/{item['policyId']}", json={"rules": [LICENSED]}).status_code == 200
     return item
 
@@ -230,7 +230,7 @@ def test_a_licence_expires_in_all_processes_at_its_very_moment(
     workers: list[httpx.Client], licensed_item: dict[str, Any]
 ) -> None:
     held = issue(workers[0])
-    for seconds in (2, 20):  # the longer one where a round of checks takes more than the shorter
+    for seconds in (2, 20):  # the longer one if a round of checks takes longer than the shorter
         end = datetime.now(UTC) + timedelta(seconds=seconds)
         assert workers[0].patch(held, json={"expiresAt": end.isoformat()}).status_code == 200
         seen = []

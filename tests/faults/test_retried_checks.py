@@ -1,4 +1,4 @@
-"""`Idempotency-Key` on checks of a real server: simultaneous retries, kill -9, and replies to retries.
+"""`Idempotency-Key` on checks at a real server: simultaneous retries, kill -9, and replies to retries.
 
 FAULT_KILLS sets how often the server is killed.
 """
@@ -69,7 +69,7 @@ def test_the_key_of_another_request_is_refused(server: Deployment, api: httpx.Cl
     check(api, {"contentId": one, "requester": "org"})
     replies = [
         check(api, {"contentId": other, "requester": "org"}),
-        check(api, {"contentId": one}),  # before what is wrong with its body
+        check(api, {"contentId": one}),  # before its body's error
         check(api, {"contentId": one, "requester": "newcomer"}),
         check(api, {"contentId": one, "requester": "org"}, path=f"{PATH}/batch"),
         api.post("/v1/content", json={"title": "x"}, headers={"Idempotency-Key": "retry"}),

@@ -1,4 +1,4 @@
-"""A rule's rate limit is a licence term: exact under simultaneous checks, and it outlasts failures."""
+"""A rule's rate limit is a licence term: exact under simultaneous checks, and kept across failures."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ REQUESTER = {"id": "org_acme", "hasValidLicense": True}
 
 
 def limited_item(client: httpx.Client) -> tuple[str, str]:
-    """The ids of an item and of its policy."""
+    """Create an item and its policy; return their ids."""
     policy = client.post("/v1/policies", json={"name": "Fifty a month", "rules": [FIFTY_A_MONTH]}).json()["id"]
     return client.post("/v1/content", json={"title": "Limited", "policyId": policy}).json()["id"], policy
 

@@ -31,7 +31,7 @@ def test_simultaneous_first_checks_by_one_requester_make_one_requester(server: D
         replies = at_once(server, [request("POST", "/v1/access/check", key, body)] * 8)
 
         assert statuses(replies) == {200: 8}
-        # Had two come into being, each would have a count of its own against the rule's limit.
+        # Two requesters would each have a count of their own for the rule's limit.
         remaining = sorted(reply.body["rateLimit"]["remaining"] for reply in replies)
         assert remaining == list(range(1_000_000 - 8, 1_000_000))
 

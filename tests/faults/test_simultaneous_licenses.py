@@ -1,4 +1,4 @@
-"""Licences that change while their requester is checked: both write rows of the same requester, day and account."""
+"""Licences change during checks of their requester; both write rows of the same requester, day and account."""
 
 from itertools import cycle
 from typing import Any
@@ -28,7 +28,7 @@ def test_licences_and_checks_of_the_same_requesters_never_break_each_other_off(s
     names = cycle("ABCDE")
 
     def checks(number: int, **headers: str) -> bytes:
-        """Of all requesters, each under a new name, one after another and the other way round."""
+        """Return a batch for all requesters, each with a new name, in alternating order."""
         requesters: list[dict[str, Any]] = [{"id": f"org_{one}", "name": next(names)} for one in range(REQUESTERS)]
         order = [{"contentId": item, "requester": requester} for item in items for requester in requesters]
         body = {"requester": "org_0", "checks": order[:: -1 if number % 2 else 1]}

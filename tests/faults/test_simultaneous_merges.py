@@ -1,4 +1,4 @@
-"""Requesters that are merged and erased while they are checked and charged, at all processes."""
+"""Requesters are merged and erased during checks and charges, in all processes."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_checks_and_charges_beside_a_merge_are_neither_lost_nor_doubled(server: 
         assert sorted(spent) == sorted(allowed)
         assert client.get(f"/v1/wallets/{wallets['org_a']}").json()["balance"] == 0
         assert client.get(f"/v1/wallets/{wallets['org_b']}").json()["balance"] == 2 * CHECKS - len(allowed)
-        # The limit holds for both together, but for what was being recorded as the merge was committed.
+        # The limit holds for both together, except checks that were being recorded during the merge.
         assert 2 * place <= len(allowed) <= 2 * place + CLIENTS
         after = [client.post("/v1/access/check", json={"contentId": item, "requester": one}) for one in wallets]
         assert [one.json()["reason"] for one in after] == ["rate_limit_exceeded"] * 2

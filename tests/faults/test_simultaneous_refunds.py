@@ -1,4 +1,4 @@
-"""Refunds of one charge that arrive at the same moment, at all processes: never more than was charged."""
+"""Simultaneous refunds of one charge in all processes never exceed the charge."""
 
 from decimal import Decimal
 from typing import Any
@@ -25,7 +25,7 @@ def test_of_40_simultaneous_refunds_of_a_fifth_five_are_booked(server: Deploymen
         body: dict[str, Any] = {"amount": "-0.2", "currency": "USD"}
         body[kind] = made if kind == "decisionId" else held
 
-        # Every second one is a retry of the one before it.
+        # Every second request is a retry of the previous one.
         keys = [{"Idempotency_Key": f"refund-{kind}-{number // 2}"} for number in range(REFUNDS)]
         replies = at_once(server, [request("POST", "/v1/revenue", key, body, **headers) for headers in keys])
 

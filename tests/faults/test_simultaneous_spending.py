@@ -1,4 +1,4 @@
-"""Checks that spend from one wallet at the same moment, at all processes: exactly as many pass as it covers."""
+"""Simultaneous checks that spend from one wallet, in all processes: exactly as many pass as it covers."""
 
 import itertools
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permiss
 
 
 def prepaid(client: httpx.Client, amount: str, unit: str) -> tuple[str, str]:
-    """An item, and the wallet of the requester `org`, whose licence costs 0.05 USD an access."""
+    """An item, and the wallet of the requester `org`, whose licence costs 0.05 USD per access."""
     policy = client.post("/v1/policies", json={"name": "Licensed", "rules": [LICENSED]}).json()["id"]
     item = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
     terms = {"requesterId": "org", "licenseType": "a", "pricePerAccess": {"amount": "0.05", "currency": "USD"}}
@@ -39,7 +39,7 @@ def test_of_60_simultaneous_checks_as_many_pass_as_the_wallet_covers(
         item, wallet = prepaid(client, amount, unit)
         body = {"contentId": item, "requester": "org"}
 
-        # Every second one is a retry of the one before it, and spends nothing.
+        # Every second request is a retry of the previous one, and spends nothing.
         headers = [{"Idempotency_Key": f"check-{number // 2}"} if number < 20 else {} for number in range(60)]
         replies = at_once(server, [request("POST", "/v1/access/check", key, body, **one) for one in headers])
 

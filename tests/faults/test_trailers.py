@@ -39,7 +39,7 @@ def sent(port: int, data: bytes) -> Reply:
 
 @pytest.fixture
 def straight(server: Deployment) -> Send:
-    """From a client that is itself a trusted proxy, and says for whom it asks."""
+    """Connect as a trusted proxy that names its client."""
     return lambda data: sent(server.port, data.replace(b"\r\n", b"\r\nX-Forwarded-For: %b\r\n" % CLIENT.encode(), 1))
 
 

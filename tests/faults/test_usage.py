@@ -1,4 +1,4 @@
-"""The usage report while decisions are recorded by several processes, and while its rollups are rebuilt."""
+"""The usage report during recording by several processes, and during a rebuild of its rollups."""
 
 import sqlite3
 
@@ -28,7 +28,7 @@ def items(server: Deployment, key: str) -> list[str]:
 
 
 def checks(key: str, items: list[str]) -> Compose:
-    """Every other one denied, of a few items and requesters."""
+    """Return checks of a few items and requesters, every other one denied."""
     count = iter(range(10**9))
 
     def compose(number: int) -> tuple[None, bytes]:
@@ -89,7 +89,7 @@ def test_rollups_come_back_from_nothing_while_decisions_are_recorded(
 
 
 def wipe(server: Deployment) -> None:
-    """Empties the usage rollups and what waits for them, which no service does."""
+    """Empty the usage rollups and their queue, which the service never does."""
     tables = ["recentusage", "hourlyusage", "contentyear", "contentmonth", "requesteryear", "requestermonth"]
     if server.postgres:
         with psycopg.connect(server.postgres.url, autocommit=True) as connection:

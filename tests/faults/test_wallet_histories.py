@@ -1,6 +1,6 @@
-"""Histories of wallets (tests.wallets) at a server of one process and of three, where requests arrive at once.
+"""Random wallet histories (tests.wallets) with simultaneous requests, at a server with one process and with three.
 
-WALLET_HISTORIES sets how many are tried, in place of what tests.examples says.
+WALLET_HISTORIES overrides tests.examples: the number of histories.
 """
 
 import os
@@ -67,7 +67,7 @@ def test_balances_are_those_of_the_model_when_all_processes_spend(processes: Dep
             return datetime.now(UTC)
 
         def wait(self, time: object) -> None:
-            """A server's clock goes its own way; tests/wallets lets days pass."""
+            """Do nothing: a server's clock cannot be moved (tests/wallets lets days pass)."""
 
         def teardown(self) -> None:
             super().teardown()

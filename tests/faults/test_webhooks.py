@@ -1,6 +1,6 @@
 """kill -9 during changes and deliveries: each committed change has one event, and each event arrives.
 
-FAULT_WEBHOOK_KILLS and FAULT_WEBHOOK_CHANGES set how often and how many.
+FAULT_WEBHOOK_KILLS and FAULT_WEBHOOK_CHANGES set how many kills and changes.
 """
 
 import json
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.faults
 KILLS = int(os.environ.get("FAULT_WEBHOOK_KILLS") or 2)
 CHANGES = int(os.environ.get("FAULT_WEBHOOK_CHANGES") or 200)
 CLIENTS = 4
-ARRIVAL_SECONDS = 90  # what a killed worker had under way is sent again when its lease of 30 seconds is over
+ARRIVAL_SECONDS = 90  # deliveries of a killed worker are resent after its lease of 30 seconds
 
 
 @contextmanager
@@ -57,14 +57,14 @@ def service(tmp_path: Path) -> Iterator[Deployment]:
 
 @pytest.fixture
 def silent_service(tmp_path: Path) -> Iterator[Deployment]:
-    """It delivers nothing itself."""
+    """A service that delivers no webhooks itself."""
     with serving(tmp_path, WEBHOOKS_DELIVER="off") as deployment:
         yield deployment
 
 
 @contextmanager
 def delivering(service: Deployment) -> Iterator[None]:
-    """A worker process."""
+    """Run a webhook worker process within the block."""
     worker = subprocess.Popen(
         [sys.executable, "manage.py", "deliver_webhooks"],
         cwd=ROOT,
@@ -144,7 +144,7 @@ def test_every_committed_change_has_one_event_and_every_event_arrives(service: D
             assert eventually(lambda: arrived() == known, ARRIVAL_SECONDS), len(known - arrived())
             sent = {body["id"]: json.dumps(body["data"]) for body in bodies(there.requests)}
             assert sent == {event["id"]: json.dumps(event["data"]) for event in events}
-            # What was sent twice was under way or not yet written down when the service was killed.
+            # Events sent twice were in progress or not yet recorded when the service was killed.
             twice = len(there.requests) - len(known)
             assert twice <= KILLS * AHEAD * service.workers
 
@@ -153,7 +153,7 @@ def test_every_committed_change_has_one_event_and_every_event_arrives(service: D
 
 
 def test_two_workers_in_two_processes_attempt_each_delivery_once(silent_service: Deployment) -> None:
-    """The receiver answers only once more requests are open than one worker sends at a time."""
+    """The receiver answers only once more requests are open than a single worker sends."""
     [(key, _)] = silent_service.accounts(1)
     lock, both = threading.Lock(), threading.Event()
     under_way = 0
@@ -164,7 +164,7 @@ def test_two_workers_in_two_processes_attempt_each_delivery_once(silent_service:
             under_way += 1
             if under_way > PLACES:
                 both.set()
-        both.wait(8)  # then a worker is alone for once; an attempt lasts 15 seconds
+        both.wait(8)  # otherwise only one worker is running; an attempt lasts 15 seconds
         connection.sendall(answering(200))
 
     with receiver(answer_together) as there, silent_service.client(key) as client:

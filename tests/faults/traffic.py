@@ -1,4 +1,4 @@
-"""Clients on loopback: many requests at one moment, or a load that lasts."""
+"""Clients on loopback: simultaneous requests, or a sustained load."""
 
 import asyncio
 import itertools
@@ -58,12 +58,12 @@ def request(method: str, path: str, key: str, json_body: Any = None, **headers: 
 
 
 def at_once(deployment: Deployment, requests: Iterable[bytes]) -> list[Reply]:
-    """Sends each request on its own connection, all of them only when every connection stands."""
+    """Send each request on its own connection, once all connections are open."""
     return asyncio.run(exchange(deployment.port, list(requests)))
 
 
 def killed_amid(deployment: Deployment, requests: Iterable[bytes]) -> list[Reply]:
-    """The same; the server is killed as one of the first ten replies ends."""
+    """Send requests like `at_once`; kill the server after one of the first ten replies."""
     replies = itertools.count(1)
     fatal = random.randint(1, 10)
 
@@ -94,7 +94,7 @@ async def exchange(port: int, requests: Sequence[bytes], replied: Callable[[], o
 
 
 def in_groups(deployment: Deployment, requests: Sequence[bytes], size: int) -> list[Reply]:
-    """Sends the requests from `size` clients, each the next one as soon as it has its reply."""
+    """Send the requests from `size` clients; each sends its next request after a reply."""
     pending = iter(requests)
 
     async def client() -> list[Reply]:
@@ -112,7 +112,7 @@ def statuses(replies: Iterable[Reply | httpx.Response]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request of `under_load` and what came of it: a reply of status 0 if its connection ended without one."""
+    """A request of `under_load` and its reply, with status 0 if the connection ended without one."""
 
     tag: Any
     reply: Reply
@@ -125,26 +125,26 @@ class Load:
     """Return the exchanges of `under_load` so far, in order of completion."""
 
     exchanges: list[Exchange] = field(default_factory=list)
-    refused: int = 0  # connections that the server did not accept: nothing was sent
+    refused: int = 0  # connections not accepted by the server: nothing was sent
 
     @property
     def replies(self) -> list[Reply]:
         return [exchange.reply for exchange in self.exchanges]
 
     def wait_for(self, count: int, seconds: float = 30) -> None:
-        """Returns when that many more requests have ended."""
+        """Wait until that many more requests have ended."""
         goal, deadline = len(self.exchanges) + count, time.monotonic() + seconds
         while len(self.exchanges) < goal:
             assert time.monotonic() < deadline, f"No {count} replies in {seconds} s: {self}"
             time.sleep(0.01)
 
     def eventually_succeeds(self, since: int, count: int = 200, seconds: float = 60) -> bool:
-        """Whether this many consecutive requests after the first `since` get a 200; returns early if so."""
+        """Wait until the last `count` replies since `since` are all 200; return whether they are."""
         return eventually(lambda: statuses(self.replies[since:][-count:]) == {200: count}, seconds)
 
     @property
     def per_second(self) -> float:
-        """How many requests ended with a reply, over the time from the first to the last of them."""
+        """Return the answered requests per second, from the first request to the last reply."""
         answered = [exchange for exchange in self.exchanges if exchange.reply.status]
         if len(answered) < 2:
             return 0
@@ -154,7 +154,7 @@ class Load:
         return f"<{statuses(self.replies)}, {self.per_second:.0f} a second, refused: {self.refused}>"
 
 
-# What client number n sends next: a tag of the test's own, and the bytes.
+# The next request of client number n: the test's tag, and the bytes.
 Compose = Callable[[int], tuple[Any, bytes]]
 
 
@@ -166,9 +166,9 @@ def under_load(
     per_second: float = 1e6,
     paces: Mapping[int, float] | None = None,
 ) -> Iterator[Load]:
-    """Sends requests over that many lasting connections while the block runs, at most `per_second` in all.
+    """Send requests over `clients` keep-alive connections while the block runs, at most `per_second` in all.
 
-    Clients that are in `paces` send at most so many a second each, the others share what is left of `per_second`.
+    `paces` sets single clients' requests per second; the others share the rest of `per_second`.
     """
     load, stop = Load(), threading.Event()
     own = paces or {}
@@ -209,7 +209,7 @@ def under_load(
 
 
 async def reply_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, raw: bytes) -> Reply:
-    """Of a connection that lasts."""
+    """Send a request on a keep-alive connection and return the reply."""
     try:
         async with asyncio.timeout(REPLY_SECONDS):
             writer.write(raw)

@@ -1,4 +1,4 @@
-"""Checks are answered on the event loop."""
+"""Fixtures for checks on the event loop."""
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -22,7 +22,7 @@ def way() -> str:
 
 
 class Ask:
-    """Checks through the gateway of a process, by a key of the account's."""
+    """Make checks through a process's gateway, with a key of the account."""
 
     def __init__(self, gateway: Gateway, key: ApiKey, text: str) -> None:
         self.gateway, self.key, self.authorization = gateway, key, f"Bearer {text}"

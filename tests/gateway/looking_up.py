@@ -1,4 +1,4 @@
-"""Look-ups on the event loop, for the tests that compare them with those in a thread."""
+"""Event-loop look-ups for tests that compare them with look-ups in a thread."""
 
 import asyncio
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def found_on_the_loop(*many: LookupRequest) -> list[LookupResult | None]:
 
 
 def found_while(change: Callable[[], None], wanted: LookupRequest) -> list[LookupResult | None]:
-    """All that was found, again and again, while another thread made the changes."""
+    """Return the results of repeated look-ups during another thread's changes."""
     found: list[LookupResult | None] = []
 
     async def look() -> None:

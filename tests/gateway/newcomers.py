@@ -43,6 +43,6 @@ def names(account: Account) -> dict[str, str | None]:
 
 
 def used(account: Account) -> dict[str, int]:
-    """How much each requester has used of the rule's limit."""
+    """Return each requester's use of the rule's limit."""
     known = dict(account.requester_set.values_list("pk", "requester_id"))
     return {known[usage.requester_id]: usage.used for usage in RuleUsage.objects.all()}

@@ -1,4 +1,4 @@
-"""The bridge to WSGI: a reply that is made whole leaves at once, a streamed one as it is made."""
+"""The WSGI bridge: a complete reply is sent at once, a streamed one part by part."""
 
 import asyncio
 from io import BytesIO
@@ -26,7 +26,7 @@ class Streamed(list):
 
 
 def exchanged(wsgi, body=b"sent", **scope):
-    """Requests and replies of a WSGI application behind the bridge."""
+    """Return the requests and replies of a WSGI application behind the bridge."""
     sent = []
 
     async def exchange():

@@ -1,4 +1,4 @@
-"""A streamed reply that fails half-way ends its connection early, so that no client takes the part for the whole."""
+"""A streamed reply that fails half-way closes its connection early, so clients notice that it is incomplete."""
 
 import gzip
 import logging
@@ -17,7 +17,7 @@ from tests.gateway.wire import exchanged
 
 WHOLE = b"first\n" * 1_000 + b"last\n"
 LAST_CHUNK = b"\r\n0\r\n\r\n"
-# The server takes a short way for a request without a query.
+# The server has a shorter path for requests without a query.
 each_path = pytest.mark.parametrize("path", ["/elsewhere", "/elsewhere?a=1"], ids=["whole", "in parts"])
 each_failure = pytest.mark.parametrize("failure", [RuntimeError("no rows"), ServiceUnavailable("no database")])
 
@@ -31,7 +31,7 @@ def content(failure):
 
 @pytest.fixture
 def ask(monkeypatch):
-    """Sends a GET for a streamed reply and returns all that comes until the connection ends."""
+    """Send a GET for a streamed reply and return all bytes until the connection ends."""
 
     def send(path, failure=None, coding="identity"):
         def wsgi(environ, start_response):
@@ -53,7 +53,7 @@ def ask(monkeypatch):
 
 
 def body_of(received):
-    """The bytes of a chunked body, as far as they came."""
+    """Return the bytes of a chunked body that were received."""
     rest, whole = received.partition(b"\r\n\r\n")[2], b""
     while rest:
         size, _, rest = rest.partition(b"\r\n")

@@ -37,7 +37,7 @@ def item(account, policy):
 
 @pytest.fixture
 def check(api, item):
-    """Checks access once before the test begins, so that everything is cached."""
+    """Check access once before the test begins, so that everything is cached."""
 
     def send(**fields):
         return api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme", **fields})

@@ -61,7 +61,7 @@ def made(account, tmp_path):
 
 @pytest.fixture
 def looked_up(made, ask: Ask, application, monkeypatch) -> Callable[[], set[str]]:
-    """Checks everything, which is cached, and returns what of it had to be looked up again."""
+    """Return a function that checks everything and returns what was not cached."""
     asked: list[str] = []
     names = {getattr(made, name).pk: name for name in "abc"}
     read = application.gateway.facts.read
@@ -104,7 +104,7 @@ def forgotten(made) -> None:
     EpochChange.objects.all().delete()
 
 
-# Each change, and what it ends.
+# Each change, and the cache entries that it invalidates.
 CHANGES: dict[str, tuple[Callable[[SimpleNamespace], object], Iterable[str]]] = {
     "an item": (lambda made: content_services.update_content(made.a, {"title": "Changed"}), WAYS_TO_A),
     "another item": (lambda made: content_services.update_content(made.c, {"tags": ["new"]}), {"c"}),
@@ -166,7 +166,7 @@ RELATED = {name: CHANGES[name][0] for name in CHANGES if {URL, "org_acme"} & set
 
 @pytest.fixture
 def decided(made, looked_up, ask: Ask, application, monkeypatch) -> Callable[..., int]:
-    """How often a check of a by its URL is decided that a change overtakes before it is recorded."""
+    """Return a function that counts how often one check is decided if a change comes before its record."""
     gateway, times = application.gateway, []
     write, decide = gateway.write, gateway.decide
 

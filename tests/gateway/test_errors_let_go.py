@@ -1,4 +1,4 @@
-"""A refused check leaves no error: the frames that one came through hold the body that it refuses."""
+"""A refused check leaves no exception behind, whose frames would keep the body in memory."""
 
 import gc
 from typing import Any
@@ -31,7 +31,7 @@ def live_errors() -> list[object]:
     ids=["field", "unknown item", "draft", "long body", "dry run"],
 )
 def test_a_refused_check_leaves_no_error(api: GatewayClient, body: Any, status: int) -> None:
-    api.post(CHECK, body)  # what is made once stays
+    api.post(CHECK, body)  # caches are filled once
     gc.collect()
     earlier = live_errors()  # other tests' own
     gc.disable()

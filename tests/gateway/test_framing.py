@@ -1,4 +1,4 @@
-"""Where one request ends and the next begins: nothing that two readers could see differently is served."""
+"""Request framing: nothing that two servers could read differently is served."""
 
 import asyncio
 
@@ -76,14 +76,14 @@ def test_codings_beside_an_offer_of_another_protocol_are_checked():
 
 
 class Refusal:
-    """Answers without asking for the body."""
+    """An application that answers without reading the body."""
 
     async def __call__(self, scope, receive, send):
         await respond(scope, send, 401, b"content-length: 0\r\n", b"")
 
 
 def test_a_client_that_is_refused_before_it_was_asked_for_its_body_has_to_begin_anew():
-    """A proxy takes what follows for a request, where this server would take it for the body."""
+    """A proxy would take the following bytes for a request, and this server for the body."""
     waiting = HEAD + b"Expect: 100-continue\r\nContent-Length: 40\r\n\r\n"
     received = exchanged(Refusal(), waiting)
     assert statuses(received) == [401]
@@ -96,7 +96,7 @@ def test_a_client_whose_body_came_unasked_keeps_its_connection():
 
 GARBAGE = b"\x00garbage\r\n\r\n"
 BROKEN = b"POST /broken HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n"
-ORDINARY = b"/a?b=c"  # it has a query, so it is no WholeRequest
+ORDINARY = b"/a?b=c"  # it has a query, so it is not a WholeRequest
 
 
 @pytest.mark.parametrize("path", [b"/a", ORDINARY])

@@ -1,4 +1,4 @@
-"""A commit waits a moment for checks that are being counted or looked up, so that groups stay together."""
+"""A commit waits briefly for checks that are being counted or looked up, so that groups stay together."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ def lookups_may_end():
 
 @pytest.fixture
 def commits():
-    """How many decisions there were in each."""
+    """The number of decisions in each commit."""
     return []
 
 
@@ -40,7 +40,7 @@ def commits_may_end():
 
 @pytest.fixture
 def gateway(application, commits, lookups_may_end, commits_may_end):
-    """A gateway whose look-ups and commits wait for the test."""
+    """A gateway whose look-ups and commits wait for the test's permission."""
 
     async def look_up(many):
         await lookups_may_end.wait()
@@ -59,7 +59,7 @@ def gateway(application, commits, lookups_may_end, commits_may_end):
 
 @pytest.fixture
 def check(gateway, api, account):
-    """Sends a check of a new item, or one of the items that were checked before."""
+    """Return a function that checks a new item, or one checked before."""
     policy = factories.policy(account, factories.ALLOW_ALL)
 
     admitted = []
@@ -139,7 +139,7 @@ def test_a_check_that_has_been_counted_waits_for_those_that_are(check, commits, 
 
 @pytest.fixture
 def begin_commit(check, commits, lookups_may_end, commits_may_end):
-    """Begins a check of a cached item, whose commit ends when the test says so."""
+    """Return a function that checks a cached item, whose commit the test then ends."""
 
     async def begin():
         if not commits:

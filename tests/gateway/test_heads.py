@@ -1,4 +1,4 @@
-"""The head of a request has bounds, wherever in the stream of a connection it begins (config.server.protocol)."""
+"""Limits on a request's head, anywhere in a connection's stream (config.server.protocol)."""
 
 import asyncio
 import re
@@ -50,7 +50,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 
 
 def replies(*reads: bytes) -> list[bytes]:
-    """To what comes in these reads."""
+    """Return the replies to these reads."""
 
     async def exchange() -> bytes:
         config = Config(application, http=BoundedProtocol, log_config=None)

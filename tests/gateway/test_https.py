@@ -1,4 +1,4 @@
-"""HTTPS on the event loop: Strict-Transport-Security as Django's SecurityMiddleware sends it elsewhere."""
+"""HTTPS on the event loop: the same Strict-Transport-Security header as Django's SecurityMiddleware."""
 
 import pytest
 from django.conf import settings as configured

@@ -1,7 +1,6 @@
-"""Items that are looked up on the event loop (licensing.access.event_loop.lookup) are those that a thread finds, in
-every field.
+"""Items looked up on the event loop (licensing.access.event_loop.lookup) equal those a thread finds.
 
-It reads what is committed, on a connection of its own.
+The event loop reads committed data, on a connection of its own.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""The records of Idempotency-Keys that are looked up on the event loop (licensing.access.event_loop.retries)."""
+"""Idempotency-Key records looked up on the event loop (licensing.access.event_loop.retries)."""
 
 import asyncio
 import re

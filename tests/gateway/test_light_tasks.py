@@ -1,4 +1,4 @@
-"""Requests that wait for shared calls without a task of their own (kit.storage.light_tasks)."""
+"""Requests that wait for shared calls without an asyncio task of their own (kit.storage.light_tasks)."""
 
 import asyncio
 from contextvars import ContextVar

@@ -1,6 +1,6 @@
-"""A connection that PostgreSQL resets is noticed at once, whatever it had still sent: no check waits for its reply.
+"""A connection reset by PostgreSQL is noticed at once, even with unread data, so no check waits for a reply.
 
-The server is a few lines that speak PostgreSQL's protocol as far as the first statement, the loop that of the service.
+The server speaks PostgreSQL's protocol up to the first statement; the event loop is the service's.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ RESET = struct.pack("ii", 1, 0)  # what SO_LINGER takes for a close that does no
 
 
 class DyingServer(Thread):
-    """Takes one connection, and resets it with its last words: at once, or when it is sent a statement."""
+    """Accept one connection and reset it after some last bytes: at once, or on the first statement."""
 
     def __init__(self, *, at_once: bool) -> None:
         super().__init__(daemon=True)

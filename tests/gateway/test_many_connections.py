@@ -21,7 +21,7 @@ async def close(clients: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
 
 @pytest.fixture
 def everybody_counts(monkeypatch):
-    """Clients on this machine are counted as those from elsewhere."""
+    """Apply the limits to local clients, too."""
     monkeypatch.setattr(Connections, "client_of", lambda connections, peer: peer)
 
 
@@ -81,7 +81,7 @@ def test_this_machine_and_proxies_are_no_single_clients(settings, peer, client):
 
 
 def stalled(size: int) -> bytes:
-    """The greater part of a body, the rest of which does not come."""
+    """The greater part of a body whose rest never arrives."""
     return post(b"/a", bytes(size * 2))[:-size]
 
 

@@ -10,7 +10,7 @@ from kit.storage.microbatch import MANY_WORKS, MicroBatch
 
 
 class Calls:
-    """A call that waits for the test, and the arguments of each call."""
+    """A call that the test releases, with the arguments of each call."""
 
     def __init__(self) -> None:
         self.given: list[list[int]] = []

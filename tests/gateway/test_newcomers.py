@@ -32,7 +32,7 @@ def item(account: Account) -> Content:
 
 @pytest.fixture
 def without_thread(application, monkeypatch) -> None:
-    """The thread that wrote requesters before is not asked."""
+    """Fail if the thread that writes requesters is used."""
 
     def fail(*_: object) -> None:
         raise AssertionError("a thread is asked to write a requester")

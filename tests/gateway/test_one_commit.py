@@ -1,4 +1,4 @@
-"""Requests of one moment share a commit, and each is stored as a whole or not at all: nothing is charged twice."""
+"""Simultaneous requests share a commit; each is stored entirely or not at all, and nothing is charged twice."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -38,7 +38,7 @@ def grant(api) -> Grant:
 
 @pytest.fixture
 def checks(account) -> list[Check]:
-    """Of a charged item without a limit, and of one with a limit."""
+    """Checks of a charged item without a limit, and of one with a limit."""
     factories.license(account, per_access="1", starts_at=datetime(2025, 1, 1, tzinfo=UTC))
     policies = [factories.policy(account, factories.ALLOW_ALL), factories.policy(account, LIMITED)]
     items = [factories.content(account, policy_id=policy.pk) for policy in policies]
@@ -111,7 +111,7 @@ def test_recording_changes_no_entry(gateway, checks, entries_of):
 
 @pytest.fixture
 def alike(account, entries_of):
-    """Return the entries of a request with ten identically decided checks."""
+    """Return the entries of a request with ten checks that are decided identically."""
     policy = factories.policy(account, factories.ALLOW_ALL)
     items = [factories.content(account, policy_id=policy.pk) for _ in range(10)]
     checks = [Check(("contentId", item.pk), "org_acme", names_item_alone=True) for item in items]

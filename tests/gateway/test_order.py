@@ -1,4 +1,4 @@
-"""The order of a request (docs/reference/api.md, Requests and errors) is one for both ways that take it."""
+"""Both request paths take the steps of a request in one order (docs/reference/api.md, Requests and errors)."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from licensing.access.event_loop.application import MAX_BYTES_AHEAD, Head, Reque
 from tests import factories
 from tests.ways import both_ways
 
-# What refuses, in the order of the steps: status, code and param.
+# Refusals in the order of the steps: status, code and param.
 REFUSALS = {
     "method": (405, "method_not_allowed", None),
     "key": (401, "invalid_api_key", None),
@@ -30,7 +30,7 @@ TABLE = [*[(one,) for one in REFUSALS], *combinations(REFUSALS, 2), tuple(REFUSA
 
 @pytest.fixture
 def sender(db, connect, clock):
-    """Sends a check in which all of these are wrong."""
+    """Return a function that sends a check with all of the given faults."""
 
     def send(wrong):
         owner = factories.account(plan="enterprise", requests_per_minute=1, requests_per_day=10)
@@ -62,7 +62,7 @@ def test_the_first_step_that_refuses_is_the_one_told_of(sender, wrong):
 
 
 class Noted(Steps):
-    """Notes which steps are taken; the one called `refusing` raises."""
+    """Store the steps taken; the one called `refusing` raises."""
 
     def __init__(self, refusing: str) -> None:
         self.taken: list[str] = []
@@ -147,7 +147,7 @@ def test_a_caller_is_admitted_again_in_the_same_order(account, wrong):
 
 @pytest.fixture
 def prepared(application):
-    """A request for a single check after it was prepared while it was counted, with a body of that many bytes."""
+    """Return a function that prepares a single-check request with a body of that many bytes."""
 
     def request(length):
         start = b'{"contentId": "cnt_1", "requester": "org_acme"'

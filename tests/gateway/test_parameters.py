@@ -1,4 +1,4 @@
-"""Parameters of statements on the event loop (kit.storage.async_postgres)."""
+"""Parameters of SQL statements on the event loop (kit.storage.async_postgres)."""
 
 import pytest
 from asgiref.sync import async_to_sync

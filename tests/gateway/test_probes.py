@@ -1,4 +1,4 @@
-"""Probes are answered by config.asgi whatever all threads are doing."""
+"""config.asgi answers probes even if all threads are busy."""
 
 import asyncio
 from threading import Event
@@ -14,7 +14,7 @@ async def never(*args):
 
 @pytest.fixture
 def ask(monkeypatch):
-    """Sends a probe to the service, none of whose threads is free."""
+    """Send a probe to the service while none of its threads is free."""
     for threads in (asgi.ordinary, asgi.heavy):
         monkeypatch.setattr(threads, "serve", never)
 

@@ -1,4 +1,4 @@
-"""Requests split into any packets are read the same way and answered in order."""
+"""Requests split into any packets are read identically and answered in order."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ END = b"|"
 
 
 async def echo(scope, receive, send):
-    """Echo requests; the first is the slowest, to reveal a lost order."""
+    """Echo requests; the first is the slowest, to reveal replies out of order."""
     body = await read_body(scope, receive, 1000)
     await asyncio.sleep(0.02 if body == b"first" else 0)
     told = b" ".join((scope["method"].encode(), scope["path"].encode(), scope["query_string"], body)) + END

@@ -46,7 +46,7 @@ RULES = [[factories.ALLOW_ALL], [factories.DENY_ALL], [factories.ALLOW_LICENSED,
 
 
 class World:
-    """An account that changes at random, and processes that decide on it."""
+    """An account with random changes, and processes that decide on it."""
 
     def __init__(self, account: Account, application: Any, seed: int) -> None:
         self.account, self.random = account, Random(seed)
@@ -109,7 +109,7 @@ class World:
     # --- Changes -----------------------------------------------------------------------------------------------------
 
     def change(self) -> None:
-        """One of those that `changes` names, as far as it is possible."""
+        """Make one of the possible `changes`."""
         with suppress(ApiError), transaction.atomic():
             self.random.choice(self.changes())()
 

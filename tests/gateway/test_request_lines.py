@@ -1,4 +1,4 @@
-"""Request lines, Host and the syntax of headers: what two readers could understand differently is a 400."""
+"""Request lines, Host and header syntax: anything that two servers could read differently is a 400."""
 
 import orjson
 import pytest
@@ -85,7 +85,7 @@ SERVED = {
     "white space around Host": [LINE, "Host: \t localhost \t "],
     "empty lines before the request": ["", "", LINE, HOST],
 }
-PATHS = ["/a", "/a?b=c"]  # the second is no WholeRequest
+PATHS = ["/a", "/a?b=c"]  # the second is not a WholeRequest
 
 
 def sent(lines: list[str], path: str) -> bytes:

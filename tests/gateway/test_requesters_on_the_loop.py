@@ -1,6 +1,6 @@
 """The event loop (licensing.access.event_loop.lookup) finds the same requesters as a thread.
 
-Who has licences that are not compiled is left to a thread.
+Requesters whose licences are not compiled are left to a thread.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         assert found_on_the_loop(wanted(account)) == [None]
 
     def test_a_requester_never_comes_with_an_epoch_that_is_not_its_own(account):
-        """With each licence comes a name; licences, name and item's category count the changes that there were."""
+        """The writer numbers its changes, so a mixed-up epoch shows."""
         item = factories.content(account)
         begin, changes = current_epoch(account.pk), 60
 
@@ -122,7 +122,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
     # --- All of a check's look-up ------------------------------------------------------------------------------------
 
     class Threads:
-        """Stand in for the gateway's; count how often they are used."""
+        """A stand-in for the gateway's threads that counts its uses."""
 
         def __init__(self) -> None:
             self.used = 0

@@ -1,4 +1,4 @@
-"""Requesters whom several requests create at the same moment (analytics.recording.naming)."""
+"""Requesters created by several requests at the same moment (analytics.recording.naming)."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -54,7 +54,7 @@ if connection.vendor == "postgresql":
 
     @contextmanager
     def held(account: Account) -> Iterator[None]:
-        """While somebody writes to the account."""
+        """Hold a write transaction on the account within the block."""
         begun, ended = Event(), Event()
 
         def write() -> None:
@@ -76,7 +76,7 @@ if connection.vendor == "postgresql":
 
     @together
     def test_processes_that_make_the_same_requesters_at_once_make_one_of_each(account, item):
-        """Each record has them in another order."""
+        """Each record has them in a different order."""
         for turn in range(10):
             requesters = [f"org_{turn}_{number}" for number in range(4)]
 
@@ -162,7 +162,7 @@ if connection.vendor == "postgresql":
 
     @together
     def test_a_first_check_takes_no_thread(account, item, ask: Ask, monkeypatch):
-        """On the event loop as it is deployed."""
+        """On the event loop as deployed."""
         compiled_policies.get([(item.policy_id, 1)])
         used: list[str] = []
         made: list[Session] = []

@@ -1,7 +1,7 @@
 """A key's expiry or changed permissions apply to checks whose body arrives later.
 
-In each test the head is sent after the change's reply, by a process that still has the key cached as it was. While the
-body is on the way another key's check tells that process of the change.
+In each test the head arrives after the change's reply, at a process that still caches the old key. While the body is
+on its way, another key's check makes that process notice the change.
 """
 
 import orjson
@@ -32,7 +32,7 @@ def key(account):
 
 @pytest.fixture
 def send_slowly(api, application, item, key):
-    """Sends a head with the key, does what a test wants to happen meanwhile, then sends the body."""
+    """Return a function that sends a head with the key, calls `meanwhile`, and then sends the body."""
 
     def send(path, body, meanwhile):
         scope = {
@@ -85,7 +85,7 @@ class Response:
 
 @pytest.fixture(params=["check", "batch", "dry run", "draft", "unknown item", "bad body"])
 def request_of_any_kind(request, item):
-    """The path and the body of each kind of request for checks."""
+    """Return path and body of each kind of check request."""
     check = {"contentId": item.pk, "requester": "org_acme"}
     return {
         "check": (CHECK, check),
@@ -126,7 +126,7 @@ def test_a_key_that_is_no_longer_for_this_address_gets_no_decision(send_slowly, 
 
 
 def test_a_smaller_plan_holds(send_slowly, request_of_any_kind, account):
-    smaller = {"requests_per_minute": 1, "requests_per_day": 1}  # the check before the change has taken it
+    smaller = {"requests_per_minute": 1, "requests_per_day": 1}  # the check before the change has used it up
     reply = send_slowly(*request_of_any_kind, lambda: plan_services.update_account(account, smaller))
     assert (reply.status, reply.error["code"]) == (429, "rate_limit_exceeded")
     assert recorded_of_the_key() == 0
@@ -141,7 +141,7 @@ def test_a_key_that_expires_before_the_body_is_there_gets_no_decision(
 
 
 def test_a_request_whose_key_is_read_again_counts_once(send_slowly, item, account, clock):
-    roomy = {"requests_per_minute": 3, "requests_per_day": 10}  # one warms up, one tells of the change
+    roomy = {"requests_per_minute": 3, "requests_per_day": 10}  # one warms up, one makes the process notice the change
     check = {"contentId": item.pk, "requester": "org_acme"}
     reply = send_slowly(CHECK, check, lambda: plan_services.update_account(account, roomy))
     assert (reply.status, reply.headers["X-Ratelimit-Remaining"]) == (200, "0")

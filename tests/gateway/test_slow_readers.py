@@ -1,4 +1,4 @@
-"""Replies wait for a client that does not read them: they do not pile up in memory."""
+"""Replies to a slow reader wait for it without piling up in memory."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Threads are shared out: a caller has its share, waits without a thread, and a slow reader does not keep one."""
+"""Thread shares: each caller has a share, waits without a thread, and slow readers occupy none."""
 
 import asyncio
 from io import BytesIO
@@ -21,10 +21,10 @@ SCOPE = {
 
 
 class Work:
-    """A WSGI application whose requests all run until they are let go."""
+    """A WSGI application whose requests block until released."""
 
     def __init__(self):
-        self.begun = []  # by whom
+        self.begun = []  # paths of requests that have begun
         self.go_on = Semaphore(0)
 
     def __call__(self, environ, start_response):
@@ -35,7 +35,7 @@ class Work:
 
 
 class Clients:
-    """Sends requests to threads that are two, of which a caller has one."""
+    """Send requests to two threads, of which a caller may use one."""
 
     def __init__(self, **options):
         self.work = Work()
@@ -65,7 +65,7 @@ class Clients:
 
 
 def on_loop(test):
-    """Runs a test that is a coroutine."""
+    """Run a coroutine test."""
 
     def run():
         asyncio.run(test())

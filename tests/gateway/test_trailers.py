@@ -9,7 +9,7 @@ TRAILERS = [b"X-Forwarded-For: 10.9.9.9", b"Authorization: Bearer key"]
 
 
 def cut(data: bytes) -> list[bytes]:
-    """In two, before the trailers."""
+    """Split the data in two before the trailers."""
     at = data.index(b"0\r\n") + 3
     return [data[:at], data[at:]]
 

@@ -1,4 +1,4 @@
-"""A connection that keeps the server waiting ends; one that does something stays. A test says what time it is."""
+"""Idle connections are closed, active ones are kept. Tests set the time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ HEAD_SECONDS, BODY_SECONDS, SEND_SECONDS, KEEP_ALIVE_SECONDS = 10, 30, 30, 65
 
 
 class Clock:
-    """Sweeps as the server does, at the times that a test says."""
+    """Run the server's sweep at times set by the test."""
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
@@ -93,7 +93,7 @@ def test_a_body_that_does_not_come_ends_its_connection(sent):
     async def stalled(client, clock):
         client[1].write(sent)
         await settled()
-        assert await clock.after(BODY_SECONDS) == 1  # whoever reads it answers first
+        assert await clock.after(BODY_SECONDS) == 1  # the reader answers first
         assert await clock.after(GRACE_SECONDS + 1) == 0
 
     with_client(stalled)

@@ -1,6 +1,6 @@
-"""A short way of a cached check's contentId from socket to socket (docs/explanation/architecture.md).
+"""A cached check's contentId passes few files from socket to socket (docs/explanation/architecture.md).
 
-A file is entered where one of its functions is called from another file and the contentId is in what it is given.
+A file counts if one of its functions is called from another file with the contentId in its arguments.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from tests import factories
 from tests.gateway.wire import served
 
 ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
-# PostgreSQL is asked on a connection of the loop's own, which sees what is committed.
+# The event loop reads PostgreSQL on its own connection, which sees committed data only.
 pytestmark = pytest.mark.django_db(transaction=ON_POSTGRESQL)
 
 MOST_FILES, MOST_TIMES = 17, 2
@@ -34,12 +34,12 @@ ARCHITECTURE = Path(settings.BASE_DIR, "docs/explanation/architecture.md")
 
 
 class Trace:
-    """The files of the project that any of these texts entered, in their order, each with the function called."""
+    """Trace the project files that the texts enter, in order, each with the function called."""
 
     def __init__(self, *texts: str) -> None:
         self.texts = texts
         self.entered: list[tuple[str, str]] = []
-        self.seen: set[Any] = set()  # a coroutine's frame is called again each time that it goes on
+        self.seen: set[Any] = set()  # a coroutine's frame is entered again after each wait
 
     def __call__(self, frame: Any, event: str, argument: Any) -> None:
         if event != "call" or frame in self.seen or (name := self.file_of(frame)) is None:
@@ -60,7 +60,7 @@ class Trace:
         return str(path.relative_to(root)) if inside else None
 
     def is_in(self, value: Any) -> bool:
-        """Whether a text is in a value or its parts; does not search objects with methods."""
+        """Whether a text is in a value or its parts; ignores objects with methods."""
         match value:
             case bytes() | bytearray():
                 return any(text.encode() in value for text in self.texts)
@@ -79,7 +79,7 @@ class Trace:
 
 @pytest.fixture
 def entered(account, application, monkeypatch) -> list[tuple[str, str]]:
-    """The files and functions that a check's contentId enters when everything is cached."""
+    """The files and functions that a check's contentId enters if everything is cached."""
     item = factories.content(account, policy_id=factories.policy(account).pk)
     body = orjson.dumps({"contentId": item.pk, "requester": factories.LICENSED_REQUESTER})
     lines = (
@@ -112,7 +112,7 @@ def entered(account, application, monkeypatch) -> list[tuple[str, str]]:
         async with served(asgi.application) as (address, _), asyncio.timeout(30):
             reader, writer = await asyncio.open_connection(*address)
             for number in range(3):
-                if number == 2:  # everything has been read, made and prepared by then
+                if number == 2:  # everything is cached and prepared
                     is_traced.set()
                     sys.setprofile(trace)
                 writer.write(request)

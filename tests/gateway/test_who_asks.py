@@ -1,4 +1,4 @@
-"""Who asks, as the gateway knows them: keys and their plans, which nothing is recorded of, and requesters."""
+"""Callers in the gateway: keys with their plans, and requesters."""
 
 import pytest
 from django.db import OperationalError
@@ -24,7 +24,7 @@ def check(api, item):
 
 @pytest.fixture
 def used_up(account, check, clock):
-    """An account that may send one request a minute, and has sent it."""
+    """An account that has used up its limit of one request a minute."""
     plan_services.update_account(account, {"plan": "enterprise", "requests_per_minute": 1, "requests_per_day": 10})
     assert check().status == 200
     assert check().status == 429

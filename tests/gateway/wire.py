@@ -1,4 +1,4 @@
-"""A server of BoundedProtocol on loopback with an application of the test's, and a client that writes bytes."""
+"""A BoundedProtocol server on loopback with the test's application, and a client that writes bytes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -18,7 +18,7 @@ Application = Callable[..., Awaitable[None]]
 
 
 class Echo:
-    """Answers each request by its path, headers and body; what was carried out is in `done`."""
+    """Answer each request with its path, headers and body; `done` lists completed requests."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
@@ -28,7 +28,7 @@ class Echo:
             body = await read_body(scope, receive, 1_000_000)
         except Disconnected:
             return
-        await asyncio.sleep(0)  # so that what follows the request in its packet is seen before its reply is made
+        await asyncio.sleep(0)  # lets the loop see the rest of the packet before the reply
         self.done.append(scope["path"])
         names = b",".join(name for name, _ in scope["headers"])
         told = b" ".join((b"<" + scope["path"].encode(), body[:100], names + b">"))
@@ -37,7 +37,7 @@ class Echo:
 
 @asynccontextmanager
 async def served(application: Application) -> AsyncIterator[tuple[tuple[str, int], Connections]]:
-    """The address of a server, and what it knows of its connections. What is open at the end is aborted."""
+    """Yield a server's address and its connection registry. Connections still open at the end are aborted."""
     config = Config(application, http=BoundedProtocol, log_config=None)
     config.load()
     state = ServerState()
@@ -54,7 +54,7 @@ async def served(application: Application) -> AsyncIterator[tuple[tuple[str, int
 
 
 def exchanged(application: Application, *packets: bytes, last: bytes = LAST) -> bytes:
-    """All that the server sends to packets written one after the other, until it closes the connection."""
+    """Write packets one by one and return all bytes that the server sends until it closes the connection."""
 
     async def exchange() -> bytes:
         async with served(application) as (address, _), asyncio.timeout(60):
@@ -72,7 +72,7 @@ def exchanged(application: Application, *packets: bytes, last: bytes = LAST) -> 
 
 
 async def read_all(reader: asyncio.StreamReader) -> bytes:
-    """Read until the connection ends in any way."""
+    """Read until the connection ends or fails."""
     received = b""
     with suppress(ConnectionError):
         while part := await reader.read(65_536):
@@ -85,13 +85,13 @@ def statuses(received: bytes) -> list[int]:
 
 
 async def settled() -> None:
-    """Returns when the loop has done all that follows from what has been written up to now."""
+    """Wait until the loop has processed everything written so far."""
     for _ in range(10):
         await asyncio.sleep(0.001)
 
 
 async def until(condition: Callable[[], Any]) -> None:
-    """Returns when it holds. Fails after a minute."""
+    """Wait until the condition holds. Raises TimeoutError after a minute."""
     async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.001)

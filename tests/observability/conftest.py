@@ -1,4 +1,4 @@
-"""Checks go the way that a server sends them: on the event loop where they can, otherwise through Django."""
+"""Run checks on the event loop where possible, otherwise through Django, as a server does."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Parse the metrics that Prometheus reads."""
+"""Parse Prometheus metrics."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import Any
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-Samples = str  # as they are scraped: late in a run there are thousands, of which a test looks at a few
+Samples = str  # as scraped: late in a run there are thousands, and a test needs few
 
 
 def scrape(**headers: str) -> Samples:
@@ -15,7 +15,7 @@ def scrape(**headers: str) -> Samples:
 
 
 def value(samples: Samples, name: str, **labels: str) -> float:
-    """The sum of the series that have these labels."""
+    """Return the sum of the series with these labels."""
     own = [line for line in samples.splitlines() if line.startswith((f"{name}{{", f"{name} "))]
     return sum(
         sample.value
@@ -26,7 +26,7 @@ def value(samples: Samples, name: str, **labels: str) -> float:
 
 
 class Change:
-    """By how much a metric has grown within the block."""
+    """The increase of a metric within the block."""
 
     before: Samples
     after: Samples

@@ -1,4 +1,4 @@
-"""Access checks in the metrics."""
+"""Metrics of access checks."""
 
 import pytest
 from django.db import OperationalError
@@ -48,7 +48,7 @@ def test_a_check_that_failed_was_not_answered(api, item, monkeypatch):
     def fail(*args):
         raise OperationalError("gone")
 
-    api.post(CHECK, body_for(item))  # so that nothing has to be read
+    api.post(CHECK, body_for(item))  # so that everything is cached
     monkeypatch.setattr(api.application.gateway.write, "call", fail)
     with change() as seen:
         assert api.post(CHECK, body_for(item)).status == 503

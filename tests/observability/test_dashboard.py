@@ -1,4 +1,4 @@
-"""The Grafana dashboard and the example alerts ask for nothing that the service does not expose."""
+"""The Grafana dashboard and the example alerts use only metrics that the service exposes."""
 
 import json
 import re
@@ -31,7 +31,7 @@ ADDED_LABELS = {"job", "instance", "le"}
 
 @pytest.fixture(scope="module")
 def exposed(for_the_module: Unblock) -> dict[str, set[str]]:
-    """The labels of each metric that a scrape shows, by the name that a query has for it."""
+    """The labels of each scraped metric, by its name in queries."""
     with for_the_module():
         Client().get("/livez")
         scraped = Client().get("/metrics").content.decode()
@@ -44,7 +44,7 @@ def exposed(for_the_module: Unblock) -> dict[str, set[str]]:
 
 
 def metrics_of(query: str) -> set[str]:
-    """Every word outside of matchers, ranges and label lists that is none of the language's."""
+    """Return the metric names in a query: words outside matchers, ranges and label lists that are not PromQL's own."""
     bare = re.sub(r"\{[^}]*\}|\[[^]]*\]|\bby \([^)]*\)|\d[\d.e+]*", " ", query)
     return set(re.findall(r"[a-zA-Z_:][a-zA-Z0-9_:]*", bare)) - LANGUAGE
 

@@ -19,7 +19,7 @@ ACCESS = ("method", "route", "status", "duration_ms", "account", "key")
 
 
 class Log:
-    """Everything that is logged, in one of the formats."""
+    """The log's output in one of the formats."""
 
     def __init__(self, formatter: logging.Formatter) -> None:
         self.stream = io.StringIO()

@@ -1,4 +1,4 @@
-"""Why the database does not answer: in /readyz and in the log, once for each outage."""
+"""The cause of a database outage: in /readyz, and in the log once per outage."""
 
 import logging
 

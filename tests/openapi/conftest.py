@@ -1,3 +1,3 @@
-"""The document as a file."""
+"""The OpenAPI document as a file."""
 
 from tests.openapi.document import document  # noqa: F401

@@ -1,4 +1,4 @@
-"""The document as a file, for tools that take one."""
+"""Write the OpenAPI document to a file, for tools that read one."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The tools of Node that tests run: `npm ci` in this folder installs them (`run.py setup` does not)."""
+"""Node tools of the tests: `npm ci` in this folder installs them (`run.py setup` does not)."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ needs_node = pytest.mark.skipif(
 
 
 def run(name: str, *arguments: object, cwd: Path = FOLDER) -> subprocess.CompletedProcess[str]:
-    """Runs one of the tools; fails with all that it said if it does not succeed."""
+    """Run a tool; fail with its output if it does not succeed."""
     done = subprocess.run(
         [TOOLS / name, *map(str, arguments)],
         cwd=cwd,

@@ -18,7 +18,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Receiver:
-    """What came: connections, and the bytes of requests. `reply` gets the connection and the request's bytes."""
+    """A listener that stores connections and requests. `reply` gets the connection and the request's bytes."""
 
     def __init__(self, reply: Callable[[socket.socket, bytes], None], tls: ssl.SSLContext | None) -> None:
         self.reply, self.tls = reply, tls
@@ -89,7 +89,7 @@ def receiver(
 
 
 def certificate_of(name: str, directory: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """The contexts of a server with a certificate of that name, and of a client that trusts it."""
+    """Return TLS contexts of a server with a certificate for the name, and of a client that trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
     named = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
@@ -116,7 +116,7 @@ def certificate_of(name: str, directory: Path) -> tuple[ssl.SSLContext, ssl.SSLC
 
 
 class Names:
-    """A name server whose answers come in turn; the last one stays."""
+    """A name server with a list of answers, of which the last is repeated."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)

@@ -79,7 +79,7 @@ def send(url, client=None, **options):
 @pytest.mark.parametrize("url", HOSTILE)
 def test_a_hostile_url_reaches_nobody(url):
     with receiver() as inside:
-        # Names are told by the system, so that spellings of addresses mean what they mean there.
+        # The system resolves names, so that spellings of addresses mean the same as there.
         with pytest.raises((DestinationRefused, Unreachable)):
             send(url.format(port=inside.port), seconds=5)
         assert inside.connections == 0

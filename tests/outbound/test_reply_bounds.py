@@ -22,7 +22,7 @@ def send(url="http://hooks.example/", client=None):
 
 
 def reply_of(*pieces):
-    """The client's reply to these pieces, each read at a time."""
+    """Return the client's reply to these pieces, each from a read of its own."""
     client = Client(allow_private=True, certificates=NO_CERTIFICATES)
     client.backend = httpcore.AsyncMockBackend(list(pieces))
     return send(client=client)

@@ -1,4 +1,4 @@
-"""Runs PostgreSQL and Valkey until Ctrl-C, or for the duration of a command."""
+"""Run PostgreSQL and Valkey until Ctrl-C, or while a command runs."""
 
 import argparse
 import os
@@ -11,7 +11,7 @@ from tests.services import UnavailableError, postgres, valkey
 
 
 def run(command: list[str], environment: dict[str, str]) -> int:
-    """The command's exit status. Ctrl-C reaches it directly; the servers stay up while it cleans up."""
+    """Run the command and return its exit status. Ctrl-C reaches it directly; the servers outlive its cleanup."""
     signal.signal(signal.SIGINT, lambda number, frame: None)
     with subprocess.Popen(command, env=environment) as process:
         try:

@@ -1,4 +1,4 @@
-"""PgBouncer, a pooler of PostgreSQL's sessions, from the system's package."""
+"""PgBouncer, the PostgreSQL connection pooler, from the system's package."""
 
 import shutil
 import signal
@@ -36,7 +36,7 @@ class PgBouncer(Server):
         )
 
     def command(self) -> list[str]:
-        # The port is chosen anew if somebody else takes it first.
+        # Choose another port if it was taken meanwhile.
         settings = self.directory / "pgbouncer.ini"
         kept = [line for line in settings.read_text().splitlines() if not line.startswith("listen_port")]
         settings.write_text("\n".join([*kept, f"listen_port = {self.port}", ""]))
@@ -52,7 +52,7 @@ class PgBouncer(Server):
 
 @contextmanager
 def pgbouncer(server: Postgres, pool_mode: str, sessions: int = 100) -> Iterator[PgBouncer]:
-    """PgBouncer before a PostgreSQL server, sharing its sessions out by `session` or `transaction`."""
+    """Run PgBouncer before a PostgreSQL server, pooling by `session` or `transaction`."""
     with directory() as path:
         pooler = PgBouncer(path, [])
         pooler.configure(server, pool_mode, sessions)

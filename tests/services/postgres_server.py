@@ -1,4 +1,4 @@
-"""PostgreSQL."""
+"""PostgreSQL servers, and standbys of them."""
 
 import shutil
 import signal
@@ -63,7 +63,7 @@ class Postgres(Server):
             raise UnavailableError(f"initdb failed:\n{done.stdout}{done.stderr}")
 
     def create_standby(self, primary: "Postgres") -> None:
-        """A copy of the primary's cluster, which follows it until it is promoted."""
+        """Copy the primary's cluster as a standby, which follows it until promoted."""
         command = [
             self.binaries / "pg_basebackup",
             "-D",
@@ -89,7 +89,7 @@ class Postgres(Server):
         return [*command, *self.arguments]
 
     def is_ready(self) -> bool:
-        # The postmaster's own word: the last line of its pid file. A crashed one leaves its file behind.
+        # The last line of the postmaster's pid file. A crashed server leaves its file behind.
         try:
             lines = (self.directory / "data" / "postmaster.pid").read_text().splitlines()
         except OSError:
@@ -106,7 +106,7 @@ def postgres(
     variables: Mapping[str, str] | None = None,
     **settings: str | int,
 ) -> Iterator[Postgres]:
-    """PostgreSQL with any of its settings; without fsync quicker, and safe unless the machine crashes."""
+    """Run PostgreSQL with these settings. `fsync=False` is faster, and loses data only if the machine crashes."""
     settings = {"max_connections": 200, **settings}
     if not fsync:
         settings = {"fsync": "off", "full_page_writes": "off", **settings}
@@ -123,7 +123,7 @@ def postgres(
 
 @contextmanager
 def synchronous_standby(primary: Postgres) -> Iterator[Postgres]:
-    """A second server that has whatever the primary has acknowledged."""
+    """Run a standby that has every commit the primary acknowledged."""
     with directory() as path:
         server = Postgres(path, primary.arguments)
         server.create_standby(primary)

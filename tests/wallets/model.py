@@ -12,7 +12,7 @@ ZERO = Decimal(0)
 
 @dataclass
 class Portion:
-    """A grant. `left` is what remains of it; a refill has no id, because the service gives it one."""
+    """A grant with `left` unspent. A refill has no id, because the service assigns it."""
 
     id: str | None
     amount: Decimal
@@ -38,9 +38,9 @@ class Refill:
 
 @dataclass
 class Model:
-    """`entries` are types and amounts in the order in which they took effect; `overdraft` is what no grant covers.
+    """The expected wallet. `entries` are types and amounts in order; `overdraft` is what no grant covers.
 
-    `events` are types with the balance before; `topped` is the balance that the latest credit made.
+    `events` are types with the previous balance; `topped` is the balance after the latest credit.
     """
 
     unit: str
@@ -82,7 +82,7 @@ class Model:
         return 200
 
     def set_refill(self, refill: Refill | None, now: datetime) -> None:
-        """Refill each day; the first time at once."""
+        """Refill each day, starting now."""
         self.refill = refill
         if refill is None:
             self.anchor = self.next_refill = None
@@ -141,7 +141,7 @@ class Model:
         return left
 
     def watch(self, before: Decimal) -> None:
-        """Note each threshold that the balance has fallen to or below, and that nothing is left."""
+        """Record each threshold that the balance reached or passed, and an empty wallet."""
         for one in self.thresholds:
             level = self.topped * one["percent"] / 100 if "percent" in one else Decimal(one["value"])
             if before > level >= self.balance:
@@ -150,7 +150,7 @@ class Model:
             self.exhaust(before)
 
     def exhaust(self, before: Decimal | None = None) -> None:
-        """Note once that nothing is left, or not enough for a check."""
+        """Record once that the wallet is empty or cannot pay for a check."""
         if not self.exhausted:
             self.exhausted = True
             self.events.append(("wallet.exhausted", self.balance if before is None else before))

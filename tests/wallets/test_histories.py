@@ -1,6 +1,6 @@
-"""Histories of wallets (docs/wallets.md) in this process, in which days pass.
+"""Random wallet histories (docs/guides/wallets.md) in this process, over several days.
 
-WALLET_HISTORIES sets how many are tried, in place of what tests.examples says.
+WALLET_HISTORIES overrides tests.examples: the number of histories.
 """
 
 import os

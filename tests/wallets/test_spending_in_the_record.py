@@ -22,7 +22,7 @@ PRICE = Decimal("0.05")
 
 
 class Shop:
-    """An account whose licensees pay 0.05 USD an access in advance."""
+    """An account whose licensees prepay 0.05 USD per access."""
 
     def __init__(self):
         self.account = factories.account()
@@ -34,7 +34,7 @@ class Shop:
         self.wallets[name] = factories.wallet(self.account, "USD", amount, requester_id=name, **terms)["wallet"]
 
     def request(self, *names: str) -> list[Entry]:
-        """The entries of a request that checks the item for each of these licensees."""
+        """Return the entries of a request with a check for each licensee."""
         items = find_items(self.account.pk, {("contentId", self.item.pk)})
         found = LookupResult(current_epoch(self.account.pk), items, find_requesters(self.account.pk, set(names)))
         checks = [Check(("contentId", self.item.pk), name) for name in names]
@@ -71,7 +71,7 @@ def test_each_spend_shows_what_it_leaves_for_the_next(shop):
 
 @pytest.mark.parametrize("terms", [{}, {"thresholds": [{"value": 0.08}]}, {"floor": Decimal("-0.01")}])
 def test_requests_whose_wallet_needs_a_transaction_keep_no_others_from_being_stored(shop, terms):
-    """It falls short, or to a threshold or its floor, of which events tell."""
+    """Wallets need one if they cannot pay, or fall to a threshold or floor that has events."""
     shop.licensee("org_poor", "0.09", **terms)
     shop.licensee("org_rich", 10)
     first, rich, second = shop.request("org_poor"), shop.request("org_rich"), shop.request("org_poor")

@@ -1,6 +1,6 @@
-"""Checks that share a commit spend what the same checks spend one after the other, whatever their wallets need.
+"""Checks that share a commit spend the same as one by one, whatever their wallets need.
 
-The first are recorded by the event loop, where one statement spends; the others by Django, in a transaction for each.
+The event loop records the former, spending in one statement; Django the latter, in a transaction each.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ TERMS = st.fixed_dictionaries(
     }
 )
 WALLETS = st.lists(st.tuples(TERMS, st.booleans()), min_size=1, max_size=3, unique_by=lambda one: one[0]["unit"])
-# A request with several checks decides them in their order; of requests that arrive together any may be the first.
+# Several checks of one request are decided in order; simultaneous requests in any order.
 IN_ORDER = st.lists(st.sampled_from(list(PRICES)), min_size=1, max_size=6).map(lambda names: [names])
 ALIKE = st.tuples(st.sampled_from(list(PRICES)), st.integers(1, 12)).map(lambda one: [[one[0]]] * one[1])
 CHECKS = st.tuples(st.just("check"), IN_ORDER | ALIKE)
@@ -87,7 +87,7 @@ class Publisher:
         assert self.api.post(f"/v1/wallets/{wallet}/grants", {**fields, "expiresAt": end}).status == 201
 
     def check(self, requests: Sequence[Sequence[str]]) -> list[Any]:
-        """The answers to requests that arrive together, each with one check or several."""
+        """Return the answers to simultaneous requests, each with one or several checks."""
         bodies = [
             {"requester": "org_acme", "checks": [{"contentId": self.items[name]} for name in names]}
             for names in requests
@@ -125,7 +125,7 @@ class Publisher:
         return str((answer["allowed"], answer["reason"], answer["charge"], answer["cacheFor"], pays, spent))
 
     def left_behind(self) -> Any:
-        """Wallets, grants, entries, decisions and events of the account, without ids."""
+        """Return the account's wallets, grants, entries, decisions and events, without ids."""
         wallets = [Wallet.objects.get(pk=one) for one in self.wallets]
         decisions = AccessEvent.objects.filter(account=self.account)
         events = Event.objects.filter(account=self.account, type__startswith="wallet.").order_by("pk")
@@ -156,7 +156,7 @@ class Publisher:
 
 @pytest.fixture
 def recorded(monkeypatch):
-    """The outcomes of requests that spent, or could not, in one statement."""
+    """The outcomes of requests that spent, or lacked credit, in one statement."""
     found: list[Outcome] = []
     outcomes = Batch.outcomes
 

@@ -1,4 +1,4 @@
-"""Writes the catalogue of event types into docs/reference/events.md, from the table of types."""
+"""Write the catalogue of event types into docs/reference/events.md, from the table of types."""
 
 import json
 import os

@@ -21,7 +21,7 @@ def endpoint_at(there: Receiver, account: Account, **fields: Any) -> tuple[Webho
 
 
 def waiting() -> WebhookDelivery:
-    """The one delivery that there is."""
+    """Return the only pending delivery."""
     return WebhookDelivery.objects.get()
 
 
@@ -38,7 +38,7 @@ def attempts(claimed: list[ClaimedDelivery]) -> list[Result]:
 
 
 def deliver() -> list[Result]:
-    """One attempt of all that is due."""
+    """Attempt every due delivery once."""
     results = attempts(claim())
     queue.settle(results)
     return results

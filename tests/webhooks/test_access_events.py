@@ -1,4 +1,4 @@
-"""Events about decisions: one per requester, reason and minute, for endpoints that subscribe to them by name."""
+"""Decision events: one per requester, reason and minute, for endpoints that subscribe to them by name."""
 
 import json
 from datetime import timedelta

@@ -15,7 +15,7 @@ def test_what_is_claimed_is_nobody_elses_until_its_lease_is_over(account, there,
     clock.advance(seconds=31)
     [second] = claim()
     assert second.pk == first.pk
-    queue.settle(attempts([first]))  # too late: it is another one's now
+    queue.settle(attempts([first]))  # too late: another worker has claimed it
     assert waiting().state == DeliveryState.WAITING
     queue.settle(attempts([second]))
     assert (waiting().state, waiting().attempts) == (DeliveryState.DELIVERED, 1)

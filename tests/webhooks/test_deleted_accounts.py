@@ -1,4 +1,4 @@
-"""An account is deleted while requests write to it and webhooks are delivered for it."""
+"""An account is deleted during writes and webhook deliveries."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ def delivering(settings):
 
 
 def write_until_refused(key, over):
-    """Create items in bulk until a request is not answered with 200; return that reply."""
+    """Create items in bulk until a request's status is not 200; return that reply."""
     api = ApiClient(key)
     try:
         while not over.is_set():

@@ -1,4 +1,4 @@
-"""Delivery of events: requests and retries."""
+"""Webhook delivery: requests and retries."""
 
 import json
 from datetime import UTC, datetime, timedelta

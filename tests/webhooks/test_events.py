@@ -1,4 +1,4 @@
-"""Each change has one event, with the object as the API shows it (docs/guides/webhooks.md)."""
+"""Each change creates one event with the object as the API returns it (docs/guides/webhooks.md)."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from tests.conventions.filtering import DAYS, EQUALITY, MOMENTS, ORDER, check_fi
 
 @pytest.fixture
 def new(account):
-    """The events since the test began, oldest first."""
+    """Return a function that returns the events since the test began, oldest first."""
     known = set(Event.objects.values_list("pk", flat=True))
     return lambda: [one for one in Event.objects.order_by("created", "pk") if one.pk not in known]
 

@@ -1,4 +1,4 @@
-"""When an endpoint is given up: at once, or after days of only failures."""
+"""Endpoints are disabled at once, or after days of only failures."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The catalogue of docs/reference/events.md, and the guide's ways to verify a delivery; the npm library's, too."""
+"""The catalogue in docs/reference/events.md, and the guide's ways to verify a delivery, including the npm library."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def test_the_openapi_document_has_every_type():
 
 @pytest.fixture
 def delivery(account):
-    """A delivery at that moment, by that secret."""
+    """Return a function that builds a delivery for a secret and a time."""
     factories.content(account, title="Größe")
     event = Event.objects.get(type="content.created")
 
@@ -88,7 +88,7 @@ def run_by_node(script, secret, headers, body, **options):
 
 @pytest.fixture(scope="module")
 def npm_packages(request):
-    """A folder with what npm/package-lock.json pins, kept for the next run."""
+    """Install the packages of npm/package-lock.json in a folder that later runs reuse."""
     pinned = Path(__file__).parent / "npm"
     version = sha256((pinned / "package-lock.json").read_bytes()).hexdigest()[:16]
     folder = request.config.cache.mkdir("npm") / version

@@ -1,4 +1,4 @@
-"""Recovery: sends deliveries that failed or wait for a retry, or every missed event since a chosen time."""
+"""Recovery resends failed and pending deliveries, or every missed event since a chosen time."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ LONG_AGO = "2020-01-01"
 
 @pytest.fixture
 def once(settings):
-    """A delivery that fails is not tried again."""
+    """Do not retry failed deliveries."""
     settings.WEBHOOK_RETRY_SCHEDULE = [0]
 
 
@@ -99,7 +99,7 @@ def test_a_start_time_adds_what_was_never_queued(api, account):
 
 @pytest.fixture
 def mended(settings):
-    """A receiver that fails once and then works, and a schedule that retries after five hours."""
+    """A receiver that fails once and then works, and a retry schedule of five hours."""
     settings.WEBHOOK_RETRY_SCHEDULE = [0, 18_000, 36_000]
     replies = iter([answering(500)])
     with receiver(lambda connection, _: connection.sendall(next(replies, answering(200)))) as there:

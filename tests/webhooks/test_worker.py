@@ -1,4 +1,4 @@
-"""The worker of `serve` and of `manage.py deliver_webhooks`."""
+"""The webhook worker of `serve` and of `manage.py deliver_webhooks`."""
 
 import threading
 from contextlib import suppress

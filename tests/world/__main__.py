@@ -1,4 +1,4 @@
-"""`python -m tests.world FILE` lives through the month and keeps it in a file, for WORLD_RECORD=FILE (conftest.py)."""
+"""`python -m tests.world FILE` runs the month and saves it, for WORLD_RECORD=FILE (conftest.py)."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""HTTP as the people of the world speak it: one lasting connection, from an address of their own."""
+"""The world's HTTP client: one keep-alive connection from an address of its own."""
 
 import http.client
 import json
@@ -18,7 +18,7 @@ LOST = 0
 
 @dataclass
 class Reply:
-    """A reply, and the world's time before and after. Status 0: the connection ended without a reply."""
+    """A reply and the world's time before and after. Status 0: the connection ended without a reply."""
 
     begun: float
     ended: float
@@ -40,7 +40,7 @@ class Caller:
     def __init__(
         self, clock: WorldClock, port: int, address: str = "127.0.0.1", headers: Mapping[str, str] | None = None
     ) -> None:
-        """`address` is where it comes from: all of 127.0.0.0/8 is this machine."""
+        """Connect from `address`; all of 127.0.0.0/8 is this machine."""
         self.clock, self.port, self.address = clock, port, address
         self.headers = dict(headers or {})
         self.connection: http.client.HTTPConnection | None = None
@@ -55,7 +55,7 @@ class Caller:
             if self.connection is None:
                 source = (self.address, 0)
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.port, 60, source_address=source)
-            # Without http.client's own Host and Accept-Encoding: what is sent is what `headers` say.
+            # Without http.client's own Host and Accept-Encoding: only `headers` are sent.
             self.connection.putrequest(method, path, skip_host="Host" in sent, skip_accept_encoding=True)
             for name, value in sent.items():
                 self.connection.putheader(name, value)
@@ -75,8 +75,10 @@ class Caller:
     def send_until_answered(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
-        """Repeats what may safely be repeated (a GET, a PATCH, a POST with an Idempotency-Key) until it is answered.
-        The reply's time begins with the first attempt: any of them may have been carried out."""
+        """Repeat a safely repeatable request (GET, PATCH, POST with an Idempotency-Key) until it is answered.
+
+        The reply's time begins with the first attempt, because any attempt may have been carried out.
+        """
         deadline = time.monotonic() + RETRY_SECONDS
         first = reply = self.send(method, path, body, headers)
         while reply.is_lost:
@@ -99,7 +101,7 @@ class Caller:
 
 
 def send_raw(clock: WorldClock, port: int, address: str, request: bytes) -> Reply:
-    """Bytes as they are, such as a request in HTTP/1.0, on a connection that the server closes."""
+    """Send raw bytes, such as an HTTP/1.0 request, on a connection that the server closes."""
     begun, raw = clock.timestamp(), b""
     try:
         with socket.create_connection(("127.0.0.1", port), 60, source_address=(address, 0)) as connection:

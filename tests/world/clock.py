@@ -1,4 +1,4 @@
-"""The time of the world: the machine's own, moved by an offset that all of the world's processes read from one file.
+"""The world's time: the machine's own plus an offset that all of the world's processes read from one file.
 
 libfaketime (Debian: `apt install faketime`) is loaded before a process's own libraries and adds the offset to its wall
 clock. The product has no switch for this. Monotonic time stays real, so timeouts and connection pools are unaffected.
@@ -15,15 +15,15 @@ LIBRARY = Path(f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketimeMT.
 
 class WorldClock:
     def __init__(self, directory: Path, begins: datetime) -> None:
-        """`directory` must be readable for the user that runs PostgreSQL."""
+        """`directory` must be readable by PostgreSQL's user."""
         self.file = directory / "offset"
         self.offset: float | None = None
-        self.lock = Lock()  # nobody here reads the former time once another process can read the new one
+        self.lock = Lock()  # no process may read the old time after another could read the new one
         self.move_to(begins)
         self.environment = {
             "LD_PRELOAD": str(LIBRARY),
             "FAKETIME_TIMESTAMP_FILE": str(self.file),
-            "FAKETIME_NO_CACHE": "1",  # each look at the clock reads the file, so a move holds everywhere at once
+            "FAKETIME_NO_CACHE": "1",  # each call reads the file, so a move applies everywhere at once
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             # Otherwise it takes monotonic deadlines of condition variables for others, and threads spin.
             "FAKETIME_FORCE_MONOTONIC_FIX": "0",
@@ -39,7 +39,7 @@ class WorldClock:
         return datetime.fromtimestamp(self.timestamp(), UTC)
 
     def move_to(self, moment: datetime) -> None:
-        """Makes it this moment in all processes of the world. Time never goes back."""
+        """Set the time of all processes of the world. Time never goes back."""
         offset = moment.timestamp() - time.time()
         assert self.offset is None or offset >= self.offset, f"{moment} has passed: it is {self.now()}."
         draft = self.file.with_suffix(".draft")

@@ -1,7 +1,7 @@
 """The first worker to need it runs the month; the others read its result.
 
-WORLD_SIZE multiplies the traffic, WORLD_DAYS ends the month early. WORLD_RECORD names a file that keeps the month:
-where it is there already, it is read instead of lived, for those who write a further comparison.
+WORLD_SIZE multiplies the traffic, WORLD_DAYS ends the month early. WORLD_RECORD names a file that stores the month: an
+existing one is read instead of running the month, which helps when writing new comparisons.
 """
 
 import fcntl
@@ -23,7 +23,7 @@ if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
 
 @pytest.fixture(scope="session")
 def month(tmp_path_factory: pytest.TempPathFactory) -> Expected:
-    """The month as the model has it, beside what the service says of it."""
+    """The month as the model expects it, and as the service reports it."""
     if missing := missing_tools():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"The world needs {' and '.join(missing)} from Debian.")
     record = record_file(tmp_path_factory.getbasetemp())
@@ -35,6 +35,6 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Expected:
 
 
 def record_file(own: Path) -> Path:
-    """In the folder that all workers of a run share; `own` is this worker's."""
+    """Return the record's path in the folder shared by all workers; `own` is this worker's folder."""
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     return Path(os.environ.get("WORLD_RECORD") or shared / "month.pickle")

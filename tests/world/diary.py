@@ -11,7 +11,7 @@ from tests.world.caller import Reply
 
 
 class Change(NamedTuple):
-    """A resource got this state at some moment between `begun` and `ended`."""
+    """A new state of a resource, set at some time between `begun` and `ended`."""
 
     begun: float
     ended: float
@@ -20,7 +20,7 @@ class Change(NamedTuple):
 
 @dataclass
 class History:
-    """The states of one resource, written by one person at a time."""
+    """The states of one resource, which one person changes at a time."""
 
     changes: list[Change] = field(default_factory=list)
 
@@ -29,16 +29,16 @@ class History:
         return self.changes[-1].state
 
     def write(self, reply: Reply, **fields: Any) -> None:
-        """The latest state with these fields changed, by the request that was answered so."""
+        """Append the latest state with these fields changed, with the request's times."""
         before = self.latest if self.changes else {}
         self.changes.append(Change(reply.begun, reply.ended, {**before, **fields}))
 
     def may_be_absent(self, begun: float) -> bool:
-        """Whether a request that began then may have found no such resource yet."""
+        """Whether the resource may not have existed when a request began."""
         return begun <= self.changes[0].ended
 
     def between(self, begun: float, ended: float) -> list[Mapping[str, Any]]:
-        """The states that a request between two moments may have seen."""
+        """Return the states that a request between these times may have seen."""
         seen: list[Mapping[str, Any]] = []
         for change in self.changes:
             if change.ended < begun:
@@ -52,8 +52,8 @@ class History:
 class Question:
     """A request for a decision, and its reply.
 
-    `item` is an externalId; at the edge, `page` is the path that the visitor means, however spelled. `further` is what
-    also has to be allowed (requester and permission) to a crawler that cannot be verified.
+    `item` is an externalId; at the edge, `page` is the normalised path. For an unverified crawler, `further` is a
+    second requester and permission that must be allowed too.
     """
 
     actor: str
@@ -122,27 +122,27 @@ class Entry(NamedTuple):
     license: str | None  # the licence's id
     decision: str | None
     tier: str | None
-    begun: float  # when it was booked
+    begun: float  # the time of recording
     ended: float
-    occurred: str | None = None  # where it was given; otherwise when it was booked
+    occurred: str | None = None  # if given; otherwise the time of recording
     content: str | None = None  # the item's id
 
 
 class Paid(NamedTuple):
-    """A payment as it was recorded."""
+    """A recorded payment."""
 
     requester: str
     amount: Decimal
     currency: str
     external_id: str | None
-    received: str | None  # where it was given; otherwise when it was recorded
+    received: str | None  # if given; otherwise the time of recording
     note: str | None
     begun: float
     ended: float
 
 
 class Purse(NamedTuple):
-    """A wallet as it was opened; `moved` says when a merge gave it to which other requester."""
+    """A wallet when opened; `moved` has the time and the new owner if a merge moved it."""
 
     requester: str
     unit: str  # a currency, or "access"
@@ -156,7 +156,7 @@ class Purse(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """All credit of one wallet went to another, by a merge."""
+    """A merge moved all credit of one wallet to another."""
 
     source: str
     target: str
@@ -164,14 +164,14 @@ class Carried(NamedTuple):
 
 
 class Person(NamedTuple):
-    """Somebody whose data was erased."""
+    """An erased person."""
 
     former: str  # the id
     pseudonym: str
     texts: frozenset[str]  # that described the person
 
     def forgotten(self, value: Any) -> Any:
-        """A document as it is without the person's data."""
+        """Return a document without the person's data."""
         if isinstance(value, dict):
             return {name: self.member(name, one) for name, one in value.items()}
         if isinstance(value, list):
@@ -187,7 +187,7 @@ class Person(NamedTuple):
 
 
 class Voided(NamedTuple):
-    """When a grant was voided, and between which moments that was asked for."""
+    """The time at which a grant was voided, and the request's begin and end."""
 
     at: datetime
     begun: float
@@ -223,13 +223,13 @@ class Diary:
         self.carried: list[Carried] = []
         self.erased: list[Person] = []
         self.rates: dict[str, dict[str, Decimal]] = {}  # currencies to the euro, by day
-        self.kills: list[tuple[float, float]] = []  # when the service was not there
+        self.kills: list[tuple[float, float]] = []  # periods in which the service was down
 
     def promise(self, who: str, sentence: str, wanted: Any, found: Any) -> None:
         self.promises.append(Promise(who, sentence, wanted, found))
 
     def forget(self) -> None:
-        """Replace the ids of those who were erased by their pseudonyms. Call it at the end of the month."""
+        """Replace the ids of erased requesters by their pseudonyms. Call it at the end of the month."""
         for person in self.erased:
             for asked in self.questions:
                 if asked.requester == person.former:
@@ -249,6 +249,6 @@ class Diary:
             self.requesters[person.pseudonym] = self.requesters.pop(person.former) and None
 
     def deed(self, action: str, resource: str, reply: Reply, actor: str = "key", event: str | None = None) -> None:
-        """`event` where it has another name than the action."""
+        """Note a change; `event` is its event type if it differs from the action."""
         told = event or (action if action.startswith(EVENTS) else None)
         self.deeds.append(Deed(action, told, resource, actor, reply.begun, reply.ended))

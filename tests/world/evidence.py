@@ -1,4 +1,4 @@
-"""What the service says at the end of the month: every list by its pages and as files, every report."""
+"""Everything that the service reports at the end of the month: all lists by pages and as files, all reports."""
 
 import csv
 import io
@@ -83,7 +83,7 @@ def gather(world: World) -> dict[str, Any]:
 
 
 def walk(api: Caller, path: str, **query: Any) -> dict[str, Any]:
-    """All pages of a list: its rows, the sizes of pages, and what each said of the total."""
+    """Fetch all pages of a list: the rows, page sizes, and each page's total."""
     rows: list[Any] = []
     totals: list[int] = []
     sizes: list[int] = []
@@ -114,12 +114,12 @@ def read_csv(api: Caller, path: str, **query: Any) -> list[dict[str, str]]:
 
 
 def files_of(api: Caller, path: str, **query: Any) -> tuple[list[dict[str, str]], list[Any]]:
-    """The rows of the CSV, and those of the JSON Lines."""
+    """Return the rows of the CSV and of the JSON Lines."""
     return read_csv(api, path, **query), read_jsonl(api, path, **query)
 
 
 def exportable(api: Caller) -> set[str]:
-    """The paths that the service describes as available as CSV."""
+    """Return the paths that the OpenAPI document offers as CSV."""
     described = api.get("/v1/openapi.json")["paths"]
     return {
         path
@@ -129,7 +129,7 @@ def exportable(api: Caller) -> set[str]:
 
 
 def usage_reports(api: Caller, decisions: list[Any]) -> list[tuple[dict[str, str], Any]]:
-    """The report of each window; the last ends with the very microsecond of a decision."""
+    """Return the report for each window; the last window ends at a decision's exact time."""
     newest_first = decisions[len(decisions) // 3]["created"]
     queries = [*WINDOWS, *FOR_USAGE, {"startDate": "2027-03-15", "endDate": newest_first}]
     return [(query, api.get("/v1/analytics/usage", **query)) for query in queries]
@@ -141,7 +141,7 @@ def revenue_reports(api: Caller) -> list[tuple[dict[str, str], Any]]:
 
 
 def item_stats(world: World, api: Caller) -> dict[str, Any]:
-    """The figures of the items that are asked about most, by their ids."""
+    """Return the stats of the most requested items by id."""
     ids = [world.ids[external_id(number)] for number in range(PAGES_ITEMS)]
     return {id_: api.get(f"/v1/content/{id_}")["stats"] for id_ in ids}
 
@@ -153,14 +153,14 @@ def statement_lines(api: Caller, statements: list[Any]) -> dict[str, Any]:
 
 
 def traces_of(world: World, traces: Iterable[str]) -> list[tuple[str, str]]:
-    """Where one of the texts still is, byte by byte: in which table, log, list or file."""
+    """Find the texts in tables, logs, lists and files; return (place, text) pairs."""
     wanted = {spelling.encode(): text for text in traces for spelling in (text, quote(text, safe=""), quote(text))}
     places = chain(tables(world), logs(world), files(world))
     return sorted({(place, text) for place, content in places for one, text in wanted.items() if one in content})
 
 
 def tables(world: World) -> Iterator[tuple[str, bytes]]:
-    """Every table of the database as PostgreSQL stores its values."""
+    """Yield every database table as stored by PostgreSQL."""
     assert world.service.postgres
     with psycopg.connect(world.service.postgres.url) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
@@ -171,14 +171,14 @@ def tables(world: World) -> Iterator[tuple[str, bytes]]:
 
 
 def logs(world: World) -> Iterator[tuple[str, bytes]]:
-    """The service's own log, and everything else that it keeps in its directory."""
+    """Yield the service's log and all other files in its directory."""
     for file in world.service.directory.rglob("*"):
         if file.is_file() and "nginx" not in file.parts:
             yield f"file {file.name}", file.read_bytes()
 
 
 def files(world: World) -> Iterator[tuple[str, bytes]]:
-    """Every list, as pages and as files."""
+    """Yield every list as pages and as files."""
     api = world.api()
     for name, path in {**EXPORTED, **ONLY_LISTED}.items():
         yield f"list of {name}", json.dumps(walk(api, path)["rows"], default=str, ensure_ascii=False).encode()
@@ -187,7 +187,7 @@ def files(world: World) -> Iterator[tuple[str, bytes]]:
 
 
 def after_the_purge(world: World) -> dict[str, Any]:
-    """Return the figures of whole days after March's decisions are deleted, which must not change."""
+    """Return figures of whole days after March's decisions were deleted, which must not change."""
     world.run("purge_events", "--keep-days", "1")
     api = world.api()
     in_whole_days = [query for query in (*WINDOWS, *FOR_USAGE) if "T" not in "".join(query.values())]

@@ -1,4 +1,4 @@
-"""The first morning: the publisher sets everything up, by commands and by the API."""
+"""The first morning: the publisher's setup by commands and API."""
 
 import json
 from datetime import timedelta
@@ -57,7 +57,7 @@ def create_policies(world: World, api: Caller) -> None:
 
 
 def create_sites(world: World, api: Caller) -> None:
-    """The publisher's site, and many parked ones."""
+    """Create the publisher's site and many parked ones."""
     rules = [{"pattern": p, "policyId": world.ids[name] if name else None} for p, name in publisher.PATTERNS.items()]
     body = {"host": publisher.HOST, "mode": "observe", "rules": rules}
     parked = [{"host": f"parked-{n:03}.example", "mode": "disabled"} for n in range(publisher.PARKED_SITES)]

@@ -27,7 +27,7 @@ SETTINGS = {
     "WEBHOOKS_ALLOW_PRIVATE": "on",
     "WEBHOOK_RETRY_SCHEDULE": "0,5,300,3600,14400",
     "SAME_PAGE": "trailing-slash,query",
-    "CRAWLER_DNS": "off",  # no name server is asked
+    "CRAWLER_DNS": "off",  # no name server is used
     "BASE_URL": "https://licensing.example",
 }
 
@@ -38,7 +38,7 @@ def missing_tools() -> list[str]:
 
 
 class Served(NamedTuple):
-    """A page that the publisher's own server was asked for."""
+    """A request that reached the publisher's own server."""
 
     path: str
     decision: str | None
@@ -50,7 +50,7 @@ class Quiet(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *args: object) -> None:
-        """Nothing: the tests say what went wrong."""
+        """Keep quiet; the tests report failures."""
 
     def answer(self, status: int, body: bytes = b"") -> None:
         self.send_response(status)
@@ -132,7 +132,7 @@ def listening(server: Any) -> Iterator[Any]:
 
 
 class Machines:
-    """All of them, started in the order in which they need each other."""
+    """All machines, started in order of dependency."""
 
     def __init__(self, clock: WorldClock, service: Deployment, origin: Origin, receivers: list[Receiver]) -> None:
         self.clock, self.service, self.origin, self.receivers = clock, service, origin, receivers
@@ -140,7 +140,7 @@ class Machines:
         self.proxy: subprocess.Popen[bytes] | None = None
 
     def start_proxy(self, edge_key: str) -> None:
-        """nginx by the file of deploy/edge, with nothing in it changed but its placeholders."""
+        """Start nginx with the file in deploy/edge, replacing only its placeholders."""
         place = self.service.directory / "nginx"
         place.mkdir(exist_ok=True)
         at = Place(edge_key, self.service.port, self.origin.server_port, self.site_port, place)
@@ -176,7 +176,7 @@ def machines(place: Path, begins: Any, report: Callable[[str], object]) -> Itera
         clock = WorldClock(shared, begins)
         faked = clock.environment
         with (
-            postgres(fsync=False, variables=faked) as database,  # a killed process is no power cut
+            postgres(fsync=False, variables=faked) as database,  # kill -9 is no power cut
             valkey(variables=faked) as redis,
             listening(Origin()) as origin,
             listening(Receiver(clock)) as first,

@@ -1,4 +1,4 @@
-"""The month, day by day: traffic, who changes what in the middle of it, and the nights."""
+"""The month, day by day: traffic, changes during it, and the nights."""
 
 import os
 import pickle
@@ -41,7 +41,7 @@ STARK = {"price_amount": "250.50", "price_currency": "EUR", "access_amount": "0.
 
 
 def of(requester: str, deed: Callable[..., object], **fields: str) -> Callable[[World], object]:
-    """A deed about the requester's first licence."""
+    """Return a deed on the requester's first licence."""
     return lambda world: deed(world, world.api(), office.only_license(world, requester), **fields)
 
 
@@ -51,13 +51,13 @@ def at_desk(deed: Callable[..., object], *what: str, **fields: str) -> Callable[
 
 
 def refund_twice(world: World) -> None:
-    """A refund of more than is left is refused."""
+    """Refund more than is left, which is refused; then a smaller amount."""
     desk, license_id = operator.Desk(world), office.only_license(world, "org_acme")
     done = [operator.refund(world, desk, license_id, amount) for amount in ("800.00", "800.00", "400.00")]
     world.diary.promise("the operator", "no more is refunded than was paid", [True, False, True], done)
 
 
-# What is done once in the middle of a day's traffic, each by somebody of their own.
+# Single actions during a day's traffic, each by a separate person.
 PLAN: dict[int, list[Callable[[World], object]]] = {
     2: [at_desk(operator.enforce_site)],
     3: [at_desk(operator.issue_license, "org_stark", "commercial", **STARK)],
@@ -87,8 +87,7 @@ PLAN: dict[int, list[Callable[[World], object]]] = {
 
 
 def deeds(world: World, day: int) -> list[Deed]:
-    """Every day the content system publishes, the bank's file arrives, and the policy that changes is opened or
-    closed."""
+    """Return the day's deeds: each day includes publishing, the bank's file, and the daily policy change."""
     daily = [partial(office.publish, world, day), partial(bookkeeper.take_in, world, day)]
     if day != 18:  # that day it is rolled back
         daily.append(partial(office.toggle_policy, world, day % 2 == 0))
@@ -139,7 +138,7 @@ def live(world: World, report: Callable[[str], object]) -> None:
 
 def settle(world: World) -> None:
     """Wait until all webhook receivers got the last event."""
-    for _ in range(3):  # what is delivered again waits for its time
+    for _ in range(3):  # retries are due later
         world.clock.advance(hours=6)
         world.run("deliver_webhooks", "--until-idle")
 

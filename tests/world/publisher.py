@@ -76,7 +76,7 @@ PATTERNS = {  # of the site
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the site; `item` where it is registered by its source."""
+    """A page of the site; `item` is set if its URL is registered."""
 
     path: str
     item: str | None = None
@@ -87,7 +87,7 @@ def external_id(number: int) -> str:
 
 
 def pages() -> list[Page]:
-    """Thirty: folders of the patterns and beside them, each with items among its pages."""
+    """Return thirty pages: in folders covered by patterns and beside them, each with some items."""
     folders = ("/premium/", "/metered/", "/training/", "/watched/", "/news/")
     found = [Page("/"), Page("/about"), Page("/premium/free-sample"), Page("/robots.txt"), Page("/contact")]
     for place, folder in enumerate(folders):

@@ -1,4 +1,4 @@
-"""Customers: two became one, a person was erased, and a billing system sent the same licences twice."""
+"""Customers: a merge, an erasure, and a billing system that sent the same licences twice."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""Decisions: each that was answered is recorded once, and each is what the terms say."""
+"""Decisions: each answered one is recorded once and follows from the terms."""
 
 from collections import Counter
 from datetime import date
@@ -9,7 +9,7 @@ from tests.world.model.expected import Expected
 
 
 class Window(NamedTuple):
-    """Where one limit counts: the uses of a rule by a requester on a day."""
+    """A rate limit's window: one rule, requester and day, with its allowance."""
 
     requester: str | None
     policy: str | None
@@ -45,12 +45,12 @@ def test_every_record_says_what_was_answered(month: Expected) -> None:
 
 
 def is_shown_by(record: Any, answer: Any) -> bool:
-    """Whether the record has all of the answer. It may say more of the requester: stored attributes."""
+    """Whether the record contains the answer. It may add stored attributes of the requester."""
     return bool({**record, **answer, "requester": {**record["requester"], **answer["requester"]}} == record)
 
 
 def known_now(month: Expected, answer: Any) -> Any:
-    """An answer as its record shows it after who asked was erased."""
+    """Return an answer as its record shows it after the requester's erasure."""
     for person in month.diary.erased:
         if answer["requester"]["id"] == person.former:
             answer = person.forgotten(answer)

@@ -1,4 +1,4 @@
-"""The edge: visitors got the decided answers, and only allowed requests reached the publisher's server."""
+"""The edge: visitors got the decided replies, and only allowed requests reached the publisher's server."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Lists and files: every row once, in order, the same by pages, as JSON Lines and as CSV."""
+"""Lists and exports: every row once, in order, and identical in pages, JSON Lines and CSV."""
 
 from decimal import Decimal
 from typing import Any
@@ -87,7 +87,7 @@ def compare_cells(table: list[dict[str, str]], rows: list[dict[str, Any]]) -> No
 
 
 def flattened(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The members of objects as `object.member`; lists stay."""
+    """Return nested members as `object.member`; lists stay."""
     found: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, dict):
@@ -97,7 +97,7 @@ def flattened(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def same(cell: str, value: Any) -> bool:
-    """Whether a cell of CSV says what the API does."""
+    """Whether a CSV cell equals the API's value."""
     if value is None or value == {}:
         return cell in ("", "{}")
     if isinstance(value, bool):
@@ -106,7 +106,7 @@ def same(cell: str, value: Any) -> bool:
         return Decimal(cell) == value
     if isinstance(value, list | dict):
         return cell.startswith(("[", "{"))
-    return cell in (value, f"'{value}")  # what a spreadsheet would run begins with an apostrophe
+    return cell in (value, f"'{value}")  # a formula begins with an apostrophe
 
 
 WAREHOUSE = {"/v1/access/decisions": "decisions", "/v1/revenue": "ledger", "/v1/audit": "audit log"}

@@ -1,4 +1,4 @@
-"""Figures: usage, revenue and the stats of items, added up from what the model knows."""
+"""Figures: usage, revenue and item stats equal the model's totals."""
 
 from collections import Counter
 from typing import Any

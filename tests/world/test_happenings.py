@@ -1,4 +1,4 @@
-"""Events, webhooks and the audit log: each change once, to everybody who asked to hear of it."""
+"""Events, webhooks and the audit log: each change once, to every subscriber."""
 
 import hashlib
 import hmac
@@ -54,7 +54,7 @@ def heard(number: int, type_: str) -> bool:
 @every_receiver
 def test_every_receiver_got_every_event_that_it_asked_for(month: Expected, number: int) -> None:
     taken = {one.headers["webhook-id"] for one in received(month, number) if one.status == 200}
-    since = month.found["webhooks"][number]["created"]  # nothing from before it was there, by a replay neither
+    since = month.found["webhooks"][number]["created"]  # no event from before the endpoint existed, not even by replay
     events = [event for event in month.rows("events") if event["created"] >= since]
     expected = {event["id"] for event in events if heard(number, event["type"])}
     assert taken == expected
@@ -66,7 +66,7 @@ def test_every_delivery_says_what_the_event_says(month: Expected, number: int) -
     for one in received(month, number):
         body: dict[str, Any] = json.loads(one.body, parse_float=Decimal)
         event = events[body["id"]]
-        for person in month.diary.erased:  # what was sent before the erasure is out of the service's hands
+        for person in month.diary.erased:  # deliveries before the erasure still contain the data
             if person.former.encode() in one.body:
                 body = person.forgotten(body)
         assert body == {**event, "timestamp": event["created"]}
@@ -79,7 +79,7 @@ def test_every_delivery_is_signed_for_its_receiver(month: Expected, number: int)
         signed = f"{one.headers['webhook-id']}.{one.headers['webhook-timestamp']}.".encode() + one.body
         signature = b64encode(hmac.digest(secret, signed, hashlib.sha256)).decode()
         assert f"v1,{signature}" in one.headers["webhook-signature"].split()
-        # The clock may have been moved while it was under way.
+        # the clock may have moved during the delivery
         assert int(one.headers["webhook-timestamp"]) <= one.at + 1
 
 

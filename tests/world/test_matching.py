@@ -1,4 +1,4 @@
-"""Matching questions with records: a question without reply may have been recorded late, at most once."""
+"""Matching questions with records: a question without a reply has at most one record, possibly late."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ READER = Question("reader", "edge", "anonymous", None, "/premium/a", "read", ip=
 
 
 def asked(status: int, begun: float = 0, **fields: Any) -> Question:
-    """A question that was under way for two seconds, `begun` seconds after eight."""
+    """Return a question that took two seconds, `begun` seconds after eight o'clock."""
     return replace(READER, status=status, begun=BEGUN + begun, ended=BEGUN + begun + 2, **fields)
 
 
@@ -41,7 +41,7 @@ def test_a_lost_question_may_have_no_record() -> None:
 def test_a_lost_question_may_have_a_record_whenever_it_was_made() -> None:
     found = matched([asked(503)], [record("dec_1", 86_400)])
     assert (found.unasked, found.missing) == ([], [])
-    assert found.by_id["dec_1"].ended == BEGUN + 86_400  # whatever changed until then may count
+    assert found.by_id["dec_1"].ended == BEGUN + 86_400  # any state up to then may count
 
 
 def test_a_lost_question_has_one_record_and_none_before_it_was_asked() -> None:

@@ -35,7 +35,7 @@ def invented_decision(found: Found) -> Found:
 
 
 def turned_decision(found: Found) -> Found:
-    """One that was allowed, and would not be by the terms."""
+    """Give a denied decision a policy version that does not exist."""
     rows = list(found["lists"]["decisions"]["rows"])
     place = next(n for n, row in enumerate(rows) if row["reason"] == "no_license")
     rows[place] = {**rows[place], "policyVersion": 99}
@@ -43,7 +43,7 @@ def turned_decision(found: Found) -> Found:
 
 
 def exceeded_limit(found: Found) -> Found:
-    """One access more than a limit grants, recorded as the first one that it granted is."""
+    """Record an access beyond a limit as allowed."""
     rows = list(found["lists"]["decisions"]["rows"])
     place = next(n for n, row in enumerate(rows) if (row.get("observed") or {}).get("reason") == "rate_limit_exceeded")
     late = rows[place]
@@ -111,7 +111,7 @@ def forgotten_spend(found: Found) -> Found:
 
 
 def uncovered_access(found: Found) -> Found:
-    """A wallet is said to have had one access more than it had."""
+    """Report one access too many in a wallet."""
     rows = list(found["lists"]["decisions"]["rows"])
     place = next(n for n, row in enumerate(rows) if (row.get("credits") or {}).get("unit") == "access")
     credit = rows[place]["credits"]

@@ -1,4 +1,4 @@
-"""Wallets: who has paid in advance gets exactly what that covers, and the entries add up to the balance."""
+"""Wallets: prepaid customers get exactly what they paid for, and entries add up to the balance."""
 
 from collections import Counter
 from decimal import Decimal

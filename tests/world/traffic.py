@@ -1,4 +1,4 @@
-"""Everybody's requests of a part of a day, at the same time."""
+"""All requests of a part of a day, sent concurrently."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -24,12 +24,12 @@ class Traffic:
     def __init__(self, world: World, day: int, share: float = 1.0) -> None:
         self.world, self.day = world, day
         self.counts = {work: world.times(round(usual * share)) for work, usual in USUAL.items()}
-        self.left = sum(self.counts.values()) // 2  # until half of it is done
+        self.left = sum(self.counts.values()) // 2  # until half of the replies have arrived
         self.lock = Lock()
         self.half = Event()
 
     def run(self, deeds: Iterable[Callable[[], object]] = (), *, kill: bool = False) -> None:
-        """Sends all of it; the deeds are done at the same time, once half of the replies are there. So is the kill."""
+        """Send all requests; the deeds and the kill happen once half of the replies have arrived."""
         waiting = list(deeds)
         with ThreadPoolExecutor(len(self.counts) + len(waiting)) as executor:
             running = [executor.submit(self.send, work, count) for work, count in self.counts.items()]
@@ -47,7 +47,7 @@ class Traffic:
                 if self.left <= 0:
                     self.half.set()
             if reply.is_lost:
-                time.sleep(0.3)  # nobody reloads a page that does not answer ten times a second
+                time.sleep(0.3)  # a reader does not reload an unanswered page ten times a second
 
     def amid(self, deed: Callable[[], object]) -> None:
         assert self.half.wait(PATIENCE), "Traffic stands still."

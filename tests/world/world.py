@@ -12,7 +12,7 @@ from tests.world.machines import Machines
 
 class World:
     def __init__(self, machines: Machines, size: float) -> None:
-        """`size` multiplies what readers, crawlers and licensees ask for."""
+        """`size` multiplies the requests of readers, crawlers and licensees."""
         self.machines, self.size = machines, size
         self.clock: WorldClock = machines.clock
         self.diary = Diary()
@@ -30,7 +30,7 @@ class World:
         return self.machines.service
 
     def api(self, key: str = "office") -> Caller:
-        """A caller of the API with that key, from this machine."""
+        """Return an API client with that key, from this machine."""
         return Caller(self.clock, self.service.port, headers={"Authorization": f"Bearer {self.keys[key]}"})
 
     def visitor(self, address: str, **headers: str) -> Caller:
@@ -38,7 +38,7 @@ class World:
         return Caller(self.clock, self.machines.site_port, address, headers)
 
     def random(self, who: str, day: int) -> random.Random:
-        """Chance that is the same in every run."""
+        """Return a random generator with the same values in every run."""
         return random.Random(f"{who} on day {day}")
 
     def times(self, usual: int) -> int:

@@ -2738,7 +2738,7 @@ export interface components {
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
             rules?: components["schemas"]["SiteRuleRequest"][];
         };
-        /** @description What can be changed of a wallet. */
+        /** @description The fields of a wallet that can be changed. */
         PatchedWalletChangeRequest: {
             /** @description The lowest permitted balance; 0 or less. */
             floor?: string;
@@ -3103,7 +3103,7 @@ export interface components {
             /** @description Readers sent by this host. */
             referrals: number;
         };
-        /** @description Credit that comes again each period, and ends with it but for what rolls over. */
+        /** @description Credit that is added each period; the rest expires with the period, except what rolls over. */
         Refill: {
             /**
              * Format: decimal
@@ -3120,7 +3120,7 @@ export interface components {
         };
         /** @enum {string} */
         RefillPeriod: "day" | "week" | "month" | "year";
-        /** @description Credit that comes again each period, and ends with it but for what rolls over. */
+        /** @description Credit that is added each period; the rest expires with the period, except what rolls over. */
         RefillRequest: {
             /** @description A number or a decimal in a string, with up to 6 places. */
             amount: string;
@@ -3314,7 +3314,7 @@ export interface components {
             /** @description The version to return to. */
             version: number;
         };
-        /** @description What of a refill stays when the next one comes: at most `max`, and at least `min`. */
+        /** @description Unused credit of a refill that is kept at the next one: at most `max`, and at least `min`. */
         Rollover: {
             /**
              * Format: decimal
@@ -3327,7 +3327,7 @@ export interface components {
              */
             max: string;
         };
-        /** @description What of a refill stays when the next one comes: at most `max`, and at least `min`. */
+        /** @description Unused credit of a refill that is kept at the next one: at most `max`, and at least `min`. */
         RolloverRequest: {
             /** @description A number or a decimal in a string, with up to 6 places. */
             min?: string;

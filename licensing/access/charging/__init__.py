@@ -1,1 +1,1 @@
-"""What accesses cost, and how wallets pay it."""
+"""The prices of accesses, and payment from wallets."""

@@ -1,4 +1,4 @@
-"""What a decision costs."""
+"""The charge of a decision."""
 
 from functools import lru_cache
 
@@ -8,7 +8,7 @@ from licensing.policies.decision import Decision
 
 
 def charge_of(decision: Decision) -> Charge | None:
-    """What the decision costs, if its rule's limit does not turn it into a denial."""
+    """Return the decision's charge, unless its rule's limit later denies it."""
     price, held = decision.price, decision.license
     if price is None or held is None:
         return None

@@ -22,10 +22,10 @@ Wallets = Sequence[Sequence[str | None]]  # key, unit, key of the licence
 
 
 def spends_of(decision: Decision, wallets: Wallets) -> tuple[Spend, ...]:
-    """What the decision takes from the requester's wallets, a quota first.
+    """Return what the decision spends from the requester's wallets, a quota first.
 
-    The wallet of the licence that is charged pays; otherwise the requester's own in that unit. A quota counts each
-    decision that a licence of the service allows. What is denied, waived or only observed spends nothing.
+    The wallet of the charged licence pays, or else the requester's own in that unit. A quota counts each decision that
+    a stored licence allows. Denied, waived and observed decisions spend nothing.
     """
     held = decision.license
     if not wallets or held is None or not decision.is_charged:
@@ -46,7 +46,7 @@ def payer(wallets: Wallets, unit: str, license_key: str | None) -> str | None:
 
 
 def paid_by(spend: Spend) -> dict[str, object]:
-    """Return which wallet pays, as a decision records it; what remains is added as it is recorded."""
+    """Return the paying wallet as a decision records it; the remaining credit is added with the record."""
     return {"walletId": wallet_id(spend.wallet), "unit": spend.unit}
 
 
@@ -71,13 +71,13 @@ def deny_unpaid(answer: Answer, spend: Spend, purses: Purses) -> Answer:
 
 
 def rehearse_spending(answer: Answer, wallets: Wallets) -> Answer:
-    """A dry run's answer with what its wallets would say; nothing is spent."""
+    """Return a dry run's answer with the wallets' result; nothing is spent."""
     spends = spends_of(answer.decision, wallets)
     return rehearse_with(answer, spends, Purses.look([one.wallet for one in spends], answer.facts.now))
 
 
 def rehearse_all(answers: Sequence[Answer], wallets: Wallets, now: datetime) -> list[Answer]:
-    """The same for accesses of one requester, each by itself. One look at the wallets."""
+    """Do the same for several accesses of one requester, each separately. Reads the wallets once."""
     spends = [spends_of(answer.decision, wallets) for answer in answers]
     purses = Purses.look([one.wallet for some in spends for one in some], now)
     return [rehearse_with(answer, some, purses) for answer, some in zip(answers, spends, strict=True)]

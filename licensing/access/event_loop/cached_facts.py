@@ -46,7 +46,7 @@ class CachedFacts:
     async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> LookupResult:
         """Read from the snapshot; look up what is missing, possibly at a newer epoch.
 
-        Newer facts than the epoch says do no harm: if they have changed since, the decision is not recorded.
+        Facts may be newer than the epoch: if they changed since, the decision is not recorded.
         `in_record` says whether the record will write new and renamed requesters; otherwise a thread writes them.
         """
         if self.snapshot.is_behind(account_id):

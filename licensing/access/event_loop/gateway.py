@@ -182,10 +182,10 @@ class Gateway:
         return answers
 
     async def gather(self) -> None:
-        """Lets the checks that are being counted or looked up join the commit, which costs as much as several checks.
+        """Wait for checks that are being counted or looked up, so that they join the commit.
 
-        Otherwise the groups in which requests come would be torn apart, and many small commits made of them. And a
-        commit of many decisions keeps a core busy: another beside it would wait for the same pages.
+        A commit costs as much as several checks; without the wait, groups of requests would split into many small
+        ones. A large commit keeps a core busy, and a second one at the same time would wait for the same pages.
         """
         if self.being_written >= ENOUGH_TO_COMMIT and (written := self.records.answers()) is not None:
             await wait([written], timeout=MAX_SECONDS_ALONE)
@@ -197,7 +197,7 @@ class Gateway:
             await wait(expected, timeout=MAX_SECONDS_TO_GATHER)
 
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
-        """One commit for the records of many requests, each stored as a whole or not at all."""
+        """Record many requests in one commit, each entirely or not at all."""
         refusals = conflicts(many)
         fitting = [entry for entries, refusal in zip(many, refusals, strict=True) if not refusal for entry in entries]
         sizes = [len(entry.ids) for entries in many for entry in entries]

@@ -46,7 +46,7 @@ def caddy(entries: Sequence[Entry]) -> list[str]:
 
 
 def envoy(entries: Sequence[Entry]) -> list[str]:
-    """Return routes, of which the first that matches counts. Those of closed pages ask as all others do."""
+    """Return routes, of which the first match counts. Routes of closed pages ask the service, like all others."""
     lines = []
     for one in entries:
         expression = one.expression if one.is_open else f"(?i){one.expression}.*"
@@ -100,7 +100,7 @@ def with_folders(text: str, pages: OpenPages) -> str:
 
 
 def with_lines(text: str, kind: Kind, lines: Sequence[str]) -> str:
-    """Put the lines in the place of the example."""
+    """Replace the example in the text by the lines."""
     given = text.split("\n")
     [at] = [number for number, line in enumerate(given) if line.strip().startswith(kind.example)]
     return "\n".join([*given[:at], *lines, *given[at + kind.length :]])

@@ -30,7 +30,7 @@ class Entry(Struct, frozen=True):
 class OpenPages(Struct, frozen=True):
     """`omitted` are patterns that everybody may read, but that a proxy's file cannot name, with the reason.
 
-    `asset_folders` are those of the files in deploy/edge of which no page is restricted.
+    `asset_folders` are the asset folders in the files of deploy/edge that have no restricted page.
     """
 
     entries: Sequence[Entry]

@@ -73,7 +73,7 @@ def claim(urls: Iterable[str]) -> list[str]:
 
 
 def fetch_lists(urls: Iterable[str], make_client: Callable[[], Client] = Client) -> list[FetchResult]:
-    """Fetch the lists that are due, and store the good ones. Returns what was fetched."""
+    """Fetch the lists that are due, and store the valid ones. Returns all results."""
     claimed = claim(urls)
     fetched = asyncio.run(fetch_all(claimed, make_client())) if claimed else []
     for one in fetched:

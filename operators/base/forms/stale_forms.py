@@ -26,7 +26,7 @@ OPENED = "as_opened"  # hidden field
 
 
 class StaleFormGuard(AdminMixin[ModelT]):
-    """For a ModelAdmin that edits."""
+    """A mixin for ModelAdmins that rejects a form if the object changed while it was open."""
 
     change_form_after_template = "operators/hidden_fields.html"
 

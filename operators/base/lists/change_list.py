@@ -13,7 +13,7 @@ from operators.base.lists.paging import BoundedPaginator
 
 
 class BoundedChangeList(ChangeList):
-    """Shows "so many of all" only if filtered, and sorts only if all matches can be counted.
+    """Show "n of all" only if filtered, and sort only if all matches can be counted.
 
     Few columns have an index to sort by, and paging is bounded (operators.base.lists.paging).
     """

@@ -17,7 +17,7 @@ PAGE = "p"  # saved filters start on the first page
 
 
 class SavedFilters(AdminMixin[ModelT]):
-    """For a ModelAdmin with a list."""
+    """A mixin for ModelAdmins whose operators can save a list's filters."""
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         query = filters_of(request.GET)

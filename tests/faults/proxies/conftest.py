@@ -1,7 +1,6 @@
-"""A publisher's site behind each proxy, by the files of deploy/edge.
+"""A publisher's site behind each proxy, configured by the files in deploy/edge.
 
-A proxy that is not installed is skipped, with a line that says so; in CI all of them are required (.ci/run installs
-them).
+Proxies that are not installed are skipped, with a reason; in CI all of them are required (.ci/run installs them).
 """
 
 import json
@@ -37,7 +36,7 @@ FOLDERS: dict[str, list[dict[str, Any]]] = {
 
 
 class Origin(BaseHTTPRequestHandler):
-    """Answers every page with the headers that it was sent."""
+    """An origin server whose pages show the request headers."""
 
     def do_GET(self) -> None:
         sent = {name.lower(): value for name, value in self.headers.items()}
@@ -51,7 +50,7 @@ class Origin(BaseHTTPRequestHandler):
     do_HEAD = do_POST = do_GET
 
     def log_message(self, *args: object) -> None:
-        """Keep quiet: the tests say what went wrong."""
+        """Keep quiet; the tests report failures."""
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +64,7 @@ def origin() -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Publisher:
-    """An account with a site whose folders have the policies of FOLDERS; `key` may do everything."""
+    """An account with a site whose folders have the policies of FOLDERS; `key` has all permissions."""
 
     key: str
     edge_key: str
@@ -114,7 +113,7 @@ def port(
     origin: int,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[int]:
-    """The port of the proxy, which runs before the origin."""
+    """The port of the proxy in front of the origin."""
     directory = tmp_path_factory.mktemp(proxy.name)
     at = Place(publisher.edge_key, deployment.port, origin, free_port(), directory)
     with running(proxy, at):
@@ -123,13 +122,13 @@ def port(
 
 @pytest.fixture
 def site(server: Deployment, publisher: Publisher) -> Iterator[httpx.Client]:
-    """The API of the publisher, while the service is up."""
+    """Return the publisher's API client, with the service running."""
     with publisher.api() as api:
         yield api
 
 
 @pytest.fixture
 def visit(server: Deployment, port: int) -> Iterator[httpx.Client]:
-    """A visitor of pub.example behind the proxy, while the service is up."""
+    """Return a visitor of pub.example behind the proxy, with the service running."""
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"Host": HOST}) as client:
         yield client

@@ -1,4 +1,4 @@
-"""The proxies themselves, each started with its file of deploy/edge as a publisher fills it in."""
+"""The proxies, each started with its file from deploy/edge, filled in as a publisher would."""
 
 import os
 import shutil
@@ -21,9 +21,9 @@ NPM = Path(__file__).parent / "node_modules" / "@cloudflare" / "workerd-linux-64
 
 @dataclass(frozen=True)
 class Place:
-    """The ports, the key and the directory that a proxy is started with.
+    """The ports, the key and the directory of a proxy.
 
-    `keeps_open`: /about and /open/ stay open while the service cannot be reached, as the files propose.
+    `keeps_open`: whether /about and /open/ stay open while the service is down, as the files suggest.
     """
 
     key: str
@@ -32,7 +32,7 @@ class Place:
     port: int
     directory: Path
     keeps_open: bool = False
-    generated: str = ""  # a site's own file, in place of the one in deploy/edge
+    generated: str = ""  # a site's own file, instead of the one in deploy/edge
 
     def filled_in(self, name: str, *pairs: tuple[str, str]) -> str:
         """Return the file of deploy/edge with each first text replaced by the second."""
@@ -43,7 +43,7 @@ class Place:
         return text
 
     def opened(self, text: str, first: str, lines: int) -> str:
-        """Return the text with the proposed lines for pages that stay open, if any are to; `first` begins them."""
+        """Return the text with the suggested lines for pages that stay open, if any do; `first` begins them."""
         if self.generated:
             return text
         assert f"# {first}" in text
@@ -72,7 +72,7 @@ def nginx(at: Place) -> list[str]:
 def nginx_arguments(at: Place, text: str) -> list[str]:
     folders = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{name}_temp_path {at.directory}/{name};\n" for name in folders)
-    # Without a master process, SIGTERM ends it all.
+    # Without a master process, SIGTERM stops everything.
     file = at.written(
         "nginx.conf",
         f"daemon off;\nmaster_process off;\npid {at.directory}/pid;\nerror_log {at.directory}/error.log;\n"
@@ -120,7 +120,7 @@ def envoy(at: Place) -> list[str]:
     return ["-c", file, "--concurrency", "1", "--disable-hot-restart", "--log-level", "error"]
 
 
-# At Cloudflare the Worker asks over the Internet, and its origin is the zone's.
+# At Cloudflare the Worker calls the service over the Internet, and its origin is the zone's.
 WORKERD = """
 using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -163,9 +163,9 @@ def workerd(at: Place) -> list[str]:
 
 @dataclass(frozen=True)
 class Proxy:
-    """`down` is the status of a visitor's reply while the service cannot be reached.
+    """A proxy program. `down` is the status of replies to visitors while the service is down.
 
-    `is_patient`: it waits for a service that stalls for half a minute, and the file cannot shorten that.
+    `is_patient`: whether it waits half a minute for a stalled service, and its file cannot shorten that.
     """
 
     arguments: Callable[[Place], list[str]]
@@ -179,7 +179,7 @@ class Proxy:
 
     @property
     def program(self) -> str | None:
-        """From the environment (`NGINX` and the like), beside Python, from npm, or the system's."""
+        """Find the program in the environment (`NGINX` etc.), beside Python, in npm, or on the system."""
         beside, npm = str(Path(sys.executable).parent), str(NPM)
         found = (shutil.which(self.name, path=path) for path in (beside, npm, None, "/usr/sbin"))
         return os.environ.get(self.name.upper()) or next(filter(None, found), None)
@@ -196,8 +196,10 @@ PROXIES = [
 
 @contextmanager
 def running(proxy: Proxy, at: Place, *, decides: bool = True) -> Iterator[None]:
-    """Run the proxy until the end of the block. It begins once the proxy asks its service about /robots.txt, which
-    `decides`."""
+    """Run the proxy within the block, which begins once the proxy asks its service about /robots.txt.
+
+    `decides`: whether the service can answer that request.
+    """
     log = at.directory / "output.log"
     with log.open("wb") as output:
         process = subprocess.Popen(

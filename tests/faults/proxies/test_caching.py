@@ -1,4 +1,4 @@
-"""nginx caches the answers that the service allows to be cached, and a change takes effect within their seconds."""
+"""nginx caches answers as the service allows, and a change takes effect within their TTL."""
 
 import time
 from collections.abc import Iterator

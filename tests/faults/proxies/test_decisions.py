@@ -1,4 +1,4 @@
-"""Replies to visitors through a proxy that uses the service, and requests that reach the origin."""
+"""Replies to visitors through a proxy, and the requests that reach the origin."""
 
 FORGED = {
     **{f"X-Access-{name}": "forged" for name in ("Decision", "Requester", "Id", "Status", "Reason", "Would")},
@@ -111,7 +111,7 @@ def test_naming_the_proxys_headers_in_connection_opens_nothing(visit):
 
 
 def test_no_visitor_changes_the_protocol_to_the_origin(visit):
-    """After an upgrade to HTTP/2 the proxy would pass on what follows unread."""
+    """After an upgrade to HTTP/2 the proxy would forward the following bytes unread."""
     upgrade = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABkAARAAAAAAAIAAAAA"}
     reply = visit.get("/open/a", headers=upgrade)
     assert reply.status_code in (200, 400, 403, 501)

@@ -1,4 +1,4 @@
-"""The guide to five free articles a month, behind nginx and Caddy (docs/guides/free-articles.md)."""
+"""The guide to five free articles a month, with nginx and Caddy (docs/guides/free-articles.md)."""
 
 import json
 import re
@@ -14,7 +14,7 @@ GUIDE = "docs/guides/free-articles.md"
 
 @pytest.fixture
 def articles(site, publisher, proxy):
-    """A folder of articles with the policy of the guide."""
+    """A folder of articles with the guide's policy."""
     if proxy.name not in ("nginx", "caddy"):
         pytest.skip("test_decisions.py reads behind the others.")
     written = re.search(r"api policies -d '(.*?)'", block(GUIDE, "POLICY="), re.DOTALL)
@@ -44,7 +44,7 @@ def test_a_reader_has_five_articles_and_a_subscriber_all(visit, site, port, arti
 
 
 class ToTheProxy(httpx.HTTPTransport):
-    """Connects to the proxy on this machine for pub.example, so that cookies are the site's."""
+    """Connect to the local proxy for pub.example, so that cookies belong to the site."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         url = request.url.copy_with(host="127.0.0.1")

@@ -1,4 +1,4 @@
-"""A site's own file for its proxy: while the service is down, its open pages can be read and no others."""
+"""A site's generated proxy file: while the service is down, only its open pages can be read."""
 
 import pytest
 
@@ -22,7 +22,7 @@ CLOSED = [
 
 @pytest.fixture
 def generated(proxy, site, publisher):
-    """The file of a site with open, closed and odd patterns."""
+    """The generated file of a site with open, closed and odd patterns."""
     if proxy.name == "workerd":
         pytest.skip("The Worker has no file of its own: OPEN_PATHS is a variable.")
     everybody = site.post("/policies", json={"name": "Everybody", "rules": [READERS]}).json()["id"]

@@ -1,7 +1,7 @@
 """Requests whose host is missing, ambiguous, foreign or spelled in another way, as bytes on a socket.
 
-Whatever a proxy makes of such a request, the origin serves no page that the policy closes. A visitor who spells the
-host of the site in another way reads the open pages.
+Whatever a proxy makes of such a request, the origin serves no closed page. A visitor who spells the host of the site
+in another way reads the open pages.
 """
 
 import socket
@@ -56,7 +56,7 @@ FROM_THE_ORIGIN = b'"page": "of the origin"'
 def exchange(port: int, request: bytes, seconds: float = 20) -> bytes:
     """Send the bytes and return the whole reply, in lower case; it is empty if the proxy just hangs up.
 
-    Raises TimeoutError if nothing came for so many seconds.
+    Raises TimeoutError if no byte arrives within `seconds`.
     """
     with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
         connection.sendall(request)

@@ -1,4 +1,4 @@
-"""The service is killed under traffic: which pages are served meanwhile, and what the origin sees of them."""
+"""The service is killed under traffic: which pages stay available, and what the origin receives."""
 
 import socket
 from collections import defaultdict
@@ -18,7 +18,7 @@ from tests.services import free_port
 
 OPEN = ("/open/a", "/open/a/b-c.html?x=1", "/about")
 CLOSED = ("/licensed/a", "/licensed/a?/open/a", "/open/../licensed/a", "/open/%2e%2e/licensed/a", "//licensed/a")
-# Spellings that some origin reads as a closed page: while the service is down, nobody can tell.
+# Spellings that some origin reads as a closed page, which cannot be resolved while the service is down.
 DOUBTFUL = (
     *("/open/..;/licensed/a", "/open/%252e%252e/licensed/a", "/open/.%00./licensed/a", "/about/..%2Flicensed/a"),
     "/open/a;/../../licensed/a",
@@ -27,14 +27,14 @@ DOUBTFUL = (
 
 @pytest.fixture
 def keeping_open(proxy, server, publisher, origin, tmp_path) -> Iterator[int]:
-    """The port of a proxy whose publisher keeps /about and /open/ open while the service is down."""
+    """The port of a proxy that keeps /about and /open/ open while the service is down."""
     at = Place(publisher.edge_key, server.port, origin, free_port(), tmp_path, keeps_open=True)
     with running(proxy, at):
         yield at.port
 
 
 class Visitors:
-    """Ask for each path again and again, with forged headers; `replies` are those to requests sent since `reset`."""
+    """Visitors that request each path repeatedly, with forged headers; `replies` are those since `reset`."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -66,7 +66,7 @@ class Visitors:
             thread.join()
 
     def check(self, *closed: str) -> None:
-        """No closed page came from the origin, and no forged header reached it."""
+        """Assert that no closed page and no forged header passed the proxy."""
         for path in closed:
             assert [reply for reply in self.replies[path] if FROM_THE_ORIGIN in reply] == []
         for path in OPEN:
@@ -95,7 +95,7 @@ def test_only_pages_that_are_named_stay_open_while_the_service_is_down(keeping_o
 
 @pytest.fixture
 def stalled() -> Iterator[int]:
-    """The port of a service that takes connections and never answers."""
+    """The port of a service that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         yield silent.getsockname()[1]
 
@@ -113,14 +113,14 @@ def test_a_service_that_stalls_is_one_that_is_down(proxy, stalled, origin, tmp_p
 
 
 def visited(port: int, path: str) -> bytes:
-    """The reply to a visitor who waits for six seconds; empty if none came."""
+    """Return the reply to a visitor who waits six seconds; empty if none came."""
     with suppress(TimeoutError):
         return exchange(port, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode(), 6)
     return b""
 
 
 def test_a_question_that_the_service_refuses_opens_nothing(keeping_open, server):
-    """A header that the service needs and cannot read, or more of it than it takes."""
+    """The service refuses a malformed or oversized header."""
     for header in (b"User-Agent: a\x01b", b"Authorization: " + b"a" * 7_000, b"Signature-Input: " + b"(" * 7_000):
         for path in (b"/licensed/a", b"/open/../licensed/a"):
             request = b"GET %s HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n%s\r\n\r\n" % (path, header)

@@ -1,4 +1,4 @@
-"""Proxies send the service exactly the headers that it needs, whatever visitors send."""
+"""Proxies send the service exactly the headers it needs, whatever visitors send."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ NEEDED = {
     *("crawler-exact-price", "crawler-max-price", "x-licensing-key", "x-licensing-visitor"),
     *("x-forwarded-method", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri", "x-forwarded-for"),
 }
-# Those that each proxy sends of its own, and that no visitor decides on.
+# Headers that proxies add themselves, and that visitors cannot control.
 BESIDE = {"host", "connection", "content-length", "accept-encoding", "via", "date", "transfer-encoding"} | {
     *("x-forwarded-port", "x-forwarded-server", "x-real-ip", "cf-worker", "cdn-loop"),
     *("x-envoy-internal", "x-envoy-expected-rq-timeout-ms", "x-request-id"),
@@ -36,7 +36,7 @@ SENT = {
 
 
 class Listener(BaseHTTPRequestHandler):
-    """Stands in for the service: keeps the headers of each question, and lets everybody in."""
+    """A stand-in for the service that stores request headers and allows every visitor."""
 
     questions: list[dict[str, str]]
 
@@ -48,7 +48,7 @@ class Listener(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *args: object) -> None:
-        """Keep quiet: the tests say what went wrong."""
+        """Keep quiet; the tests report failures."""
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def listener() -> Iterator[ThreadingHTTPServer]:
 
 @pytest.fixture
 def asking(proxy, listener, origin, tmp_path) -> Iterator[int]:
-    """The port of a proxy that asks the listener."""
+    """The port of a proxy that uses the listener as its service."""
     at = Place("svc_sk_of_the_edge", listener.server_port, origin, free_port(), tmp_path)
     with running(proxy, at):
         Listener.questions.clear()
@@ -76,7 +76,7 @@ def test_the_service_gets_the_headers_it_needs_and_no_others(asking, proxy):
     httpx.get(f"http://127.0.0.1:{asking}/open/a?b=c", headers=SENT | further)
     [question] = Listener.questions
     asked = {name: value for name, value in question.items() if name not in BESIDE}
-    if proxy.name in ("traefik", "envoy"):  # which cannot pick one cookie
+    if proxy.name in ("traefik", "envoy"):  # it cannot select one cookie
         assert asked.pop("cookie") == "session=1; licensing_visitor=abc"
     else:
         assert asked["x-licensing-visitor"] == "abc"
@@ -93,7 +93,7 @@ def test_neither_many_headers_nor_odd_ones_keep_a_reader_out(asking):
     many = "".join(f"X-Own-{number}: {number}\r\n" for number in range(150))
     for odd in (many.encode(), b"X-A: a\x01b\r\n", b"Cookie: " + b"a" * 6_000 + b"\r\n"):
         reply = exchange(asking, b"GET /open/a HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n" + odd + b"\r\n")
-        # A proxy may refuse them by itself.
+        # A proxy may itself refuse them.
         assert b'"page": "of the origin"' in reply or reply.startswith((b"http/1.1 400", b"http/1.1 431"))
 
 

@@ -1,4 +1,4 @@
-"""The page that browsers get when they are refused, through each proxy."""
+"""The page that denied browsers get through each proxy."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Spellings of closed pages at real proxies, before an origin that serves a closed page wherever any origin would."""
+"""Spellings of closed pages at real proxies, with an origin that serves a closed page if any origin would."""
 
 import re
 import socket
@@ -21,7 +21,7 @@ from tests.services import free_port
 
 SECRET, PUBLIC = b"the closed page", b"another page"
 CLOSED = ["/licensed/a", "/open/closed", "/article?id=5"]
-# Addresses of closed pages that look like assets, which no proxy asks about.
+# Closed pages that look like assets, for which proxies make no request.
 LIKE_ASSETS = [
     *(
         "/licensed/a/x.css",
@@ -64,7 +64,7 @@ class Lenient(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: object) -> None:
-        """Keep quiet: the test says what went wrong."""
+        """Keep quiet; the test reports failures."""
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def address(
 
 
 def send(address: tuple[str, int], target: str) -> bytes:
-    """Send a target as it is, which HTTP clients would normalise, and return the whole reply."""
+    """Send a target unchanged (HTTP clients would normalise it) and return the whole reply."""
     with socket.create_connection(address, timeout=10) as connection:
         head = f"GET {target} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
         connection.sendall(head.encode("latin-1"))

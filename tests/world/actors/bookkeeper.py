@@ -1,4 +1,4 @@
-"""The bookkeeper: records what customers paid, by the API from the bank's daily file, and once in the admin."""
+"""The bookkeeper: records customers' payments by API from the bank's daily file, and once in the admin."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -17,7 +17,7 @@ WHO = "the bookkeeper"
 
 
 def take_in(world: World, day: int) -> None:
-    """The bank's file of a day: subscribers who paid. Its last line is there twice."""
+    """Record the bank's daily file of subscriber payments. Its last line is a duplicate."""
     yesterday = (world.clock.now() - timedelta(days=1)).isoformat()
     first = day * SUBSCRIPTIONS_PAID_A_DAY
     for number in range(first, first + SUBSCRIPTIONS_PAID_A_DAY):
@@ -34,20 +34,20 @@ def take_in(world: World, day: int) -> None:
 
 
 def record(world: World, body: Mapping[str, Any]) -> str:
-    """Records a payment: its id. A retry whose first attempt went through finds the payment recorded."""
+    """Record a payment and return its id. A retry after an unnoticed success finds the existing payment."""
     reply = pay(world, body)
     assert reply.status in (200, 201), reply.content
     return note(world, reply.body, reply, "key", received=body.get("receivedAt"))
 
 
 def pay(world: World, body: Mapping[str, Any]) -> Reply:
-    """The bank's number makes a retry safe; what has none needs an Idempotency-Key."""
+    """Record a payment. The bank's reference makes retries safe; without one an Idempotency-Key is needed."""
     headers = {} if "externalId" in body else sales.idempotent()
     return world.api().send_until_answered("POST", "/v1/payments", body, headers)
 
 
 def note(world: World, shown: Mapping[str, Any], reply: Reply, actor: str, received: str | None = None) -> str:
-    """Enters in the diary a payment as the API shows it once it was recorded."""
+    """Note a payment in the diary as the API showed it."""
     what = (shown["requesterId"], Decimal(str(shown["amount"])), shown["currency"])
     id_ = str(shown["id"])
     world.diary.payments[id_] = Paid(*what, shown["externalId"], received, shown["note"], reply.begun, reply.ended)
@@ -73,12 +73,12 @@ def take_from_ada(world: World) -> None:
 
 
 def take_from_merged(world: World) -> None:
-    """The former customer's debts are paid under its former id."""
+    """Pay the former customer's debts under its former id."""
     record(world, {"requesterId": customer_desk.FORMER, "amount": "0.50", "currency": "USD", "note": "Old invoice"})
 
 
 def take_cheque(world: World, desk: Desk) -> None:
-    """By the form of the admin."""
+    """Record a payment in the admin's form."""
     fields = {"account": world.account, "requester_own_id": "org_hooli", "amount": "99.99", "currency": "EUR"}
     reply = desk.do("analytics/payment/add/", {**fields, "external_id": "cheque-1", "note": "By cheque"})
     [made] = world.api().get("/v1/payments", externalId="cheque-1")["data"]
@@ -86,7 +86,7 @@ def take_cheque(world: World, desk: Desk) -> None:
 
 
 def settle(world: World) -> None:
-    """Everything that a customer owes is paid, and its statement says so."""
+    """Pay everything that a customer owes; its statement shows that."""
     who = {"requesterId": "org_initech", "currency": "USD"}
     owed = world.api().get("/v1/statements", **who)["data"][0]["closing"]
     record(world, {**who, "amount": str(owed), "externalId": "settled"})

@@ -1,4 +1,4 @@
-"""The publisher's content system: creates, changes, archives and deletes items by the API."""
+"""The publisher's content system: creates, changes, archives and deletes items by API."""
 
 import uuid
 from typing import Any
@@ -10,7 +10,7 @@ CHUNK = 500
 
 
 def upsert(world: World, api: Caller, rows: list[dict[str, Any]]) -> None:
-    """Creates items and changes those that exist, by their externalIds; `policy` is a policy's name."""
+    """Create or update items by externalId; `policy` is a policy's name."""
     for first in range(0, len(rows), CHUNK):
         chunk = rows[first : first + CHUNK]
         body = {"items": [as_sent(world, row) for row in chunk]}
@@ -22,7 +22,7 @@ def upsert(world: World, api: Caller, rows: list[dict[str, Any]]) -> None:
 
 
 def change(world: World, api: Caller, name: str, actor: str = "key", **fields: Any) -> None:
-    """Changes one item by PATCH."""
+    """Change an item by PATCH."""
     sent = as_sent(world, fields)
     reply = api.send_until_answered("PATCH", f"/v1/content/{world.ids[name]}", sent)
     assert reply.status == 200, reply.content
@@ -30,7 +30,7 @@ def change(world: World, api: Caller, name: str, actor: str = "key", **fields: A
 
 
 def delete(world: World, api: Caller, name: str) -> None:
-    """Deletes one item; a retry whose first attempt went through finds nothing."""
+    """Delete an item. A 404 is fine, as a retry after an unnoticed success gets it."""
     reply = api.send_until_answered("DELETE", f"/v1/content/{world.ids[name]}")
     assert reply.status in (200, 404), reply.content
     world.diary.items[name].write(reply, deleted=True)
@@ -45,7 +45,7 @@ def as_sent(world: World, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def note(world: World, row: dict[str, Any], id_: str, reply: Reply, actor: str = "key") -> None:
-    """Enters in the diary what this row made of its item."""
+    """Note an item's new state in the diary."""
     name = row["externalId"]
     known, kept = world.diary.items[name], {field: value for field, value in row.items() if field != "externalId"}
     if not known.changes:

@@ -1,5 +1,4 @@
-"""Crawlers of the site: one that its addresses prove and that holds a licence, one that pays for each access, and
-others that only claim a name."""
+"""Crawlers of the site: a verified licensee, one that pays for each access, and others that only claim a name."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ class Crawler:
 
 
 def claimed(name: str, permission: str, address: str) -> Crawler:
-    """One that only says its name: it may do what the name's class and what anybody may."""
+    """Return a crawler that only claims its name. It must pass the rules of the name's class and those for anybody."""
     user_agent = f"Mozilla/5.0 (compatible; {name}/1.0)"
     return Crawler(address, user_agent, f"unverified:{name.lower()}", permission, ("anonymous", "read"))
 

@@ -1,8 +1,7 @@
-"""The publisher's customer desk: two customers who are one, a person who wants to be forgotten, a billing system that
-synchronises licences, and refunds of single accesses.
+"""The publisher's customer desk: merging, erasure, synchronised licences, and refunds of single accesses.
 
-It merges, erases and refunds before the traffic of a day: of two things that happen at the same time, nobody can say
-which comes first. The billing system synchronises amid the traffic.
+It merges, erases and refunds before a day's traffic, because the order of simultaneous changes is unknown. Its
+billing system synchronises licences during the traffic.
 """
 
 from collections.abc import Iterator
@@ -37,7 +36,7 @@ ITEMS = [
 
 
 def arrive(world: World) -> None:
-    """The customers and the billing system's licences, before their first access."""
+    """Create the customers and the billing system's licences, before their first access."""
     api = world.api()
     for requester, name in ((FORMER, "Soylent (old)"), (KEPT, "Soylent")):
         sales.issue(world, api, requester, "commercial", requesterName=name, pricePerAccess=PRICE)
@@ -62,7 +61,7 @@ def arrive(world: World) -> None:
 
 
 def ask(world: World, day: int, checks: int) -> Iterator[Reply]:
-    """Their accesses, by the publisher's application."""
+    """Make the customers' accesses through the publisher's application."""
     chance, api = world.random("customers of the desk", day), world.api("web")
     people = [FORMER, KEPT, *([] if world.diary.erased else [ADA])] if FORMER in world.diary.requesters else []
     for _ in range(checks if people else 0):
@@ -87,7 +86,7 @@ def check(world: World, api: Caller, chance: Random, requester: str) -> Reply:
 
 
 def synchronise(world: World) -> None:
-    """The billing system's licences, by their externalId. It sends all of them every time."""
+    """Send all of the billing system's licences, by externalId."""
     api = world.api()
     known = {known.latest.get("externalId"): id_ for id_, known in world.diary.licenses.items()}
     items = [
@@ -137,7 +136,7 @@ def refund_accesses(world: World, requester: str) -> None:
 
 
 def note_refund(world: World, decision: Any, amount: Decimal) -> None:
-    """Enters the grant that a refund has become, in the wallet that paid or that got its credit."""
+    """Note in the diary the grant that a refund created, in the paying wallet or the one it was merged into."""
     paid = decision["credits"]["walletId"]
     wallet = next((one.target for one in world.diary.carried if one.source == paid), paid)
     latest = world.api().get(f"/v1/wallets/{wallet}/grants", limit=1)["data"][0]
@@ -149,7 +148,7 @@ def note_refund(world: World, decision: Any, amount: Decimal) -> None:
 
 
 def merge(world: World) -> None:
-    """The two are one: what the old one has belongs to the other from now on."""
+    """Merge two customers; the old one's data moves to the other."""
     api = world.api()
     money, quota = (prepaid.wallet_of(world, FORMER, unit) for unit in ("USD", "access"))
     path = f"/v1/requesters/{FORMER}/merge"
@@ -171,7 +170,7 @@ def merge(world: World) -> None:
 
 
 def erase(world: World) -> None:
-    """Ada wants to be forgotten."""
+    """Erase Ada's data."""
     path = f"/v1/requesters/{quote(ADA, safe='')}"
     reply = world.api().send("DELETE", path)
     assert reply.status == 200, reply.content

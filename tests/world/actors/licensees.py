@@ -1,4 +1,4 @@
-"""A licensee's crawler that shows a licence token of the licence server, and a partner that shows an API key."""
+"""A licensee's crawler with a token from the licence server, and a partner with an API key."""
 
 from base64 import b64encode
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ COVERED = "/premium/"
 
 
 def read(world: World, day: int, visits: int) -> Iterator[Reply]:
-    """Gets a token in the morning, and reads with it; yesterday's has expired."""
+    """Get a token in the morning and read with it; yesterday's has expired."""
     chance = world.random("licensees", day)
     reply = ask_token(world)
     if world.diary.licenses[world.clients[VANDELAY]["license"]].between(reply.begun, reply.ended)[0].get("revokedAt"):
@@ -38,7 +38,7 @@ def read(world: World, day: int, visits: int) -> Iterator[Reply]:
 
 
 def ask_token(world: World) -> Reply:
-    """As RSL has it: the terms from the site, the token from the server that takes them."""
+    """Follow RSL: get the terms from the site, then a token from the licence server that accepts them."""
     client = world.clients[VANDELAY]
     site = world.visitor(ADDRESS, Host=HOST)
     terms = site.send_until_answered("GET", "/license.xml")
@@ -57,7 +57,7 @@ def ask_token(world: World) -> Reply:
 
 
 def show_former_token(world: World) -> None:
-    """A token is valid for an hour. While the site only observes, who shows another is a visitor like any other."""
+    """Use an expired token (they last an hour). While the site only observes, that is an ordinary visit."""
     former = world.clients[VANDELAY].get("former")
     if former:
         caller = world.visitor(ADDRESS, Host=HOST, Authorization=f"License {former}")

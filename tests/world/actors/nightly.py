@@ -1,4 +1,4 @@
-"""The nightly job: exchange rates, the catalogue's changes from a file, files for the data warehouse, and upkeep."""
+"""The nightly job: exchange rates, catalogue changes from a file, data warehouse exports, and upkeep."""
 
 import csv
 import json
@@ -11,12 +11,12 @@ from tests.world.actors import catalogue
 from tests.world.caller import Caller
 from tests.world.world import World
 
-# What the warehouse takes over every night, by the time that its rows are counted under.
+# The lists that the warehouse loads each night, with the field by which their rows are dated.
 FILES = {"/v1/access/decisions": "created", "/v1/revenue": "created", "/v1/events": "created", "/v1/audit": "created"}
 
 
 def work(world: World, day: date) -> None:
-    """After `day` has ended."""
+    """Run the jobs after `day` has ended."""
     import_rates(world, [day])
     take_over(world, world.api(), day)
     if day.weekday() in (0, 3):
@@ -48,7 +48,7 @@ def rates_of(day: date) -> dict[str, Decimal]:
 
 
 def take_over(world: World, api: Caller, day: date) -> None:
-    """The files of a day, whose rows the warehouse adds to those that it has."""
+    """Export the day's files, which the warehouse appends to its rows."""
     for path, field in FILES.items():
         query = f"{path}?format=jsonl&{field}[gte]={day}&{field}[lt]={day + timedelta(days=1)}&sort=created"
         reply = api.send_until_answered("GET", query)
@@ -58,7 +58,7 @@ def take_over(world: World, api: Caller, day: date) -> None:
 
 
 def compare_with_records(world: World, day: date) -> None:
-    """The service's own checks: figures against decisions, statements against the ledger."""
+    """Run the service's own checks: reports against decisions, statements against the ledger."""
     for command in ("rebuild_usage", "close_statements"):
         try:
             told, _ = world.run(command, "--check")
@@ -69,7 +69,7 @@ def compare_with_records(world: World, day: date) -> None:
 
 
 def import_items(world: World, day: date) -> None:
-    """A file of the content system's: forty items have another title, two are new, and one line is wrong."""
+    """Import the content system's file: forty changed titles, two new items, and one invalid line."""
     first = day.toordinal() % 1000
     rows: list[dict[str, Any]] = [
         {"externalId": f"item-{first + n:04}", "title": f"Story {first + n:04}, revised on {day}"} for n in range(40)

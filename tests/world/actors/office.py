@@ -1,4 +1,4 @@
-"""The publisher's office, which makes changes by the API under traffic."""
+"""The publisher's office: makes changes by API during traffic."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ TOGGLED = {True: [publisher.READERS], False: [publisher.LICENSED, publisher.NOBO
 
 
 def toggle_policy(world: World, open_to_all: bool) -> None:
-    """The policy that changes every day is opened or closed in the middle of traffic."""
+    """Open or close the daily changing policy during traffic."""
     change_policy(world, "changing", rules=TOGGLED[open_to_all])
 
 
@@ -40,7 +40,7 @@ def roll_back_policy(world: World, name: str, version: int) -> None:
 
 
 def publish(world: World, day: int) -> None:
-    """The day's work of the content system: new items, changed ones, one archived, one brought back, one deleted."""
+    """Do the content system's daily work: create and change items, and archive, restore and delete one each."""
     chance, api = world.random("content system", day), world.api()
     new = [
         {"externalId": f"new-{day}-{n}", "title": f"News of day {day}", "policy": "open", "tags": ["news"]}
@@ -60,7 +60,7 @@ def publish(world: World, day: int) -> None:
 
 
 def rotate_key(world: World) -> None:
-    """The application's key gets a successor; both work for a day."""
+    """Rotate the application's key; both keys work for a day."""
     api, old = world.api(), world.keys["web"]
     path = f"/v1/api-keys/{world.key_ids['web']}/rotate"
     reply = api.send_until_answered("POST", path, {"overlapSeconds": 86_400}, sales.idempotent())
@@ -77,7 +77,7 @@ def expect_old_key(world: World, status: int, sentence: str) -> None:
 
 
 def kill_service(world: World) -> None:
-    """kill -9 of all its processes, and a start."""
+    """Kill all service processes with SIGKILL, and restart."""
     begun = world.clock.timestamp()
     world.service.kill()
     time.sleep(0.3)
@@ -86,7 +86,7 @@ def kill_service(world: World) -> None:
 
 
 def stall_service(world: World) -> None:
-    """For longer than the proxy waits: it gives up on a reader, and the service decides late."""
+    """Stall the service for longer than the proxy waits: it gives up on a reader, and the decision comes late."""
     reader = world.visitor("127.0.1.40", **{"User-Agent": readers.BROWSER})
     with ThreadPoolExecutor(1) as executor:
         stalled = executor.submit(world.service.stall, STALL_SECONDS)
@@ -105,7 +105,7 @@ def raise_price(world: World, api: Caller, license_id: str) -> None:
 
 
 def book_by_hand(world: World) -> None:
-    """A sale made elsewhere, one that belongs to last month, and a correction."""
+    """Record an outside sale, one that belongs to last month, and a correction."""
     api, now = world.api(), world.clock.now()
     sales.adjust(world, api, "19.99", "USD", description="Sold at the fair")
     back = (now - timedelta(days=20)).isoformat()
@@ -119,7 +119,7 @@ def renew(world: World, api: Caller, requester: str) -> None:
 
 
 def only_license(world: World, requester: str) -> str:
-    """The id of the requester's first licence."""
+    """Return the id of the requester's first licence."""
     return min(
         (known.changes[0].begun, id_)
         for id_, known in world.diary.licenses.items()

@@ -1,4 +1,4 @@
-"""The operator Anna, in the admin: signs in, opens pages, fills forms in, and presses the buttons that ask."""
+"""The operator Anna in the admin: signs in, opens pages, submits forms, and confirms."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -31,17 +31,17 @@ class Desk:
         return reply
 
     def send(self, page: str, fields: Mapping[str, Any]) -> httpx.Response:
-        """Opens a page, fills its form in and sends it."""
+        """Open a page, fill in its form and submit it."""
         return self.press(self.open(page), {"_save": "Save", **fields})
 
     def press(self, page: httpx.Response, fields: Mapping[str, Any]) -> httpx.Response:
-        """Sends the form of an open page, with these fields changed."""
+        """Submit the form of an open page with these fields changed."""
         reply = self.browser.post(page.url, data=as_sent({**form_values(page.text), **fields}))
         assert reply.status_code == 200, (page.url, reply.status_code)
         return reply
 
     def do(self, page: str, fields: Mapping[str, Any] | None = None) -> Reply:
-        """Sends a form and, where the admin asks, presses its button; between which moments that was."""
+        """Submit a form and confirm it if asked; the reply has the times of start and end."""
         begun = self.clock.timestamp()
         reply = self.send(page, fields or {})
         if form_values(reply.text).get("confirmed") == ["1"]:
@@ -50,7 +50,7 @@ class Desk:
 
 
 def enforce_site(world: World, desk: Desk) -> None:
-    """The site was only observed up to now."""
+    """Switch the site from observe to enforce."""
     site = world.ids[HOST]
     reply = desk.do(f"licensing/site/{site}/enforce/")
     world.diary.sites[HOST].write(reply, mode="enforce")
@@ -61,7 +61,7 @@ def enforce_site(world: World, desk: Desk) -> None:
 
 
 def issue_license(world: World, desk: Desk, requester: str, kind: str, **fields: str) -> None:
-    """By the form; the amounts as Anna types them."""
+    """Issue a licence by form, with amounts as Anna types them."""
     known = {row["id"] for row in world.api().get("/v1/licenses", requesterId=requester)["data"]}
     given = {"account": world.account, "requester_own_id": requester, "license_type": kind, **fields}
     reply = desk.do("licensing/license/add/", given)
@@ -72,7 +72,7 @@ def issue_license(world: World, desk: Desk, requester: str, kind: str, **fields:
 
 
 def type_a_name(world: World, desk: Desk) -> None:
-    """Twice Anna types a customer's name where its id belongs; the form tells her the id, and makes nobody new."""
+    """Type a customer's name into the id field, twice; the form names the id and creates nobody."""
     fields = {"account": world.account, "requester_own_id": "Acme", "license_type": "commercial"}
     for _ in range(2):
         page = desk.do("licensing/license/add/", fields).content.decode()
@@ -95,7 +95,7 @@ def archive_item(world: World, desk: Desk, name: str) -> None:
 
 
 def refund(world: World, desk: Desk, license_id: str, amount: str) -> bool:
-    """Gives back a part of a licence's price, by the button; False where the admin refuses that."""
+    """Refund a part of a licence's price by button; return False if the admin refuses."""
     before = adjustments(world)
     reply = desk.do(f"licensing/license/{license_id}/refund/", {"amount": f"-{amount}"})
     booked = [row for id_, row in adjustments(world).items() if id_ not in before]
@@ -112,7 +112,7 @@ def adjustments(world: World) -> dict[str, Any]:
 
 
 def replay(world: World, desk: Desk, webhook: Mapping[str, Any]) -> str:
-    """Presses *Replay what failed*; what the page says then."""
+    """Press *Replay what failed*, and return the page that follows."""
     reply = desk.do(f"accounts/webhookendpoint/{webhook['id']}/replay/")
     world.diary.deed("webhook_endpoint.recovered", webhook["id"], reply, "operator")
     return reply.content.decode()

@@ -1,7 +1,7 @@
-"""Customers who pay in advance: the office opens their wallets, grants, and takes back.
+"""Prepaid customers: the office opens their wallets, grants credit, and voids grants.
 
-It does so before the traffic of a day where that decides whether a check is covered: of two things that happen at the
-same time, nobody can say which comes first.
+It does so before a day's traffic where that decides whether a check is covered, because the order of simultaneous
+changes is unknown.
 """
 
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ FIRST_INVOICE, SECOND_INVOICE = "invoice-1", "invoice-2"
 
 
 def open_wallets(world: World) -> None:
-    """Money with grants of several kinds, quotas that are refilled, and the wallet of a crawler's licence."""
+    """Open money wallets with several kinds of grants, refilled quotas, and the wallet of a crawler's licence."""
     create(world, ACME, "access", refill=weekly(world.times(90), most_rolls_over=10))
     create(world, PIPER, "access", refill=weekly(world.times(60), most_rolls_over=1000))
     grant(world, create(world, PIPER, "USD"), cents(world, 130))
@@ -37,7 +37,7 @@ def weekly(amount: int, most_rolls_over: int) -> dict[str, Any]:
 
 
 def cents(world: World, usual: int) -> str:
-    """As much as suits the traffic, such as 2.50."""
+    """Return an amount that suits the traffic, such as 2.50."""
     return f"{world.times(usual) / 100:.2f}"
 
 
@@ -68,8 +68,10 @@ def grant(world: World, wallet: str, amount: str, **fields: Any) -> None:
 
 
 def take_back(world: World) -> None:
-    """Void the unspent grant of the unpaid second invoice during traffic. The first
-    is granted twice more, and that adds nothing."""
+    """Void the unspent grant of the unpaid second invoice during traffic.
+
+    Repeats the grant of the first invoice twice, which adds nothing.
+    """
     api, money = world.api(), wallet_of(world, GLOBEX, "USD")
     path = f"/v1/wallets/{money}/grants"
     for _ in range(2):
@@ -85,7 +87,7 @@ def take_back(world: World) -> None:
 
 
 def top_up(world: World) -> None:
-    """Who had nothing left pays again."""
+    """Grant more to customers who had nothing left."""
     for requester, usual in ((GLOBEX, 700), (PIPER, 200), (GPTBOT, 2)):
         grant(world, wallet_of(world, requester, "USD"), cents(world, usual))
 

@@ -12,7 +12,7 @@ BROWSER = "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"
 METERED, RELOADS = Page("/metered/story-4"), 30
 DAYS_OF_RELOADS = {1, 3}  # before the site is enforced, and after
 OPEN_TO_ALL = "/robots.txt"
-# How a reader's link may spell a page. None of them makes it another page.
+# Spellings of a page in readers' links, all of which name the same page.
 SPELLINGS = {
     "plain": "{path}",
     "campaign": "{path}?utm_source=mail&utm_medium=1",
@@ -30,8 +30,10 @@ def spelled(page: Page, spelling: str) -> str:
 
 
 def read(world: World, day: int, visits: int) -> Iterator[Reply]:
-    """One visit after the other, each by one of twenty readers; a fifth of them on the campus. On two days one reader
-    reloads a page more often than its limit allows."""
+    """Visit pages one by one as twenty readers, a fifth of the visits on the campus.
+
+    On two days one reader reloads a page more often than its limit allows.
+    """
     chance = world.random("readers", day)
     addresses = [f"127.0.{7 if n % 5 == 0 else 1}.{n + 1}" for n in range(20)]
     readers = {address: world.visitor(address, **{"User-Agent": BROWSER}) for address in addresses}

@@ -1,4 +1,4 @@
-"""Sales staff: issue, change, price and revoke licences and record adjustments by the API."""
+"""Sales staff: issue, change, price and revoke licences and record adjustments by API."""
 
 import uuid
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def idempotent() -> dict[str, str]:
 
 
 def issue(world: World, api: Caller, requester: str, kind: str, **terms: Any) -> str:
-    """A licence: its id. Terms are those of the API, `policies` by name, `price` and `pricePerAccess` as pairs."""
+    """Issue a licence and return its id. Terms are the API's; `policies` by name, both prices as pairs."""
     reply = api.send_until_answered("POST", "/v1/licenses", body_of(world, requester, kind, terms), idempotent())
     assert reply.status == 201, reply.content
     return note(world, reply.body, reply)
@@ -47,7 +47,7 @@ def body_of(world: World, requester: str, kind: str, terms: Mapping[str, Any]) -
 
 
 def note(world: World, shown: Mapping[str, Any], reply: Reply, actor: str = "key") -> str:
-    """Enters in the diary a licence as the API shows it once it was issued."""
+    """Note a licence in the diary as the API showed it."""
     id_ = shown["id"]
     world.diary.licenses[id_].write(reply, **state_of(world, shown))
     world.diary.requesters.setdefault(shown["requesterId"], None)
@@ -84,7 +84,7 @@ def book_price(world: World, id_: str, shown: Mapping[str, Any], reply: Reply, s
 
 
 def change(world: World, api: Caller, id_: str, **fields: Any) -> None:
-    """Changes a licence by PATCH. A new price takes the former entry back."""
+    """Change a licence by PATCH. A new price reverses the former ledger entry."""
     path = f"/v1/licenses/{id_}"
     before = api.get(path)
     reply = api.send_until_answered(
@@ -106,7 +106,7 @@ def revoke(world: World, api: Caller, id_: str) -> None:
 
 
 def adjust(world: World, api: Caller, amount: str, currency: str, **about: Any) -> Reply:
-    """Books an adjustment; a refusal is answered, and not entered in the diary."""
+    """Record an adjustment; a refused one stays out of the diary."""
     body = {"amount": amount, "currency": currency, **about}
     reply = api.send_until_answered("POST", "/v1/revenue", body, idempotent())
     if reply.status == 201:

@@ -1,4 +1,4 @@
-"""The publisher's own application: asks about its customers' accesses by the API, one by one and in batches."""
+"""The publisher's own application: checks its customers' accesses by API, one by one and in batches."""
 
 import uuid
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.world.diary import Question
 from tests.world.world import World
 
 CUSTOMERS = ["org_acme", "org_globex", "org_initech", "org_umbrella", "org_hooli", "org_vandelay", "org_piper"]
-# What the application says about those of whom the service knows nothing, by its own records.
+# What the application asserts about customers unknown to the service.
 ASSERTED: list[dict[str, Any]] = [
     {"id": "org_stranger"},
     {"id": "org_wayne", "name": "Wayne", "licenseType": "commercial", "hasValidLicense": True},
@@ -33,7 +33,7 @@ def work(world: World, day: int, requests: int) -> Iterator[Reply]:
 
 
 def question(world: World, chance: Random, way: str) -> tuple[Question, dict[str, Any]]:
-    """Return a question and its request body. Some items are popular, the others rare."""
+    """Return a question and its request body. Some items are popular, others rare."""
     number = chance.randrange(publisher.PAGES_ITEMS) if chance.random() < 0.8 else chance.randrange(publisher.ITEMS)
     name = publisher.external_id(number)
     if chance.random() < 0.75:
@@ -86,7 +86,7 @@ def ask(world: World, api: Caller, chance: Random) -> Reply:
 
 
 def ask_batch(world: World, api: Caller, chance: Random) -> Reply:
-    """Up to fifteen checks in one request: recorded all, or none."""
+    """Send up to fifteen checks in one request, of which all or none are recorded."""
     pairs = [question(world, chance, "batch") for _ in range(chance.randint(2, 15))]
     reply = api.send("POST", "/v1/access/check/batch", {"checks": [body for _, body in pairs]})
     for place, (asked, _) in enumerate(pairs):

@@ -1,4 +1,4 @@
-"""The possible answers to each question, given the possible states at its time."""
+"""The possible answers to each question, given the possible states at that time."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,13 +12,13 @@ from tests.world.model.wallets import REASONS, spends_of
 from tests.world.publisher import HOST
 
 State = Mapping[str, Any]
-PAGES_ITEM = ""  # stands for the site's pages that are no items
+PAGES_ITEM = ""  # for pages of the site that are not items
 
 
 def verdicts(diary: Diary, asked: Question, at: datetime | None = None) -> list[Verdict]:
-    """The verdicts that would be right: several only where something changed while the question was under way.
+    """Yield the correct verdicts: several only if something changed during the request.
 
-    `at` is the moment of the decision, where it is known.
+    `at` is the time of the decision, if known.
     """
     moments = [at] if at else [datetime.fromtimestamp(one, UTC) for one in (asked.begun, asked.ended)]
     found: list[Verdict] = []
@@ -48,7 +48,7 @@ def items(diary: Diary, asked: Question) -> list[State | None]:
 def policies_for(
     diary: Diary, asked: Question, site: State | None, item: State | None
 ) -> tuple[str | None, list[State | None]]:
-    """The name of the policy that decides, and its possible states."""
+    """Return the name of the deciding policy and its possible states."""
     name = item["policy"] if item is not None else pattern_policy(asked.page or "", site)
     if name is None:
         return None, [None]
@@ -62,7 +62,7 @@ def pattern_policy(page: str, site: State | None) -> str | None:
 
 
 def licences(diary: Diary, asked: Question, requester: str) -> list[list[tuple[str, State]]]:
-    """The possible sets of the requester's licences. One that is being issued may be absent, though it has begun."""
+    """Return the possible sets of the requester's licences. A licence that is being issued may be absent."""
     own: list[list[tuple[str, State] | None]] = []
     for id_, known in diary.licenses.items():
         states = [one for one in known.between(asked.begun, asked.ended) if one["requester"] == requester]
@@ -113,7 +113,7 @@ def further_verdict(
     verdict: Verdict,
     held: list[tuple[str, State]],
 ) -> Verdict:
-    """Who is not verified is held to what anybody may, too; and to the limit that all of them share."""
+    """Return the verdict for an unverified crawler, which must pass the rules for anybody and their shared limit."""
     assert asked.further
     requester, permission = asked.further
     moment, item = facts.at, facts.item
@@ -122,7 +122,7 @@ def further_verdict(
 
 
 def right_answers(diary: Diary, asked: Question, at: datetime | None = None) -> Iterator[Verdict]:
-    """The verdicts, and those of who comes when a wallet lacks its part, or when a rule's limit is used up."""
+    """Yield the correct verdicts, including those for a wallet without credit or a used-up limit."""
     for free in verdicts(diary, asked, at):
         verdict = replace(free, spends=spends_of(diary, asked, free))
         yield verdict

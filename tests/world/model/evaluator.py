@@ -1,4 +1,4 @@
-"""Decides as docs/reference/{policies,licences,edge}.md say, without a line of the product's."""
+"""Decide as docs/reference/{policies,licences,edge}.md say, without any product code."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ Price = tuple[Decimal, str]
 
 @dataclass(frozen=True)
 class Verdict:
-    """`limit` is the rule's rate limit: whether it is used up depends on everybody else's requests."""
+    """An expected decision. Whether `limit`, the rule's rate limit, is used up depends on others' requests."""
 
     allowed: bool
     reason: str | None = None
@@ -22,14 +22,14 @@ class Verdict:
     tier: str | None = None  # its type
     charge: Price | None = None
     limit: tuple[int, str] | None = None
-    is_observed: bool = False  # whether nobody is refused here, and `observed` says why somebody would have been
+    is_observed: bool = False  # allowed only because of observe mode; `observed` is the reason for denial
     observed: str | None = None
     offers: tuple[Price, ...] = ()  # what would open it
     is_for_licensees: bool = False  # whether a licence would
     policy: str | None = None
     version: int | None = None
     decided_as: str | None = None  # the requester whose limit counts
-    spends: tuple[tuple[str, Decimal], ...] = ()  # what it takes of which wallets, if they cover all of it
+    spends: tuple[tuple[str, Decimal], ...] = ()  # amounts by wallet, if the wallets cover all of them
     lacking: str | None = None  # the wallet that does not
 
     @property
@@ -39,13 +39,13 @@ class Verdict:
         return replace(self, allowed=False, reason="rate_limit_exceeded", permissions=(), charge=None, spends=())
 
     def unpaid(self, wallet: str, reason: str) -> "Verdict":
-        """The one where that wallet does not cover it; then nothing counts towards a limit either."""
+        """Return the verdict if that wallet cannot pay; then it counts towards no limit either."""
         return replace(self, allowed=False, reason=reason, permissions=(), charge=None, limit=None, lacking=wallet)
 
 
 @dataclass(frozen=True)
 class Term:
-    """A licence of the requester's that counts for the item; `id` None: the caller asserts it."""
+    """A requester's licence that covers the item; `id` None is a caller-asserted licence."""
 
     id: str | None
     type: str | None
@@ -63,7 +63,7 @@ class Facts:
     is_licensed: bool
     has_lapsed: bool
     terms: Sequence[Term]
-    unpaid: "Facts | None" = None  # the own facts of who pays for this access
+    unpaid: "Facts | None" = None  # the facts of the payer
 
 
 def moment(text: str) -> datetime:
@@ -113,13 +113,13 @@ def price_of(rule: Mapping[str, Any]) -> Price | None:
 
 
 def held_for(rule: Mapping[str, Any] | None, facts: Facts) -> Term | None:
-    """The licence that counts: the first of a type that the rule asks for, or of any type if it asks for none."""
+    """Return the licence that counts: the first of a type that the rule requires, or of any type if none is."""
     wanted = values(rule["conditions"].get("licenseType", [])) if rule else []
     return next((term for term in facts.terms if not wanted or term.type in wanted), None)
 
 
 def behind(held: Term | None) -> tuple[str | None, str | None]:
-    """The licence behind a decision, and its type."""
+    """Return id and type of the licence behind a decision."""
     return (held.id or "caller", held.type) if held else (None, None)
 
 
@@ -130,7 +130,7 @@ def denial(facts: Facts, index: int | None, rule: Mapping[str, Any] | None, reas
 
 
 def matches(rule: Mapping[str, Any], facts: Facts) -> bool:
-    """Whether the rule matches. Rules that let licence holders in for nothing do not apply to who pays instead."""
+    """Whether the rule matches. Rules that let licence holders in for free do not apply to payers."""
     known = [facts]
     if facts.unpaid is not None and rule["action"] == "allow":
         known.append(facts.unpaid)
@@ -189,9 +189,9 @@ def as_payer(facts: Facts, kind: str | None, price: Price) -> Facts:
 def decide(
     policy: Mapping[str, Any] | None, facts: Facts, mode: str = "enforce", offered: Decimal | None = None
 ) -> Verdict:
-    """`mode` is the site's; `offered` what the visitor offers to pay at most, in USD."""
+    """Decide under the site's `mode`; `offered` is the visitor's maximum price in USD."""
     named = {"policy": policy["name"], "version": policy["version"]} if policy else {}
-    if policy and facts.item.get("status") != "archived":  # of which a policy's mode has no say
+    if policy and facts.item.get("status") != "archived":  # the policy's mode does not apply to archived items
         mode = more_lenient(mode, policy.get("mode", "enforce"))
     if mode == "disabled":
         return Verdict(True, **named)
@@ -212,7 +212,7 @@ def decide(
 
 
 def is_for_licensees(policy: Mapping[str, Any] | None, facts: Facts) -> bool:
-    """Whether a licence of some type would let this requester in."""
+    """Whether a licence of any type would grant this requester access."""
     rules = policy["rules"] if policy else ()
     kinds = {None, *(kind for rule in rules for kind in values(rule["conditions"].get("licenseType", [])))}
     licensed = (replace(as_payer(facts, kind, (Decimal(0), "USD")), unpaid=None) for kind in kinds)
@@ -226,7 +226,7 @@ def more_lenient(one: str, other: str) -> str:
 def terms_for(
     licenses: Iterable[tuple[str, Mapping[str, Any]]], item_id: str, item: Mapping[str, Any], at: datetime
 ) -> tuple[list[Term], bool, bool]:
-    """The requester's valid licences for the item, whether any has begun, and whether one has lapsed."""
+    """Return the requester's valid licences for the item, whether any has begun, and whether any has lapsed."""
     begun = [
         (held["startsAt"], id_, held)
         for id_, held in licenses

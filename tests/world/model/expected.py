@@ -1,4 +1,4 @@
-"""The month as the model has it, beside what the service says of it."""
+"""The month as the model expects it, and as the service reports it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tests.world.model.wallets import Bank, Spending
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recorded decision, the question that it answers, and the verdicts of the model that it agrees with."""
+    """A recorded decision, its question, and the model's verdicts that agree with it."""
 
     decision: Decision
     asked: Question
@@ -50,7 +50,7 @@ class Expected:
         return bool(self.right(asked, decision))
 
     def right(self, asked: Question, decision: Decision) -> list[Verdict]:
-        """The verdicts on the question that the decision agrees with."""
+        """Return the question's verdicts that agree with the decision."""
         answers = right_answers(self.diary, asked, datetime.fromisoformat(decision["created"]))
         return [one for one in answers if agrees(one, decision)]
 
@@ -90,11 +90,11 @@ class Expected:
 
     @cached_property
     def spendings(self) -> list[Spending]:
-        """The decisions that wallets paid, or did not cover."""
+        """Return the decisions that wallets paid, or could not pay."""
         found = []
         for one in self.recorded:
             shown_credits = one.decision.get("credits")
-            # A price may have changed while the question was under way; then the record says which one it was.
+            # The price may have changed during the request; then the record shows which one applied.
             fitting = [
                 verdict
                 for verdict in one.verdicts

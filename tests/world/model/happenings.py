@@ -1,4 +1,4 @@
-"""Expected events of the month: for each change and each upcoming end."""
+"""Expected events of the month: for each change and each upcoming expiry."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ PERIODS = {"day": timedelta(days=1), "hour": timedelta(hours=1)}
 
 
 def changes(diary: Diary) -> Counter[tuple[str, str]]:
-    """Type and resource of each event that a change leaves."""
+    """Yield type and resource of each event that a change creates."""
     return Counter((deed.event, deed.resource) for deed in diary.deeds if deed.event)
 
 
@@ -22,7 +22,7 @@ def audited(diary: Diary) -> Counter[tuple[str, str, str]]:
 
 
 def denials(recorded: Iterable[Recorded]) -> Counter[tuple[str, str, str]]:
-    """How often each requester was denied for a reason, by the minute."""
+    """Count each requester's denials by reason and minute."""
     return Counter(
         (f"{one.at:%Y-%m-%dT%H:%M:00.000000Z}", one.asked.requester, one.decision["reason"])
         for one in recorded
@@ -40,7 +40,7 @@ def summed(events: Iterable[dict[str, Any]]) -> Counter[tuple[str, str, str]]:
 
 
 def license_ends(diary: Diary, now: datetime) -> Iterator[tuple[str, str]]:
-    """Type and licence of what is told about ends; of a licence that was revoked before, nothing."""
+    """Yield type and licence of expiry events; licences revoked earlier have none."""
     for id_, known in diary.licenses.items():
         held = known.latest
         if held.get("expiresAt") is None or held.get("revokedAt"):

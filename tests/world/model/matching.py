@@ -1,5 +1,8 @@
-"""Which recorded decision answers which question. One whose answer was lost has at most one record, whenever it was
-made: a proxy that gives up does not end what the service is doing."""
+"""Match recorded decisions with questions.
+
+A question with a lost answer has at most one record, whenever it was made: a proxy that gives up does not end the
+service's work.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -16,17 +19,17 @@ SLACK = 0.001  # seconds: a decision's time has microseconds, a question's some 
 
 
 class Matches(NamedTuple):
-    """`by_id` has for each recorded decision its question; the others are what cannot be."""
+    """`by_id` has each recorded decision's question; the other fields are mismatches."""
 
     by_id: dict[str, Question]
-    unasked: list[Decision]  # recorded, and nobody asked
-    missing: list[Question]  # answered, and not recorded
+    unasked: list[Decision]  # recorded without a question
+    missing: list[Question]  # answered without a record
 
 
 def match(
     questions: Iterable[Question], decisions: Iterable[Decision], item_ids: Mapping[str, str], is_right: IsRight
 ) -> Matches:
-    """`is_right` says whether a decision is right for a question: of lost ones, the record is that of such a one."""
+    """Match questions with decisions. `is_right` says whether a decision is correct for a question."""
     named = {id_: name for name, id_ in item_ids.items()}
     shown: dict[str, Question] = {}
     waiting: dict[Hashable, list[Question]] = defaultdict(list)
@@ -64,7 +67,7 @@ def facts_of_decision(decision: Decision, named: Mapping[str, str]) -> Hashable:
 
 
 class Pairs:
-    """A pairing of questions and decisions with the same facts, as large as can be."""
+    """A maximum matching of questions and decisions with the same facts."""
 
     def __init__(self, questions: Iterable[Question], decisions: Iterable[Decision], is_right: IsRight) -> None:
         self.questions = sorted(questions, key=lambda asked: (asked.is_lost, asked.ended))
@@ -74,13 +77,13 @@ class Pairs:
         for place, asked in enumerate(self.questions):
             if not asked.is_lost:
                 self.find_decision(place, set())
-        for wanted in (True, False):  # what no lost question explains is left to the comparison of decisions
+        for wanted in (True, False):  # other decisions are reported by the comparison of decisions
             for place in range(len(self.decisions)):
                 if place not in self.question_of:
                     self.find_question(place, set(), must_be_right=wanted)
 
     def find_decision(self, asked: int, tried: set[int]) -> bool:
-        """Give an answered question a decision; another one that has it gets another."""
+        """Assign a decision to an answered question; its previous question gets another."""
         for place in range(len(self.decisions)):
             if place not in tried and fits(self.questions[asked], self.decisions[place]):
                 tried.add(place)
@@ -90,7 +93,7 @@ class Pairs:
         return False
 
     def find_question(self, place: int, tried: set[int], *, must_be_right: bool) -> bool:
-        """Give a decision a question, of lost ones the latest; another decision that has it gets another."""
+        """Assign a question to a decision, of lost ones the latest; its previous decision gets another."""
         taken = {asked: decision for decision, asked in self.question_of.items()}
         for number in sorted(range(len(self.questions)), key=self.latest_lost_last):
             asked, decision = self.questions[number], self.decisions[place]
@@ -126,7 +129,7 @@ def moment_of(decision: Decision) -> float:
 
 
 def fits(asked: Question, decision: Decision) -> bool:
-    """Whether the decision's time and answer may be those of the question."""
+    """Whether the decision's time and answer are possible for the question."""
     moment = moment_of(decision)
     if moment < asked.begun - SLACK:
         return False
@@ -134,5 +137,5 @@ def fits(asked: Question, decision: Decision) -> bool:
 
 
 def until(asked: Question, decision: Decision) -> Question:
-    """The question, under way until its decision."""
+    """Return the question, extended to its decision's time."""
     return replace(asked, ended=max(asked.ended, moment_of(decision)))

@@ -32,7 +32,7 @@ class Booking(NamedTuple):
 
 
 def rate(rates: Rates, currency: str, day: date) -> Fraction:
-    """The last one that was published up to that day."""
+    """Return the latest rate published up to that day."""
     if currency == "EUR":
         return Fraction(1)
     while day.isoformat() not in rates:
@@ -41,7 +41,7 @@ def rate(rates: Rates, currency: str, day: date) -> Fraction:
 
 
 def convert(rates: Rates, booking: Booking, target: str) -> Fraction:
-    """Exact: an amount may be half a cent to the last place."""
+    """Convert an amount exactly, because half a cent may remain."""
     day = booking.counts.date()
     amount = Fraction(booking.amount)
     return amount * rate(rates, target, day) / rate(rates, booking.currency, day)
@@ -52,14 +52,14 @@ def rounded(amount: Fraction, currency: str) -> Decimal:
 
 
 def to_places(amount: Fraction, place: Decimal) -> Decimal:
-    """Half to even."""
+    """Round half to even."""
     return round(amount / Fraction(place)) * place
 
 
 def revenue_report(
     bookings: Iterable[Booking], window: Window, currency: str, rates: Rates, now: datetime
 ) -> dict[str, Any]:
-    """The report without titles and names."""
+    """Return the expected report, without titles and names."""
     everything = list(bookings)
     inside = [(one, convert(rates, one, currency)) for one in everything if window.has(one.counts)]
     total = sum((amount for _, amount in inside), Fraction(0))
@@ -99,7 +99,7 @@ def top(earned: Mapping[str, Fraction], currency: str) -> list[dict[str, Any]]:
 
 
 def stripped(report: dict[str, Any]) -> dict[str, Any]:
-    """A report of the service without titles and names."""
+    """Return a report of the service without titles and names."""
     kept = {
         name: [{"id": row["id"], "revenue": row["revenue"]} for row in report[name]]
         for name in ("byRequester", "byContent")
@@ -122,8 +122,10 @@ CREDITS = {
 def statements(
     bookings: Iterable[Booking], books: Iterable[Book] = (), payments: Iterable[Paid] = ()
 ) -> dict[tuple[str | None, str, str], dict[str, Any]]:
-    """By requester, month and currency or `access`; a month counts what was booked and paid in it, and what wallets
-    did."""
+    """Return statements by requester, month and currency or `access`.
+
+    A month counts its ledger entries, payments and wallet entries.
+    """
     accounts: dict[Account, dict[str, list[Booking]]] = defaultdict(lambda: defaultdict(list))
     for one in bookings:
         accounts[one.requester, one.currency][f"{one.booked:%Y-%m}"].append(one)
@@ -168,7 +170,7 @@ def is_refund(one: Booking) -> bool:
 
 
 def credits_by_month(books: Iterable[Book]) -> dict[Account, dict[str, dict[str, Decimal]]]:
-    """What each month did to a customer's wallets in a unit, from the first month to the last that did something."""
+    """Return each month's wallet totals by customer and unit, from the first active month to the last."""
     entries: dict[Account, dict[str, list[Entry]]] = defaultdict(lambda: defaultdict(list))
     for book in books:
         for owner, one in with_moves(book):
@@ -187,7 +189,7 @@ def credits_by_month(books: Iterable[Book]) -> dict[Account, dict[str, dict[str,
 
 
 def with_moves(book: Book) -> Iterable[tuple[str, Entry]]:
-    """A wallet's entries with who had it then. A merge that moves a wallet carries its balance over."""
+    """Yield a wallet's entries with their owner at the time. A merge carries the balance over."""
     yield from ((book.purse.owner_at(one.at), one) for one in book.entries)
     if book.purse.moved:
         at, target = book.purse.moved
@@ -197,7 +199,7 @@ def with_moves(book: Book) -> Iterable[tuple[str, Entry]]:
 
 
 def lines(bookings: Iterable[Booking]) -> dict[Any, tuple[Decimal, int]]:
-    """The amount and the charged decisions of each line: charges by licence and item, all else one by one."""
+    """Return amount and charged decisions of each line: charges by licence and item, all others one by one."""
     found: dict[Any, tuple[Decimal, int]] = {}
     for number, one in enumerate(bookings):
         key = ("usage", one.license, one.tier, one.content) if one.type == "usage" else (one.type, number)

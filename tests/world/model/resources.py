@@ -1,4 +1,4 @@
-"""Expected resources at the end of the month: created and not deleted, by id."""
+"""Expected resources at the end of the month, by id."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -67,7 +67,7 @@ def licences(month: Expected) -> Rows:
 
 
 def requesters(month: Expected) -> Rows:
-    """Who has a licence or a profile, and who was decided about."""
+    """Return everyone who has a licence, a profile or a decision."""
     asked = {one.asked.requester for one in month.recorded}
     merged = month.diary.merged
     return {id_: {"mergedInto": merged.get(id_)} for id_ in {*month.diary.requesters, *asked}}

@@ -11,7 +11,7 @@ TOP = 10
 
 
 class Use(NamedTuple):
-    """A decision, as far as figures are concerned."""
+    """A decision's fields that reports use."""
 
     at: datetime
     requester: str
@@ -21,7 +21,7 @@ class Use(NamedTuple):
 
 
 def usage_report(uses: Iterable[Use], window: Window) -> dict[str, Any]:
-    """The report without titles and names."""
+    """Return the expected report, without titles and names."""
     inside = [use for use in uses if window.has(use.at)]
     allowed = Counter(window.bucket(use.at) for use in inside if use.allowed)
     denied = Counter(window.bucket(use.at) for use in inside if not use.allowed)
@@ -50,13 +50,13 @@ def usage_report(uses: Iterable[Use], window: Window) -> dict[str, Any]:
 
 
 def top(counted: Counter[str]) -> list[dict[str, Any]]:
-    """The ten with most requests, equals by id."""
+    """Return the ten with most requests; ties by id."""
     ranked = sorted(counted.items(), key=lambda one: (-one[1], one[0]))[:TOP]
     return [{"id": id_, "requests": count} for id_, count in ranked]
 
 
 def stripped(report: dict[str, Any]) -> dict[str, Any]:
-    """A report of the service without titles and names, and with reasons in no order."""
+    """Return a report of the service without titles, names and the order of reasons."""
     kept = {name: [{"id": row["id"], "requests": row["requests"]} for row in report[name]] for name in TOPS}
     return {**report, **kept, "byDenialReason": {row["reason"]: row["count"] for row in report["byDenialReason"]}}
 

@@ -1,4 +1,4 @@
-"""Wallets as docs/guides/wallets.md describes them: grants, refills, spending and ends, in order."""
+"""Wallets as docs/guides/wallets.md describes them: grants, refills, spending and expiry, in order."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ REASONS = {ACCESS: "quota_exceeded"}  # of all other units: credits_exhausted
 NEVER = datetime.max.replace(tzinfo=UTC)
 WEEK, MICROSECOND = timedelta(weeks=1), timedelta(microseconds=1)
 USUAL_PRIORITY = 128
-EXPIRE, REFILL, START, VOID = range(4)  # the order of what happens at one moment
+EXPIRE, REFILL, START, VOID = range(4)  # the order of simultaneous events
 Spends = tuple[tuple[str, Decimal], ...]
 
 
@@ -31,7 +31,7 @@ def spends_of(diary: Diary, asked: Question, verdict: Verdict) -> Spends:
 
 
 def payer(diary: Diary, asked: Question, unit: str, license_id: str | None) -> str | None:
-    """The wallet of the licence in that unit, or else the requester's."""
+    """Return the licence's wallet in that unit, or else the requester's."""
     moment = datetime.fromtimestamp(asked.begun, UTC)
     emptied = {one.source for one in diary.carried if one.at <= moment}
     own = {
@@ -62,7 +62,7 @@ class Portion:
 
 @dataclass
 class Book:
-    """One wallet at a moment that only moves on."""
+    """A wallet at a time that only advances."""
 
     purse: Purse
     granted: dict[str, Granted]
@@ -106,7 +106,7 @@ class Book:
                 )
 
     def refill(self, moment: datetime) -> None:
-        """The rest of the previous refill ends, except what rolls over."""
+        """Expire the rest of the previous refill, except what rolls over, and add the new one."""
         assert self.purse.refill
         former = [one for one in self.portions if one.grant is None]
         left = self.end(former, "expire", moment)
@@ -123,7 +123,7 @@ class Book:
         self.entries.append(Entry(entry, portion.left, decision, moment))
 
     def carry_to(self, other: "Book", moment: datetime) -> None:
-        """Give all credit to another wallet, with the grants of which something is left or that are to come."""
+        """Move all credit to another wallet, including grants that have a rest or have not started."""
         carried = self.balance
         open_ones = {one.grant for one in self.portions if one.left}
         for id_ in [id_ for id_ in self.granted if id_ in open_ones or (id_, START) not in self.done]:
@@ -151,7 +151,7 @@ class Book:
         assert not amount
 
     def left_of_grants(self) -> dict[str, Decimal]:
-        """Of those that somebody granted."""
+        """Return the rest of each manual grant by id."""
         left = {one.grant: one.left for one in self.portions if one.grant}
         return {
             id_: left.get(id_, Decimal(0) if (id_, START) in self.done else one.amount)
@@ -160,7 +160,7 @@ class Book:
 
 
 class Spending(NamedTuple):
-    """A recorded decision that spends, or whose wallet lacks the credit."""
+    """A recorded decision that spends, or whose wallet lacks credit."""
 
     id: str
     at: datetime
@@ -172,9 +172,9 @@ class Spending(NamedTuple):
 
 
 class Bank:
-    """All wallets after all decisions; `wrong` are those which the wallets cover otherwise than they say.
+    """All wallets after all decisions; `wrong` lists decisions that contradict their wallets.
 
-    Nobody can say which came first of a spend and a void that were under way together: with `void_first` the void did.
+    The order of a simultaneous spend and void is unknown: with `void_first` the void came first.
     """
 
     def __init__(self, diary: Diary, spendings: Iterable[Spending], now: datetime, *, void_first: bool) -> None:
@@ -193,7 +193,7 @@ class Bank:
         self.roll_to(now)
 
     def moment_of(self, one: Spending) -> datetime:
-        """Return the time by which it is sorted."""
+        """Return the time by which a spending is sorted."""
         for wallet, voided in self.voided:
             if wallet in dict(one.spends) and one.begun <= voided.ended and voided.begun <= one.ended:
                 return max(one.at, voided.at) if self.void_first else min(one.at, voided.at - MICROSECOND)

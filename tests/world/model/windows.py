@@ -1,4 +1,4 @@
-"""The time that a report covers, as docs/reference/reports.md has it: whole UTC days, both ends inside."""
+"""Report windows as in docs/reference/reports.md: whole UTC days, both ends inclusive."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ PERIODS = {"7d": 7, "30d": 30, "90d": 90, "year": 365}
 
 @dataclass(frozen=True)
 class Window:
-    """From `start` to just before `end`."""
+    """From `start` (inclusive) to `end` (exclusive)."""
 
     start: datetime
     end: datetime
@@ -47,14 +47,14 @@ def midnight(moment: datetime) -> datetime:
 
 
 def read(text: str) -> tuple[datetime, bool]:
-    """The moment, and whether it was a date without a time."""
+    """Return the time, and whether the text was a date."""
     if len(text) == len("2027-01-01"):
         return datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC), True
     return datetime.fromisoformat(text).astimezone(UTC), False
 
 
 def window_of(query: Mapping[str, str], now: datetime, first: datetime) -> Window:
-    """The window of a report that was asked for `now`; `first` is when anything happened first."""
+    """Return the window of a report requested `now`; `first` is the time of the first decision or entry."""
     if "endDate" in query:
         end, is_date = read(query["endDate"])
         end += DAY if is_date else TICK

@@ -1,7 +1,7 @@
-"""Imported by each Python process of the world as it starts: it is on their PYTHONPATH.
+"""Imported by each Python process of the world on start, through PYTHONPATH.
 
-libfaketime 0.9.10 shifts the deadline of clock_nanosleep even where it is one of the monotonic clock, which is not
-faked here, so that time.sleep always fails. Waiting in select is as good.
+libfaketime 0.9.10 shifts the deadline of clock_nanosleep even for the monotonic clock, which is not faked here, so
+time.sleep always fails. This replaces it by a wait in select.
 """
 
 import select

@@ -1298,7 +1298,7 @@ class RollbackRequest(TypedDict):
 
 class Rollover(TypedDict):
     """
-    What of a refill stays when the next one comes: at most `max`, and at least `min`.
+    Unused credit of a refill that is kept at the next one: at most `max`, and at least `min`.
     """
 
     min: Decimal
@@ -1307,7 +1307,7 @@ class Rollover(TypedDict):
 
 class RolloverRequest(TypedDict):
     """
-    What of a refill stays when the next one comes: at most `max`, and at least `min`.
+    Unused credit of a refill that is kept at the next one: at most `max`, and at least `min`.
     """
 
     min: NotRequired[Decimal | str]
@@ -2386,7 +2386,7 @@ class Recovered(TypedDict):
 
 class Refill(TypedDict):
     """
-    Credit that comes again each period, and ends with it but for what rolls over.
+    Credit that is added each period; the rest expires with the period, except what rolls over.
     """
 
     amount: Decimal
@@ -2397,7 +2397,7 @@ class Refill(TypedDict):
 
 class RefillRequest(TypedDict):
     """
-    Credit that comes again each period, and ends with it but for what rolls over.
+    Credit that is added each period; the rest expires with the period, except what rolls over.
     """
 
     amount: Decimal | str
@@ -2927,7 +2927,7 @@ class PaginatedWebhookEndpointList(TypedDict):
 
 class PatchedWalletChangeRequest(TypedDict):
     """
-    What can be changed of a wallet.
+    The fields of a wallet that can be changed.
     """
 
     floor: NotRequired[Decimal | str]
