@@ -121,9 +121,11 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
         with transaction.atomic(savepoint=item.external_id is not None):
             item.save(force_insert=is_new)
     except IntegrityError:
+        if item.external_id is None:
+            raise
         others = Content.objects.of(item.account_id).filter(external_id=item.external_id).exclude(pk=item.pk)
         holder = others.values_list("pk", flat=True).first()
-        if item.external_id is None or holder is None:
+        if holder is None:
             raise
         raise external_id_taken(item.external_id, holder) from None
     audit.record(action, item, before)

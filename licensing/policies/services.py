@@ -65,9 +65,11 @@ def save_policy(policy: Policy) -> None:
         with transaction.atomic(savepoint=external_id is not None):
             policy.save(force_insert=policy._state.adding)
     except IntegrityError:
+        if external_id is None:
+            raise
         others = Policy.objects.of(policy.account_id).filter(external_id=external_id).exclude(pk=policy.pk)
         holder = others.values_list("pk", flat=True).first()
-        if external_id is None or holder is None:
+        if holder is None:
             raise
         raise AlreadyExists(
             f"There is a policy with the externalId {external_id!r} already: {holder}.", param="externalId"

@@ -89,7 +89,7 @@ BY_DESIGN = (
     ByDesign("Patterns of a site are told apart by what they match.", message="Another rule has this pattern."),
     ByDesign(
         "No pattern knows how long a month is.",
-        message=r"(\w+: )?Must be (an ISO 8601 timestamp|a date) such as .*",
+        message=r"(\w+: )?(Must be (an ISO 8601 timestamp|a date) such as|There is no day) .*",
     ),
     # --- What JSON Schema has no words for ---------------------------------------------------------------------------
     ByDesign("87.0 is an integer to JSON Schema, and a number with a fraction here.", message="Must be an integer.*"),
