@@ -36,7 +36,7 @@ PROOFS = {
     ("docs/guides/restore.md", ".venv/bin/python manage.py migrate"): COMMANDS,
     (
         "docs/guides/scheduled-jobs.md",
-        "# m h",
+        "MAILTO",
     ): f"{HERE}/test_jobs.py::test_the_crontab_names_commands_that_the_table_explains",
     ("docs/start/concepts.md", "caller"): "A picture.",
     ("README.md", "python3 run.py"): (
