@@ -42,16 +42,16 @@ class OpenPages(Struct, frozen=True):
 def open_pages(site: Site) -> OpenPages:
     """Return the pages that everybody may read: by rules that allow it always, without a price or a limit."""
     prefetch_related_objects([site], "rules__policy")
-    rules = sorted(compiled_rules(site), key=lambda rule: -compiled(rule[0]).length)
-    opened = [text for text, policy in rules if is_open(site, policy)]
-    closed = [compiled(text) for text, policy in rules if not is_open(site, policy)]
+    rules = [(text, compiled(text), is_open(site, policy)) for text, policy in compiled_rules(site)]
+    rules.sort(key=lambda rule: (-rule[1].length, rule[2]))  # the longest decides; of two alike the closed one
+    opened = [pattern for _, pattern, opens in rules if opens]
+    closed = [pattern for _, pattern, opens in rules if not opens]
     items = closed_items(site)
-    inside = [item for item in items if any(may_be_in(compiled(text), item.parts[0]) for text in opened)]
+    inside = [item for item in items if any(may_be_in(pattern, item.parts[0]) for pattern in opened)]
     entries = [Entry(one, is_open=False) for one in map(closing, inside[:MAX_CLOSED_ITEMS]) if one]
     patterns, omitted = [], []
-    for text, policy in sorted(rules, key=lambda rule: (-compiled(rule[0]).length, is_open(site, rule[1]))):
-        pattern = compiled(text)
-        if not is_open(site, policy):
+    for text, pattern, opens in rules:
+        if not opens:
             entries += [Entry(one, is_open=False) for one in (closing(pattern),) if one is not None]
         elif len(inside) > MAX_CLOSED_ITEMS:
             omitted.append((text, TOO_MANY_ITEMS))
