@@ -10,15 +10,16 @@ PROBLEM, JSON = "application/problem+json", "application/json"
 
 def prefers_problem(accept: str) -> bool:
     """Whether `accept` ranks problem details above JSON. Ranges such as `*/*` count for neither."""
+    return quality(accept, PROBLEM) > quality(accept, JSON)
+
+
+def quality(accept: str, media: str) -> float:
+    """Return the weight of a media type that `accept` names; 0 if it does not."""
     accept = accept.lower()
-    if PROBLEM not in accept:
-        return False
-    weights: dict[str, float] = {}
-    for part in accept.split(","):
-        media = part.partition(";")[0].strip()
-        if media in (PROBLEM, JSON) and media not in weights:
-            weights[media] = MediaType(part).quality
-    return weights.get(PROBLEM, 0) > weights.get(JSON, 0)
+    if media not in accept:
+        return 0
+    parts = (part for part in accept.split(",") if part.partition(";")[0].strip() == media)
+    return next((MediaType(part).quality for part in parts), 0)
 
 
 def as_problem(status: int, error: Mapping[str, object]) -> dict[str, object]:

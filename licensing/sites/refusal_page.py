@@ -8,12 +8,12 @@ from base64 import b64encode
 from hashlib import sha256
 from html import escape
 
+from kit.http.problems import JSON, quality
 from kit.rest.fields import is_http_url
 from licensing.sites.refusal_texts import RefusalTexts
 
 LABEL = "Get access"
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-QUALITY = re.compile(r"\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*", re.IGNORECASE).fullmatch
 STYLE = (
     ":root{color-scheme:light dark}"
     "body{font:1.125rem/1.6 system-ui,sans-serif;max-width:34rem;margin:12vh auto;padding:0 1.5rem;"
@@ -36,17 +36,7 @@ PAGE = (
 def wants_page(accept: str) -> bool:
     """Return whether a request accepts HTML by name, and JSON no better. Browsers do when they open a page."""
     html = quality(accept, "text/html")
-    return html > 0 and html >= quality(accept, "application/json")
-
-
-def quality(accept: str, media: str) -> float:
-    """Return the weight of a media type that is named in Accept; 0 if it is not."""
-    for part in accept.split(","):
-        name, *parameters = part.split(";")
-        if name.strip().lower() == media:
-            given = [found[1] for found in map(QUALITY, parameters) if found is not None]
-            return float(given[0]) if given else 1.0
-    return 0.0
+    return html > 0 and html >= quality(accept, JSON)
 
 
 def render_page(texts: RefusalTexts, host: str, message: str, price: str | None) -> bytes:
