@@ -1,9 +1,11 @@
 """Settings of the OpenAPI document: title, description and tags."""
 
+from config.version import VERSION
+
 SPECTACULAR: dict[str, object] = {
     "OAS_VERSION": "3.1.0",
     "TITLE": "Content Access Licensing API",
-    "VERSION": "0.1.0",  # keep in step with pyproject.toml
+    "VERSION": VERSION,
     "DESCRIPTION": (
         "Registers content, keeps the policies that say who may use it, and decides each use.\n\n"
         "Send `Authorization: Bearer <API_KEY>` with every request, and `Idempotency-Key` with a POST that may be "

@@ -19,10 +19,11 @@ from config.documentation.serving import is_built
 from config.live_check import live_check
 from config.markdown import story
 from config.probes import ALIVE, readiness
+from config.version import VERSION
 from kit.http.content_security import content_security_policy
 from kit.http.middleware import TrustedProxies, client_address_of
 from kit.rest.views import ApiViewSet
-from kit.telemetry.metrics import registry
+from kit.telemetry.metrics import BuildInfo, registry
 from licensing.access.models import Algorithm
 from licensing.access.tokens.signing import key_set
 
@@ -84,7 +85,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Return Prometheus metrics, of all workers if there are several."""
     if not may_read_metrics(request):
         raise Http404
-    return HttpResponse(generate_latest(registry()), content_type=CONTENT_TYPE_LATEST)
+    everything = registry()
+    everything.register(BuildInfo(VERSION))
+    return HttpResponse(generate_latest(everything), content_type=CONTENT_TYPE_LATEST)
 
 
 def jwks(request: HttpRequest) -> JsonResponse:

@@ -7,6 +7,7 @@ from django.db import Error, close_old_connections, connection
 
 from accounts.limits.limiter import limiter
 from config import schema
+from config.version import VERSION
 from kit import statements
 from kit.http.bodies import Scope, Send
 from kit.http.middleware import request_id_of
@@ -36,7 +37,8 @@ def readiness() -> Report:
 def readiness_with(database: str) -> Report:
     ready = database == "ok"
     checks = {"database": database, "limits": limiter.state()}
-    return {"status": "ok" if ready else "unavailable", "checks": checks}, 200 if ready else 503
+    body: dict[str, object] = {"status": "ok" if ready else "unavailable", "version": VERSION, "checks": checks}
+    return body, 200 if ready else 503
 
 
 class Readiness:

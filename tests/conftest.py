@@ -33,7 +33,7 @@ ON_SQLITE_ALONE = {
         *("test_amounts", "test_header_reads", "test_imports", "test_money", "test_openapi", "test_type_hints"),
         "test_typeids",
     ],
-    "documentation": ["test_examples", "test_guides", "test_proofs", "test_readme", "test_site"],
+    "documentation": ["test_changelog", "test_examples", "test_guides", "test_proofs", "test_readme", "test_site"],
     "decisions": ["test_all_rule_faults", "test_compiled", "test_evaluation", "test_guide_example", "test_lint"],
     "edge": ["test_directories", "test_patterns"],
     "endpoints": ["test_access_faults"],

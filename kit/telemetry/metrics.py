@@ -150,6 +150,18 @@ class Histogram(Family[HistogramMetricFamily]):
         metric.add_metric(labels, list(zip(bounds, accumulate(values[:-1]), strict=True)), values[-1])
 
 
+class BuildInfo(Collector):
+    """The version of the answering process, as a label of a gauge that is always 1."""
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+
+    def collect(self) -> Iterator[Metric]:
+        metric = GaugeMetricFamily("licensing_build_info", "Always 1. The label is the version.", labels=["version"])
+        metric.add_metric([self.version], 1)
+        yield metric
+
+
 families: dict[str, Collector] = {}
 
 

@@ -1,6 +1,7 @@
 """Pages beside the API: front page, reference, probes."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,12 @@ def test_readyz_says_what_it_stands_on(browser: Client):
     assert reply.json()["status"] == "ok"
     assert reply.json()["checks"]["database"] == "ok"
     assert reply.json()["checks"]["limits"] in ("redis", "this process")
+
+
+def test_readyz_and_the_metrics_name_the_version_of_the_project(browser: Client):
+    version = tomllib.loads((Path(settings.BASE_DIR) / "pyproject.toml").read_text())["project"]["version"]
+    assert browser.get("/readyz").json()["version"] == version
+    assert f'licensing_build_info{{version="{version}"}} 1.0' in browser.get("/metrics").content.decode()
 
 
 def test_readyz_is_503_while_the_database_is_gone(browser: Client, monkeypatch: pytest.MonkeyPatch):

@@ -6,6 +6,7 @@ from threading import Event
 import pytest
 
 from config import asgi, probes
+from config.version import VERSION
 
 
 async def never(*args):
@@ -58,6 +59,7 @@ def test_readyz_does_not_wait_for_a_database_that_hangs(ask, monkeypatch):
     monkeypatch.setattr(probes.ready, "ask", lambda: answer.wait(20))
     assert ask("/readyz")[:2] == (
         503,
-        '{"status":"unavailable","checks":{"database":"timeout","limits":"' + probes.limiter.state() + '"}}',
+        f'{{"status":"unavailable","version":"{VERSION}",'
+        f'"checks":{{"database":"timeout","limits":"{probes.limiter.state()}"}}}}',
     )
     answer.set()
