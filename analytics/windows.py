@@ -12,7 +12,7 @@ from drf_spectacular.utils import OpenApiParameter
 
 from kit.http.errors import InvalidRequest
 from kit.values.suggestions import did_you_mean
-from kit.values.timestamps import IS_DATE, MOMENT_SCHEMA, parse_timestamp, render_timestamp
+from kit.values.timestamps import IS_DATE, MAX_SHOWN, MOMENT_SCHEMA, parse_timestamp, render_timestamp
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
@@ -107,8 +107,9 @@ class Grammar:
         if "startDate" in query:
             start = read_moment("startDate", query["startDate"])
             if start >= end:
+                latest = f"endDate {query['endDate']}" if "endDate" in query else f"today, {last_day:%Y-%m-%d}"
                 raise InvalidRequest(
-                    f"startDate is after {'endDate' if 'endDate' in query else 'today'}.", param="startDate"
+                    f"startDate is after {latest}: {query['startDate']}. Give an earlier startDate.", param="startDate"
                 )
         elif period == ALL:
             start = min(midnight(first() or last_day), last_day)
@@ -156,7 +157,9 @@ def one_of(choices: tuple[str, ...], query: Mapping[str, str], name: str, defaul
     value = query.get(name, default)
     if value not in choices:
         suggestion = did_you_mean(value, choices)
-        raise InvalidRequest(f"{name} must be one of: {', '.join(choices)}.{suggestion}", param=name)
+        raise InvalidRequest(
+            f"{name} must be one of: {', '.join(choices)}; not {value[:MAX_SHOWN]!r}.{suggestion}", param=name
+        )
     return value
 
 

@@ -1,5 +1,6 @@
 """Rules for every query string."""
 
+import re
 from collections.abc import Iterable
 from urllib.parse import unquote_to_bytes
 
@@ -9,6 +10,12 @@ from kit.values.suggestions import did_you_mean
 
 PAGING = frozenset({"page", "offset", "skip", "after", "starting_after"})  # what other APIs page with
 PAGING_HINT = " Lists continue with `cursor`: pass the `nextCursor` of the page before."
+WINDOW = frozenset(
+    {"from", "to", "since", "until", "start", "end", "startTime", "endTime", "createdAfter", "createdBefore"}
+)
+WINDOW_HINT = " Use `startDate` and `endDate`, as in startDate=2026-01-01&endDate=2026-01-31."
+CREATED_HINT = " Use `created[gte]` and `created[lt]`, as in created[gte]=2026-01-01&created[lt]=2026-02-01."
+AFTER_FIELD = re.compile(r"\[|_|\.|[^\w-]")  # what separates a field from an operator, in any API's spelling
 
 
 def check_utf8(query: str) -> None:
@@ -25,10 +32,31 @@ def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[st
     """Raise InvalidRequest for unknown parameters, and for repeated ones except `field[in]`."""
     for name, values in parameters:
         if name not in known:
-            hint = PAGING_HINT if name in PAGING and "cursor" in known else did_you_mean(name, sorted(known))
-            message = f"There is no query parameter {name[:100]!r} here.{hint}"
+            message = f"There is no query parameter {name[:100]!r} here.{hint_for(name, known)}"
             raise InvalidRequest(message, param=name[:100], kind=FaultKind.UNKNOWN)
         if len(values) > 1 and not name.endswith("[in]"):
             raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)
         if any("\0" in value for value in values):
             raise InvalidRequest("Text must not contain the character U+0000.", param=name)
+
+
+def hint_for(name: str, known: frozenset[str]) -> str:
+    """Return what to send instead of an unknown parameter: its field's operators, a similar name, or all names."""
+    if name in PAGING and "cursor" in known:
+        return PAGING_HINT
+    if name in WINDOW and "startDate" in known:
+        return WINDOW_HINT
+    if name in WINDOW and "created[gte]" in known:
+        return CREATED_HINT
+    bases = {one.partition("[")[0] for one in known}
+    base = max(
+        (one for one in bases if name.startswith(one) and AFTER_FIELD.match(name, len(one))), key=len, default=""
+    )
+    filters = sorted(one for one in known if one.partition("[")[0] == base)
+    if len(filters) > 1:
+        return f" Filters of `{base}`: {', '.join(filters)}."
+    similar = did_you_mean(name, sorted(known))
+    if similar or not known:
+        return similar or " This request takes none."
+    plain = sorted(one for one in known if "[" not in one or one.partition("[")[0] not in known)
+    return f" Known: {', '.join(plain)}."

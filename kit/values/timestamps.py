@@ -6,6 +6,7 @@ from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+MAX_SHOWN = 100  # characters of a value in an error
 IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
 HAS_LOST_PLUS = re.compile(r"\d{4}-\d{2}-\d{2}T[\d:.]+ \d{2}:?\d{2}").fullmatch
 # A date-time with an offset, or a date. Most code generators cannot type alternatives of `format`.
@@ -30,7 +31,7 @@ def render_timestamp(moment: datetime | None) -> str | None:
 def parse_date(text: str) -> date:
     """Parse `YYYY-MM-DD`. Raises ValueError."""
     if not IS_DATE(text):
-        raise ValueError("Must be a date such as 2026-01-31.")
+        raise ValueError(f"Must be a date such as 2026-01-31, not {text[:MAX_SHOWN]!r}.")
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -55,8 +56,11 @@ def parse_timestamp(text: str) -> datetime:
     except (ValueError, OverflowError):
         if HAS_LOST_PLUS(text):
             raise ValueError("A + in a query string means a space. Write the offset with %2B.") from None
-        raise ValueError("Must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, or a date.") from None
-    raise ValueError("A date-time must say its offset from UTC, as in 2026-01-31T12:00:00Z.")
+        raise ValueError(
+            "Must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, or a date such as 2026-01-31, "
+            f"not {text[:MAX_SHOWN]!r}."
+        ) from None
+    raise ValueError(f"{text[:MAX_SHOWN]!r} has no offset from UTC. Add one, as in {moment.isoformat()}Z.")
 
 
 def as_django_writes(created: str) -> str:

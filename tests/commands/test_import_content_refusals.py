@@ -35,7 +35,7 @@ def test_bad_rows_are_reported_with_their_lines_and_the_good_ones_go_in(load: Im
         "line 6: source: Must be an http(s) URL such as https://example.com/a.",
         "line 7: type: Must be one of: article, report, image, dataset, video.",
         "line 8: metadata.wordCount: Must be an integer.",
-        "line 9: metadata.publishedAt: Must be a date such as 2026-01-31.",
+        "line 9: metadata.publishedAt: Must be a date such as 2026-01-31, not '31.1.2026'.",
         "line 10: title: Ensure this field has no more than 500 characters.",
         "line 11: Has 2 cells where the header has 6.",
     ]
