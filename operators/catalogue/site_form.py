@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 # Form fields of the page for refused people, with their names in the API.
 TEXTS = {"name": "name", "refusal_message": "refusalMessage", "link_url": "linkUrl", "link_label": "linkLabel"}
-TEXTS_FIELDSET: "tuple[str, _FieldOpts]" = ("Page for refused people", {"fields": tuple(TEXTS)})
+FURTHER_FIELDSETS: "tuple[tuple[str, _FieldOpts], ...]" = (
+    ("Page for refused people", {"fields": tuple(TEXTS)}),
+    ("Violations of robots.txt", {"fields": ("robots_txt",)}),
+)
 
 
 class SiteRule(TypedDict):
@@ -35,6 +38,7 @@ class SiteFields(TypedDict, total=False):
     refusal_message: str | None
     link_url: str | None
     link_label: str | None
+    robots_txt: str | None
 
 
 class RuleLines(LinesField):
@@ -65,13 +69,20 @@ class SiteForm(forms.ModelForm):
 
     class Meta:
         model = Site
-        fields = ("account", "host", "mode", "unknown", *TEXTS)
-        widgets = {"refusal_message": UnfoldAdminTextareaWidget(attrs={"rows": 3})}
+        fields = ("account", "host", "mode", "unknown", *TEXTS, "robots_txt")
+        widgets = {
+            "refusal_message": UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+            "robots_txt": UnfoldAdminTextareaWidget(attrs={"rows": 6, "spellcheck": "false"}),
+        }
         help_texts = {
             "name": "The heading of the page. Empty: the host.",
             "refusal_message": "What the page says unless the rule that refuses has a message. Up to 500 characters.",
             "link_url": "Where the page links to, such as your page for subscriptions or licences. Empty: no link.",
             "link_label": "The text of the link, such as Subscribe. Empty: Get access.",
+            "robots_txt": (
+                "Your own robots.txt. Requests of crawlers that it disallows are counted on the page Crawlers. "
+                "It is not published."
+            ),
             "mode": "Observe records denials but answers them as allowed.",
             "unknown": "The outcome for a page that is not an item and matches no pattern with a policy.",
         }
@@ -89,4 +100,6 @@ def site_fields(form: SiteFields) -> dict[str, Any]:
     """Return the service's arguments. Raises ApiError or a serializer's ValidationError."""
     body = {name: value for name, value in form.items() if name in ("host", "mode", "unknown", "rules")}
     body |= {TEXTS[name]: value or None for name, value in form.items() if name in TEXTS}
+    if "robots_txt" in form:
+        body["robotsTxt"] = (form["robots_txt"] or "").replace("\r\n", "\n") or None
     return validate_fields(SiteSerializer(partial=True), body)

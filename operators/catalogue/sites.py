@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.html import format_html_join
@@ -27,7 +27,8 @@ from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.catalogue.observed_facts import observed_facts
-from operators.catalogue.site_form import TEXTS_FIELDSET, SiteFields, SiteForm, site_fields
+from operators.catalogue.proxy_files import proxy_file_download, proxy_files_page
+from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteFields, SiteForm, site_fields
 from operators.catalogue.site_terms import sentences_about, terms_page
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
     list_filter = (("mode", ChoicesDropdownFilter), ("account", RelatedFilter))
     search_fields = ("host",)
     form = SiteForm
-    add_fieldsets = ((None, {"fields": ("account", "host", "mode", "unknown", "rules")}), TEXTS_FIELDSET)
+    add_fieldsets = ((None, {"fields": ("account", "host", "mode", "unknown", "rules")}), *FURTHER_FIELDSETS)
     fieldsets = (
         (
             None,
@@ -72,10 +73,10 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
                 )
             },
         ),
-        TEXTS_FIELDSET,
+        *FURTHER_FIELDSETS,
     )
     autocomplete_fields = ("account",)
-    actions_detail = ("enforce", "terms", "verify_host", "delete_it")
+    actions_detail = ("enforce", "terms", "proxy_files", "verify_host", "delete_it")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
@@ -139,6 +140,14 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
     def terms(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the policies and the documents generated from them."""
         return terms_page(request, self, self.found(request, object_id))
+
+    @action(description="Proxy files", icon="download", permissions=["view"], url_path="proxy-files")
+    def proxy_files(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        """Show the files for the site's proxy; `for` downloads one."""
+        site = self.found(request, object_id)
+        if "for" in request.GET:
+            return proxy_file_download(site, request.GET["for"])
+        return proxy_files_page(request, self, site)
 
     @action(description="Verify host", icon="verified", permissions=["changing"], url_path="verify")
     @heavy

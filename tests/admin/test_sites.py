@@ -8,11 +8,13 @@ from django.urls import reverse
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
 from licensing.edge.observed import ObservedFigures
+from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.sites.models import Site
 from operators.catalogue.observed_facts import observed_facts
 from operators.staff.services import create_operator
 from tests import auditlog, factories
 from tests.admin.forms import submit
+from tests.edge.asking import READERS
 
 ADD = "/admin/licensing/site/add/"
 
@@ -158,3 +160,41 @@ def test_a_text_that_the_page_cannot_show_is_refused_at_its_field(admin, account
     assert (reply.status_code, complaint in reply.content.decode()) == (200, True)
     site.refresh_from_db()
     assert site.refusal_texts == (None,) * 4
+
+
+def test_the_file_of_each_proxy_is_downloaded(admin, account):
+    rules = {"/open/*": factories.policy(account, READERS), "/a%20b": None, "/premium/*": factories.policy(account)}
+    site = factories.site(account, rules, host="news.example", unknown="allow")
+    address = reverse("admin:licensing_site_proxy_files", args=[site.pk])
+    html = admin.get(address).content.decode()
+    assert "<li><code>/open/*</code></li>" in html
+    assert "<li><code>/a%20b</code>: It needs other characters" in html
+    assert "/premium/*" not in html
+    for proxy, kind in KINDS.items():
+        assert f'href="?for={proxy}"' in html
+        reply = admin.get(address, {"for": proxy})
+        assert reply.headers["Content-Disposition"] == f'attachment; filename="{kind.file}"'
+        assert b"".join(reply.streaming_content).decode() == proxy_file(site, proxy).content
+        for text in (kind.service, kind.origin, kind.key):
+            assert f"<code>{text}</code>" in html
+            assert text in proxy_file(site, proxy).content
+    assert admin.get(address, {"for": "apache"}).status_code == 404
+
+
+def test_a_viewer_downloads_the_files_of_its_own_accounts_only(sign_in, account, other_account):
+    viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
+    for owner, status in ((account, 200), (other_account, 404)):
+        address = reverse("admin:licensing_site_proxy_files", args=[factories.site(owner).pk])
+        assert viewer.get(address, {"for": "nginx"}).status_code == status
+
+
+def test_robots_txt_is_stored_with_the_line_ends_of_files(admin, account):
+    site = factories.site(account)
+    submit(admin, page_of(site), robots_txt="User-agent: GPTBot\r\nDisallow: /private/")
+    site.refresh_from_db()
+    assert site.robots_txt == "User-agent: GPTBot\nDisallow: /private/"
+    reply = submit(admin, page_of(site), robots_txt="#" * 65_537)
+    assert "no more than 65536 characters" in reply.content.decode()
+    submit(admin, page_of(site), robots_txt="")
+    site.refresh_from_db()
+    assert site.robots_txt is None

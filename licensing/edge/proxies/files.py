@@ -63,20 +63,40 @@ def envoy(entries: Sequence[Entry]) -> list[str]:
 class Kind(Struct, frozen=True):
     """A proxy: its file, and how to write the lines in place of the example of pages that stay open.
 
-    `example` begins the example, which has `length` lines.
+    `service`, `origin` and `key` are the texts in the file that publishers replace. `example` begins the example,
+    which has `length` lines.
     """
 
+    label: str
     file: str
+    service: str
+    origin: str
+    key: str = "svc_sk_PUT-THE-KEY-HERE"
     write: Callable[[Sequence[Entry]], list[str]] | None = None
     example: str = ""
     length: int = 0
 
 
 KINDS = {
-    "nginx": Kind("nginx.conf", nginx, '# "~^50[24] ', 1),
-    "caddy": Kind("Caddyfile", caddy, "# handle_errors 502 504 {", 6),
-    "traefik": Kind("traefik.yml"),
-    "envoy": Kind("envoy.yaml", envoy, "# - match: {safe_regex", 5),
+    "nginx": Kind(
+        *("nginx", "nginx.conf", "127.0.0.1:8000", "127.0.0.1:8080"),
+        write=nginx,
+        example='# "~^50[24] ',
+        length=1,
+    ),
+    "caddy": Kind(
+        *("Caddy", "Caddyfile", "licensing:8000", "origin:8080", "{env.LICENSING_KEY}"),
+        write=caddy,
+        example="# handle_errors 502 504 {",
+        length=6,
+    ),
+    "traefik": Kind("Traefik", "traefik.yml", "licensing:8000", "origin:8080"),
+    "envoy": Kind(
+        *("Envoy", "envoy.yaml", "address: licensing, port_value: 8000", "address: origin, port_value: 8080"),
+        write=envoy,
+        example="# - match: {safe_regex",
+        length=5,
+    ),
 }
 
 
