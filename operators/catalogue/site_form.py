@@ -70,6 +70,7 @@ class SiteForm(forms.ModelForm):
     class Meta:
         model = Site
         fields = ("account", "host", "mode", "unknown", *TEXTS, "robots_txt")
+        labels = {"robots_txt": "robots.txt"}
         widgets = {
             "refusal_message": UnfoldAdminTextareaWidget(attrs={"rows": 3}),
             "robots_txt": UnfoldAdminTextareaWidget(attrs={"rows": 6, "spellcheck": "false"}),

@@ -5,11 +5,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
-
-import httpx
 
 from run import ROOT
 from tests.faults.harness import eventually
@@ -33,6 +32,7 @@ class Place:
     directory: Path
     keeps_open: bool = False
     generated: str = ""  # a site's own file, instead of the one in deploy/edge
+    behind_balancer: bool = False  # visitors' addresses come by the PROXY protocol, as from a load balancer
 
     def filled_in(self, name: str, *pairs: tuple[str, str]) -> str:
         """Return the file of deploy/edge with each first text replaced by the second."""
@@ -58,11 +58,12 @@ class Place:
 
 
 def nginx(at: Place) -> list[str]:
+    protocol = " proxy_protocol" if at.behind_balancer else ""
     text = at.filled_in(
         "nginx.conf",
         ("server 127.0.0.1:8000;", f"server 127.0.0.1:{at.licensing};"),
         ("server 127.0.0.1:8080;", f"server 127.0.0.1:{at.origin};"),
-        ("listen 80", f"listen 127.0.0.1:{at.port}"),
+        ("listen 80", f"listen 127.0.0.1:{at.port}{protocol}"),
         ("/var/cache/nginx-licensing", f"{at.directory}/cache"),
         (KEY, at.key),
     )
@@ -72,11 +73,12 @@ def nginx(at: Place) -> list[str]:
 def nginx_arguments(at: Place, text: str) -> list[str]:
     folders = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{name}_temp_path {at.directory}/{name};\n" for name in folders)
+    real_ip = "set_real_ip_from 127.0.0.1; real_ip_header proxy_protocol;" if at.behind_balancer else ""
     # Without a master process, SIGTERM stops everything.
     file = at.written(
         "nginx.conf",
         f"daemon off;\nmaster_process off;\npid {at.directory}/pid;\nerror_log {at.directory}/error.log;\n"
-        f"events {{}}\nhttp {{ access_log off; {temporary} {text} }}\n",
+        f"events {{}}\nhttp {{ access_log off; {real_ip} {temporary} {text} }}\n",
     )
     return ["-c", file, "-p", str(at.directory)]
 
@@ -90,7 +92,8 @@ def caddy(at: Place) -> list[str]:
         ("{env.LICENSING_KEY}", at.key),
     )
     text = at.opened(text, "handle_errors 502 504 {", 6)
-    file = at.written("Caddyfile", f"{{\n\tadmin off\n\tpersist_config off\n}}\n{text}")
+    protocol = "servers {\n listener_wrappers {\n proxy_protocol\n }\n }\n" if at.behind_balancer else ""
+    file = at.written("Caddyfile", f"{{\n\tadmin off\n\tpersist_config off\n{protocol}}}\n{text}")
     return ["run", "--config", file, "--adapter", "caddyfile"]
 
 
@@ -102,16 +105,18 @@ def traefik(at: Place) -> list[str]:
         (KEY, at.key),
     )
     file = at.written("site.yml", text)
+    protocol = ["--entrypoints.web.proxyprotocol.trustedips=127.0.0.1/32"] if at.behind_balancer else []
     return [
-        f"--entrypoints.web.address=127.0.0.1:{at.port}", f"--providers.file.filename={file}",
+        *protocol, f"--entrypoints.web.address=127.0.0.1:{at.port}", f"--providers.file.filename={file}",
         "--global.checknewversion=false", "--global.sendanonymoususage=false", "--log.level=ERROR",
     ]  # fmt: skip
 
 
 def envoy(at: Place) -> list[str]:
+    protocol = f"\n      listener_filters: [{PROXY_PROTOCOL}]" if at.behind_balancer else ""
     text = at.filled_in(
         "envoy.yaml",
-        ("address: 0.0.0.0, port_value: 80}", f"address: 127.0.0.1, port_value: {at.port}}}"),
+        ("address: 0.0.0.0, port_value: 80}}", f"address: 127.0.0.1, port_value: {at.port}}}}}{protocol}"),
         ("address: licensing, port_value: 8000", f"address: 127.0.0.1, port_value: {at.licensing}"),
         ("address: origin, port_value: 8080", f"address: 127.0.0.1, port_value: {at.origin}"),
         (KEY, at.key),
@@ -119,6 +124,11 @@ def envoy(at: Place) -> list[str]:
     file = at.written("envoy.yaml", at.opened(text, "- match: {safe_regex", 5))
     return ["-c", file, "--concurrency", "1", "--disable-hot-restart", "--log-level", "error"]
 
+
+PROXY_PROTOCOL = (
+    "{name: envoy.filters.listener.proxy_protocol, typed_config: "
+    '{"@type": type.googleapis.com/envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol}}'
+)
 
 # At Cloudflare the Worker calls the service over the Internet, and its origin is the zone's.
 WORKERD = """
@@ -194,6 +204,26 @@ PROXIES = [
 ]
 
 
+class Balanced(HTTPConnection):
+    """A connection of a visitor from that address, which a load balancer passes on."""
+
+    def __init__(self, at: Place, address: str) -> None:
+        super().__init__("127.0.0.1", at.port, timeout=5)
+        self.address = address
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock.sendall(f"PROXY TCP4 {self.address} 127.0.0.1 50000 80\r\n".encode())
+
+
+def status_at(at: Place, path: str) -> int:
+    """Return the status of a page. Raises TimeoutError, and another OSError if the proxy does not listen yet."""
+    connection = Balanced(at, "127.0.0.1") if at.behind_balancer else HTTPConnection("127.0.0.1", at.port, timeout=5)
+    with closing(connection):
+        connection.request("GET", path, headers={"Host": HOST})
+        return connection.getresponse().status
+
+
 @contextmanager
 def running(proxy: Proxy, at: Place, *, decides: bool = True) -> Iterator[None]:
     """Run the proxy within the block, which begins once the proxy asks its service about /robots.txt.
@@ -211,13 +241,13 @@ def running(proxy: Proxy, at: Place, *, decides: bool = True) -> Iterator[None]:
 
     def answers() -> bool:
         assert process.poll() is None, log.read_text()
-        with suppress(httpx.ConnectError):
-            try:
-                reply = httpx.get(f"http://127.0.0.1:{at.port}/robots.txt", headers={"Host": HOST}, timeout=5)
-            except httpx.ReadTimeout:
-                return not decides
-            return reply.status_code == 200 if decides else reply.status_code != 404
-        return False
+        try:
+            status = status_at(at, "/robots.txt")
+        except TimeoutError:
+            return not decides
+        except ConnectionError:
+            return False
+        return status == 200 if decides else status != 404
 
     try:
         assert eventually(answers, 60), log.read_text()
