@@ -32,6 +32,11 @@ TARGET_TOO_LONG = f"The path and query may have up to {MAX_TARGET:,} bytes."
 TOO_LARGE = "The head of the request is larger than 64 KiB, or has more than 100 headers."
 
 
+def size_of(headers: Headers) -> int:
+    """Return the bytes of the headers' names and values."""
+    return sum([len(name) + len(value) for name, value in headers])
+
+
 def read_target(target: bytes, http_version: str, hosts: list[bytes], headers: Headers) -> bytes:
     """Return the requested path and query. Raises InvalidRequest for an invalid request line or Host.
 

@@ -29,12 +29,11 @@ class BoundedProtocol(HttpToolsProtocol):
     """
 
     stage = BETWEEN
-    head_bytes = 0  # of complete headers and trailers
-    trailers = 0
+    trailers = trailer_bytes = 0
     codings = b""  # Transfer-Encoding
     hosts: list[bytes]
     stand_in = b""  # the head that the parser reads again after stopping at one with Upgrade
-    unfinished = 0  # bytes read since the last complete head, header or piece of body
+    unfinished = 0  # bytes read since the message began, or since its last complete head, trailer or piece of body
     may_come_whole = False
     body = b""
     cycle: Cycle  # of the last request read
@@ -103,7 +102,7 @@ class BoundedProtocol(HttpToolsProtocol):
             cause = error.__context__
             self.refuse(cause if isinstance(cause, ApiError) else InvalidRequest("Invalid HTTP request received."))
         else:
-            if self.unfinished > MAX_HEAD_BYTES:
+            if self.unfinished > MAX_HEAD_BYTES or (self.stage == HEAD and len(self.headers) > MAX_HEADERS):
                 self.refuse(InvalidRequest(TOO_LARGE))
 
     def parse_in_turn(self, data: bytes = b"") -> None:
@@ -137,21 +136,24 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         if self.stand_in:
             return
-        self.stage, self.head_bytes, self.trailers, self.unfinished, self.hosts = HEAD, 0, 0, 0, []
+        self.stage, self.trailers, self.trailer_bytes, self.unfinished, self.hosts = HEAD, 0, 0, 0, []
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self.head_bytes += len(name) + len(value)
-        self.unfinished = 0
-        headers = self.headers
+        # Runs for every header, so the head's limits are checked per piece of input and once it is complete.
         if self.stage == BODY:
-            self.trailers += 1
-        else:
-            name, value = name.lower(), value.rstrip(b" \t")
-            if name in NOTED:
-                self.note(name, value)
-            headers.append((name, value))
-        if len(headers) + self.trailers > MAX_HEADERS or self.head_bytes > MAX_HEAD_BYTES:
+            self.count_trailer(len(name) + len(value))
+            return
+        name, value = name.lower(), value.rstrip(b" \t")
+        if name in NOTED:
+            self.note(name, value)
+        self.headers.append((name, value))
+
+    def count_trailer(self, size: int) -> None:
+        self.trailers += 1
+        self.trailer_bytes += size
+        self.unfinished = 0
+        if len(self.headers) + self.trailers > MAX_HEADERS or self.trailer_bytes > MAX_HEAD_BYTES:
             raise InvalidRequest(TOO_LARGE)
 
     def note(self, name: bytes, value: bytes) -> None:
@@ -166,6 +168,12 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.stand_in:
             self.stand_in = b""
             return
+        # The bytes read include what follows the head in its last piece.
+        if len(self.headers) > MAX_HEADERS or (
+            self.unfinished > MAX_HEAD_BYTES - PARSED_AT_ONCE and framing.size_of(self.headers) > MAX_HEAD_BYTES
+        ):
+            raise InvalidRequest(TOO_LARGE)
+        self.unfinished = 0
         version, upgrade = self.parser.get_http_version(), self.parser.should_upgrade()
         self.url = framing.read_target(self.url, version, self.hosts, self.headers)
         if self.codings or upgrade:

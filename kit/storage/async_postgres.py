@@ -65,7 +65,7 @@ class Sessions:
     async def connect(self) -> "Session":
         made = Session(await psycopg.AsyncConnection.connect(connection_string(), autocommit=True))
         try:
-            if self.set_up and not keeps_no_session_state():
+            if self.set_up and made.prepares:
                 await made.run(self.set_up)
         except BaseException:
             made.close()
@@ -90,6 +90,7 @@ class Session:
         self.socket = self.libpq.socket
         self.loop = asyncio.get_running_loop()
         self.prepared: dict[str, bytes] = {}
+        self.prepares = not keeps_no_session_state()
         self.waiting: asyncio.Future[PGresult] | None = None
         self.got: PGresult | None = None
         self.has_ended = False
@@ -99,10 +100,10 @@ class Session:
         """Return the rows of a statement, which is prepared on first use if the session is kept."""
         values = [encode_parameter(one) for one in parameters]
         formats = [isinstance(one, list) for one in parameters]
-        if keeps_no_session_state():
-            self.libpq.send_query_params(number_parameters(statement), values, None, formats)
-        else:
+        if self.prepares:
             self.libpq.send_query_prepared(await self.prepared_name(statement), values, formats)
+        else:
+            self.libpq.send_query_params(number_parameters(statement), values, None, formats)
         result = await self.result()
         value, columns = result.get_value, range(result.nfields)
         return [[value(row, column) for column in columns] for row in range(result.ntuples)]

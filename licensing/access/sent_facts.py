@@ -27,7 +27,7 @@ def values_getter(part: str) -> Callable[[Struct], tuple[object, ...]]:
 
 
 SILENT_IF_EMPTY = (str, dict)
-READERS = {part: (values_getter(part), tuple(readers(part))) for part in SENT}
+READERS = {part: (values_getter(part), tuple(readers(part)), (None,) * len(SENT[part])) for part in SENT}
 
 
 def with_facts(base: type[B], part: str) -> type[B]:
@@ -46,8 +46,11 @@ def sent_facts(parts: Iterable[tuple[str, Struct | None]], path: str, tell: Tell
     for part, body in parts:
         if body is None:
             continue
-        values_of, facts_of_part = READERS[part]
-        for value, (name, place, fact) in zip(values_of(body), facts_of_part, strict=True):
+        values_of, facts_of_part, absent = READERS[part]
+        values = values_of(body)
+        if values == absent:  # most callers send an id alone
+            continue
+        for value, (name, place, fact) in zip(values, facts_of_part, strict=True):
             if value is None or value is False or (not value and isinstance(value, SILENT_IF_EMPTY)):
                 continue
             known = recorded[name] = value
