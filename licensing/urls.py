@@ -6,10 +6,10 @@ from licensing.clients.views import LicenseClientViewSet
 from licensing.content.views import ContentViewSet
 from licensing.customers.views import RequesterViewSet, merge_route
 from licensing.drafts.views import PolicyDraftViewSet
+from licensing.edge.crawler_views import CrawlerViewSet
 from licensing.edge.observed_views import ObservedViewSet
 from licensing.edge.offers import OfferViewSet
 from licensing.edge.proxies.views import ProxyConfigViewSet
-from licensing.edge.views import CrawlerViewSet
 from licensing.licenses.views import LicenseViewSet
 from licensing.policies.views import PolicyViewSet
 from licensing.sites.views import SiteViewSet

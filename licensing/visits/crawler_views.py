@@ -17,8 +17,8 @@ from kit.rest.fields import Id, Timestamp
 from kit.values.decimals import render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.access.serializers import ChargeShown
+from licensing.edge.crawler_views import CLASSES
 from licensing.edge.observed import shown as shown_sums
-from licensing.edge.views import CLASSES
 from licensing.sites.named import SITE_ID, site_named
 from licensing.visits.crawler_report import By, CrawlerReport, Crawls, Taker, crawler_report
 from licensing.visits.page_report import Choice

@@ -14,8 +14,8 @@ from kit.rest.export import report_response
 from kit.rest.fields import Choice as OneOf
 from kit.rest.fields import Id, Timestamp
 from kit.values.timestamps import render_timestamp
+from licensing.edge.crawler_views import CLASSES
 from licensing.edge.crawlers import current_table
-from licensing.edge.views import CLASSES
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.sites.named import SITE_ID, site_named

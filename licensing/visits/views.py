@@ -12,7 +12,7 @@ from analytics.usage.report import first_event
 from analytics.windows import MICROSECOND, USAGE
 from kit.rest.fields import Choice, Timestamp
 from kit.values.timestamps import render_timestamp
-from licensing.edge.views import CLASSES
+from licensing.edge.crawler_views import CLASSES
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
 from licensing.visits.report import TOP, Visitor, visitor_report, whole_days
