@@ -11,8 +11,9 @@ from datetime import UTC, datetime, timedelta
 from drf_spectacular.utils import OpenApiParameter
 
 from kit.http.errors import InvalidRequest
+from kit.values.shown import MAX_SHOWN
 from kit.values.suggestions import did_you_mean
-from kit.values.timestamps import IS_DATE, MAX_SHOWN, MOMENT_SCHEMA, parse_timestamp, render_timestamp
+from kit.values.timestamps import IS_DATE, MOMENT_SCHEMA, parse_timestamp, render_timestamp
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)

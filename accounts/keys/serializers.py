@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from ipaddress import ip_network
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
@@ -11,10 +11,10 @@ from rest_framework import serializers
 from accounts.keys.models import ApiKey, KeyType
 from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.services import MAX_OVERLAP_SECONDS
-from kit.rest.bulk import ALONE, IndexedSerializer, RowsField
+from kit.rest.bulk import ALONE, ErrorShown, IndexedSerializer, RowsField
 from kit.rest.fields import (
+    Array,
     Choice,
-    ErrorShown,
     FieldOptions,
     Host,
     Id,
@@ -49,6 +49,8 @@ def parse_network(text: str) -> str:
 
 @extend_schema_field(RANGE_SCHEMA)
 class NetworkField(ParsedField[str]):
+    example: ClassVar[object] = "203.0.113.0/24"
+
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_network, **options)
 
@@ -66,14 +68,14 @@ class ApiKeySerializer(StrictSerializer):
     name = Text(max_length=255, help_text="A label for people.")
     type = Choice(choices=KeyType.choices, help_text="`public` keys can only read.")
     prefix = serializers.CharField(read_only=True, help_text="The beginning of the key, to recognise it by.")
-    permissions = serializers.ListField(
+    permissions = Array(
         child=Choice(choices=list(PERMISSIONS)),
         required=False,
         max_length=50,
         help_text="By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has "
         "that reads every item with its figures, and every policy with the requester ids and addresses in its rules.",
     )
-    allowedIps = serializers.ListField(
+    allowedIps = Array(
         child=NetworkField(),
         required=False,
         max_length=MAX_ALLOWED_IPS,
@@ -81,7 +83,7 @@ class ApiKeySerializer(StrictSerializer):
         help_text="IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the "
         "addresses of the key that creates it.",
     )
-    allowedHosts = serializers.ListField(
+    allowedHosts = Array(
         child=Host(),
         required=False,
         max_length=MAX_ALLOWED_HOSTS,

@@ -1,7 +1,7 @@
 """Webhook endpoints and deliveries in the API."""
 
 import re
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -9,6 +9,7 @@ from rest_framework import serializers
 from accounts.events.types import PATTERNS
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from kit.rest.fields import (
+    Array,
     Boolean,
     Choice,
     FieldOptions,
@@ -66,6 +67,8 @@ def parse_pattern(text: str) -> str:
 
 @extend_schema_field({"type": "string", "enum": PATTERNS, "example": "content.*"})
 class Pattern(ParsedField[str]):
+    example: ClassVar[object] = "content.*"
+
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_pattern, **options)
 
@@ -83,7 +86,7 @@ class HeadersField(serializers.Field):
 
     def to_internal_value(self, data: object) -> dict[str, str]:
         if not isinstance(data, dict):
-            raise serializers.ValidationError("Must be an object.")
+            raise serializers.ValidationError('Must be an object such as {"X-Tenant": "news"}.')
         if len(data) > MAX_HEADERS:
             raise serializers.ValidationError(f"Takes at most {MAX_HEADERS} headers.")
         if len({name.lower() for name in data}) < len(data):
@@ -104,6 +107,8 @@ def parse_policy_id(text: str) -> str:
 
 @extend_schema_field({"type": "string", "pattern": f"^pol_{ids.TEXT}$"})
 class PolicyId(ParsedField[str]):
+    example: ClassVar[object] = "pol_…"
+
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_policy_id, **options)
 
@@ -124,21 +129,21 @@ class AccessFilterSerializer(StrictSerializer):
 
     sometimes = frozenset({"policyIds", "requesterIds", "reasons"})
 
-    policyIds = serializers.ListField(
+    policyIds = Array(
         child=PolicyId(),
         required=False,
         min_length=1,
         max_length=MAX_FILTERED,
         help_text="Policies that made the decision.",
     )
-    requesterIds = serializers.ListField(
+    requesterIds = Array(
         child=Text(max_length=255),
         required=False,
         min_length=1,
         max_length=MAX_FILTERED,
         help_text="Requesters, by the caller's own ids.",
     )
-    reasons = serializers.ListField(
+    reasons = Array(
         child=DenialReason(),
         required=False,
         min_length=1,
@@ -153,7 +158,7 @@ class WebhookEndpointSerializer(StrictSerializer):
     id = Id("we", read_only=True)
     object = Choice(choices=["webhook_endpoint"], read_only=True)
     url = Url(help_text="`https`, port 443, a public address.")
-    events = serializers.ListField(
+    events = Array(
         child=Pattern(),
         required=False,
         min_length=1,
@@ -177,9 +182,7 @@ class WebhookEndpointSerializer(StrictSerializer):
         write_only=True,
         help_text="Sent with each delivery, for example for authentication. Stored encrypted, never shown.",
     )
-    headerNames = serializers.ListField(
-        child=serializers.CharField(), read_only=True, help_text="The names of `headers`."
-    )
+    headerNames = Array(child=serializers.CharField(), read_only=True, help_text="The names of `headers`.")
     failingSince = Timestamp(read_only=True, allow_null=True, help_text="Null while deliveries succeed.")
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)

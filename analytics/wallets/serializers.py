@@ -16,7 +16,7 @@ from analytics.wallets.models import (
     WalletEntryType,
 )
 from analytics.wallets.units import ACCESS, UNITS
-from kit.rest.fields import Choice, FieldOptions, Id, Integer, ParsedField, StrictSerializer, Text, Timestamp
+from kit.rest.fields import Array, Choice, FieldOptions, Id, Integer, ParsedField, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount
 from kit.values.amounts import plain, render_amount
 from kit.values.currencies import parse_currency
@@ -43,12 +43,16 @@ class Unit(ParsedField[str]):
 class RolloverSerializer(StrictSerializer):
     """Unused credit of a refill that is kept at the next one: at most `max`, and at least `min`."""
 
+    example = {"max": 50}
+
     min = Amount(least=0, required=False)
     max = Amount(least=0, required=False)
 
 
 class RefillSerializer(StrictSerializer):
     """Credit that is added each period; the rest expires with the period, except what rolls over."""
+
+    example = {"amount": 100, "every": "month"}
 
     amount = Amount(more_than=0)
     every = Choice(choices=Every.choices)
@@ -58,6 +62,8 @@ class RefillSerializer(StrictSerializer):
 
 class ThresholdSerializer(StrictSerializer):
     """A balance that sends `wallet.low`: a `value`, or `percent` of the balance after the latest grant."""
+
+    example = {"percent": 20}
 
     value = Amount(least=0, required=False)
     percent = Integer(min_value=1, max_value=99, required=False)
@@ -80,7 +86,7 @@ class WalletChangeSerializer(StrictSerializer):
     unit = ParsedField(parse_unit, read_only=True, help_text="ISO 4217, or `access`.")
     balance = Amount(read_only=True)
     floor = Amount(required=False, help_text="The lowest permitted balance; 0 or less.")
-    thresholds = serializers.ListField(child=ThresholdSerializer(), required=False, max_length=MAX_THRESHOLDS)
+    thresholds = Array(child=ThresholdSerializer(), required=False, max_length=MAX_THRESHOLDS)
     refill = RefillSerializer(required=False, allow_null=True)
     nextRefillAt = Timestamp(read_only=True, allow_null=True)
     created = Timestamp(read_only=True)

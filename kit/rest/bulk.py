@@ -17,6 +17,8 @@ from rest_framework.response import Response
 from kit.http.errors import AlreadyExists, ApiError, ValidationFailed, as_api_error
 from kit.rest.fields import Choice, StrictSerializer
 from kit.values import ids
+from kit.values.faults import FaultKind
+from kit.values.shown import shown
 
 MAX_ROWS = 1_000
 STATUSES = [200, 201, 409, 422]
@@ -33,10 +35,40 @@ class RowsField(serializers.ListField):
 
     def to_internal_value(self, data: object) -> list[object]:
         if not isinstance(data, list):
-            raise serializers.ValidationError("Must be an array.")
+            raise serializers.ValidationError(f"Must be an array of rows such as [{{…}}, {{…}}], not {shown(data)}.")
         if not 1 <= len(data) <= MAX_ROWS:
-            raise serializers.ValidationError(f"Takes 1 to {MAX_ROWS:,} rows.")
+            raise serializers.ValidationError(f"Takes 1 to {MAX_ROWS:,} rows, not {len(data):,}.")
         return data
+
+
+DOC_URL = "The documentation of the code; relative to the service's address if `BASE_URL` is not set."
+KIND = "With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`."
+
+
+class FieldErrorShown(serializers.Serializer):
+    """A fault of one field."""
+
+    code = serializers.CharField(help_text="Machine-readable and stable.")
+    message = serializers.CharField(help_text="For people: what is wrong.")
+    param = serializers.CharField(required=False, help_text="The offending field.")
+    kind = Choice(choices=[*FaultKind], required=False, help_text=KIND)
+
+
+class ErrorShown(serializers.Serializer):
+    """The error of one part of a request that succeeded as a whole."""
+
+    code = serializers.CharField(help_text="Machine-readable and stable.")
+    message = serializers.CharField(help_text="For people: what is wrong.")
+    type = serializers.CharField(help_text="The kind of error.")
+    docUrl = serializers.CharField(required=False, help_text=DOC_URL)
+    param = serializers.CharField(required=False, help_text="The offending field.")
+    kind = Choice(choices=[*FaultKind], required=False, help_text=KIND)
+    retryAfter = serializers.IntegerField(required=False, help_text="Seconds to wait.")
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """Add `errors`, which cannot be declared above: serializers have an attribute of that name."""
+        told = "Where several fields are wrong: all of them, the first one among them."
+        return {**super().get_fields(), "errors": FieldErrorShown(many=True, required=False, help_text=told)}
 
 
 class IndexedSerializer(serializers.Serializer):

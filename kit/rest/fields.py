@@ -10,11 +10,13 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
+from rest_framework.settings import api_settings
 
 from kit.http.field_errors import UNKNOWN
-from kit.values.faults import NO_SUCH_FIELD, FaultKind
+from kit.values.faults import NO_SUCH_FIELD
 from kit.values.hosts import HOST_PATTERN, parse_host
-from kit.values.suggestions import MAX_SUGGESTIONS, did_you_mean
+from kit.values.shown import shown, such_as
+from kit.values.suggestions import did_you_mean, field_hints
 from kit.values.timestamps import parse_date, parse_timestamp, render_timestamp
 
 T = TypeVar("T")
@@ -45,7 +47,13 @@ class TimestampOptions(FieldOptions, total=False):
 class Text(serializers.CharField):
     """A string, never trimmed. `allow_blank` permits empty strings and whitespace."""
 
-    default_error_messages = {"invalid": "Must be a string.", "blank": "Must not be blank."}
+    default_error_messages = {
+        "invalid": "Must be a string.",
+        "blank": "Must not be blank.",
+        "max_length": "Must have at most {max_length} characters.",
+        "min_length": "Must have at least {min_length} characters.",
+    }
+    example: object = "a"
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         super().__init__(trim_whitespace=False, **options)
@@ -75,7 +83,9 @@ def is_http_url(text: str) -> bool:
 class Url(Text):
     """An absolute http(s) URL."""
 
-    default_error_messages = {"invalid_url": "Must be an http(s) URL such as https://example.com/a."}
+    default_error_messages = dict.fromkeys(
+        ("invalid", "invalid_url"), "Must be an http(s) URL such as https://example.com/a."
+    )
 
     def __init__(self, *, max_length: int = 2048, **options: Unpack[FieldOptions]) -> None:
         super().__init__(max_length=max_length, **options)
@@ -96,7 +106,11 @@ class Email(Text):
 
 
 class Integer(serializers.IntegerField):
-    default_error_messages = {"invalid": "Must be an integer."}
+    default_error_messages = {
+        "invalid": "Must be an integer.",
+        "max_value": "Must be at most {max_value}.",
+        "min_value": "Must be at least {min_value}.",
+    }
 
     def to_internal_value(self, data: object) -> int:
         if type(data) is not int:  # bool is a subclass of int
@@ -116,6 +130,10 @@ class Boolean(serializers.BooleanField):
 class Choice(serializers.ChoiceField):
     default_error_messages = {"invalid_choice": "Must be one of: {allowed}.{suggestion}"}
 
+    @property
+    def example(self) -> str:
+        return str(next(iter(self.choices)))
+
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str) or data not in self.choices:
             names = [str(one) for one in self.choices]
@@ -123,25 +141,54 @@ class Choice(serializers.ChoiceField):
         return data
 
 
-class Texts(serializers.ListField):
+LENGTHS = {
+    "min_length": "Must have at least {min_length} item.",
+    "max_length": "Must have at most {max_length} items.",
+    "empty": "Must not be empty.",
+}
+
+
+def wrong_array(child: object, data: object) -> str:
+    example = getattr(child, "example", None)
+    return f"Must be an array{such_as([example] if example else None)}, not {shown(data)}."
+
+
+class Array(serializers.ListField):
+    """An array of values or of objects."""
+
+    default_error_messages = {**LENGTHS}
+
+    def to_internal_value(self, data: object) -> list[object]:
+        if not isinstance(data, list):
+            raise serializers.ValidationError(wrong_array(self.child, data), code="not_a_list")
+        return super().to_internal_value(data)
+
+
+class Several(serializers.ListSerializer):
+    """An array of objects that is validated as a whole, too."""
+
+    default_error_messages = {**LENGTHS}
+
+    def to_internal_value(self, data: object) -> list[object]:
+        if not isinstance(data, list):
+            errors = {api_settings.NON_FIELD_ERRORS_KEY: [wrong_array(self.child, data)]}
+            raise serializers.ValidationError(errors, code="not_a_list")
+        return super().to_internal_value(data)
+
+
+class Texts(Array):
     """An array of strings; with `ids`, of ids with that prefix.
 
     Accepts null as empty, and shows it as an empty array.
     """
 
     null_is_empty = True
-    default_error_messages = {"not_a_list": "Must be an array."}
 
     def __init__(
         self, *, max_items: int, max_length: int | None = None, ids: str | None = None, **options: Unpack[FieldOptions]
     ) -> None:
         child = Text(max_length=max_length) if ids is None else Id(ids, max_length=max_length)
         super().__init__(child=child, max_length=max_items, **options)
-
-    def to_internal_value(self, data: object) -> list[str]:
-        if not isinstance(data, list):
-            self.fail("not_a_list", input_type=type(data).__name__)
-        return super().to_internal_value(data)
 
 
 @extend_schema_field(OpenApiTypes.STR)
@@ -168,6 +215,8 @@ class ParsedField(serializers.Field, Generic[T]):
 
 @extend_schema_field({"type": "string", "pattern": HOST_PATTERN, "example": "news.example"})
 class Host(ParsedField[str]):
+    example: ClassVar[object] = "news.example"
+
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_host, **options)
 
@@ -195,7 +244,7 @@ class Id(Text):
     """An id. Accepts any string: the endpoint reports ids that do not exist."""
 
     def __init__(self, prefix: str, **options: Unpack[TextOptions]) -> None:
-        self.prefix = prefix
+        self.prefix, self.example = prefix, f"{prefix}_…"
         super().__init__(**options)
 
 
@@ -207,11 +256,13 @@ class StrictSerializer(serializers.Serializer):
     """
 
     owned: frozenset[str] = frozenset()
-    default_error_messages = {"invalid": "Must be an object."}
+    example: ClassVar[Mapping[str, object]] = {}  # shown if something else than an object is sent
 
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, Mapping):
-            return super().to_internal_value(data)  # raises the error
+            form = such_as(self.example) or f" with {', '.join(self.writable())}"
+            errors = {api_settings.NON_FIELD_ERRORS_KEY: [f"Must be an object{form}, not {shown(data)}."]}
+            raise serializers.ValidationError(errors, code="invalid")
         known = self.fields.keys() | self.owned
         unknown = self.unknown_fields(data, known)
         try:
@@ -222,41 +273,11 @@ class StrictSerializer(serializers.Serializer):
             raise serializers.ValidationError(unknown)
         return fields
 
+    def writable(self) -> list[str]:
+        return [name for name, field in self.fields.items() if not field.read_only]
+
     def unknown_fields(self, data: Mapping[str, object], known: Set[str]) -> dict[str, list[ErrorDetail]]:
-        """Return the errors of unknown fields; the first ones suggest a similar writable field."""
+        """Return the errors of unknown fields; the first ones say which writable fields there are."""
         unknown = [name for name in data if name not in known]
-        if not unknown:
-            return {}
-        writable = [name for name, field in self.fields.items() if not field.read_only]
-        suggestions = {name: did_you_mean(name, writable) for name in unknown[:MAX_SUGGESTIONS]}
-        return {name: [ErrorDetail(f"{NO_SUCH_FIELD}{suggestions.get(name, '')}", UNKNOWN)] for name in unknown}
-
-
-DOC_URL = "The documentation of the code; relative to the service's address if `BASE_URL` is not set."
-KIND = "With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`."
-
-
-class FieldErrorShown(serializers.Serializer):
-    """A fault of one field."""
-
-    code = serializers.CharField(help_text="Machine-readable and stable.")
-    message = serializers.CharField(help_text="For people: what is wrong.")
-    param = serializers.CharField(required=False, help_text="The offending field.")
-    kind = Choice(choices=[*FaultKind], required=False, help_text=KIND)
-
-
-class ErrorShown(serializers.Serializer):
-    """The error of one part of a request that succeeded as a whole."""
-
-    code = serializers.CharField(help_text="Machine-readable and stable.")
-    message = serializers.CharField(help_text="For people: what is wrong.")
-    type = serializers.CharField(help_text="The kind of error.")
-    docUrl = serializers.CharField(required=False, help_text=DOC_URL)
-    param = serializers.CharField(required=False, help_text="The offending field.")
-    kind = Choice(choices=[*FaultKind], required=False, help_text=KIND)
-    retryAfter = serializers.IntegerField(required=False, help_text="Seconds to wait.")
-
-    def get_fields(self) -> dict[str, serializers.Field]:
-        """Add `errors`, which cannot be declared above: serializers have an attribute of that name."""
-        told = "Where several fields are wrong: all of them, the first one among them."
-        return {**super().get_fields(), "errors": FieldErrorShown(many=True, required=False, help_text=told)}
+        hints = field_hints(unknown, self.writable()) if unknown else {}
+        return {name: [ErrorDetail(f"{NO_SUCH_FIELD}{hints[name]}", UNKNOWN)] for name in unknown}

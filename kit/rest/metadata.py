@@ -8,7 +8,9 @@ from rest_framework import serializers
 
 from kit.http.errors import ValidationFailed
 from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEXT
+from kit.values.shown import shown, such_as
 
+EXAMPLE = {"country": "DE", "seats": 25}
 VALUES = [
     {"type": "string", "maxLength": MAX_TEXT},
     {"type": "number"},
@@ -20,7 +22,7 @@ SCHEMA: dict[str, object] = {
     "propertyNames": {"pattern": f"^{KEY_PATTERN}$"},
     "additionalProperties": {"anyOf": VALUES},
     "description": f"Up to {MAX_KEYS} keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.",
-    "example": {"country": "DE", "seats": 25},
+    "example": EXAMPLE,
 }
 
 
@@ -57,7 +59,7 @@ class FreeMetadata(serializers.Field):
 
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
-            raise serializers.ValidationError("Must be an object.")
+            raise serializers.ValidationError(f"Must be an object{such_as(EXAMPLE)}, not {shown(data)}.")
         entries: dict[str, object] = {}
         wrong = {}
         for name, value in data.items():

@@ -89,6 +89,8 @@ class CurrencyExtension(OpenApiSerializerFieldExtension):
 class Money(StrictSerializer):
     """An amount in a currency."""
 
+    example = {"amount": 5, "currency": "EUR"}
+
     amount = Amount(least=0)
     currency = Currency(help_text="ISO 4217.")
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Self, TypeVar
 
-from kit.values.suggestions import MAX_SUGGESTIONS, did_you_mean
+from kit.values.suggestions import field_hints
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -78,11 +78,9 @@ class Faults:
             self.add(Fault(path, message, kind))
 
     def expect_known(self, given: Iterable[str], known: Collection[str], path: str = "") -> None:
-        """Record the given fields that are not known, the first ones with a suggestion."""
-        unknown = (name for name in given if name not in known)
-        for index, name in enumerate(unknown):
-            suggestion = did_you_mean(name, known) if index < MAX_SUGGESTIONS else ""
-            self.add(Fault(f"{path}.{name}" if path else name, f"{NO_SUCH_FIELD}{suggestion}", FaultKind.UNKNOWN))
+        """Record the given fields that are not known, the first ones with a hint."""
+        for name, hint in field_hints([name for name in given if name not in known], known).items():
+            self.add(Fault(f"{path}.{name}" if path else name, f"{NO_SUCH_FIELD}{hint}", FaultKind.UNKNOWN))
 
     def add(self, fault: Fault) -> None:
         """Record a fault. Raises the first one, with all others, once there are MAX_FAULTS."""

@@ -32,3 +32,16 @@ def did_you_mean(text: object, names: Iterable[str]) -> str:
     """Return " Did you mean `title`?" to append to a message; empty if no name is similar."""
     name = nearest(text, names)
     return "" if name is None else f" Did you mean `{name}`?"
+
+
+def field_hints(unknown: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
+    """Return a hint to append to the message of each unknown field.
+
+    The first MAX_SUGGESTIONS suggest a similar field. The first one without a similar field lists all fields.
+    """
+    known, hints, listed = list(fields), {}, False
+    for index, name in enumerate(unknown):
+        hints[name] = did_you_mean(name, known) if index < MAX_SUGGESTIONS else ""
+        if not hints[name] and known and not listed:
+            hints[name], listed = f" Fields: {', '.join(known)}.", True
+    return hints

@@ -4,9 +4,10 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
+from kit.values.shown import MAX_SHOWN
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-MAX_SHOWN = 100  # characters of a value in an error
 IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
 HAS_LOST_PLUS = re.compile(r"\d{4}-\d{2}-\d{2}T[\d:.]+ \d{2}:?\d{2}").fullmatch
 # A date-time with an offset, or a date. Most code generators cannot type alternatives of `format`.

@@ -12,7 +12,7 @@ from msgspec.structs import FieldInfo
 
 from kit.http.errors import ValidationFailed
 from kit.values.faults import NO_SUCH_FIELD, REQUIRED, Fault, FaultKind, Faults, message_of
-from kit.values.suggestions import MAX_SUGGESTIONS, did_you_mean
+from kit.values.suggestions import MAX_SUGGESTIONS, field_hints
 from licensing.policies.condition_values import PERMISSION_RULE
 
 B = TypeVar("B", bound=Struct)
@@ -23,6 +23,16 @@ Tell = Callable[[str, str, str, object], None]
 ABSENT = object()
 UNIONS = (Union, UnionType)
 URL_RULE = "Must be an http(s) URL such as https://example.com/a."
+# What to send for a field of another type, by Python name; the fields of others are named by their types.
+SHAPES = {
+    "requester": 'an id such as "org_acme", or an object such as {"id": "org_acme", "name": "Acme"}',
+    "context": 'an object such as {"ip": "203.0.113.9"}',
+    "policy": 'an object such as {"rules": [], "defaultAction": "deny"}',
+    "source": "an http(s) URL such as https://example.com/a",
+    "checks": 'an array such as [{"contentId": "cnt_…", "requester": "org_acme"}]',
+    "BatchItem": 'an object such as {"contentId": "cnt_…", "requester": "org_acme"}',
+}
+IS_WRONG_TYPE = re.compile(r"Expected `[a-z |]+`, got `.*`").fullmatch
 SPECIAL = (
     (re.compile(r"Expected `str` matching regex '\^\[a-z\].*"), PERMISSION_RULE),
     (re.compile(r"Expected `str` matching regex '\^\[Hh\].*"), URL_RULE),
@@ -84,10 +94,10 @@ class Walk:
         return struct(**right)
 
     def unknown(self, where: str, name: str, known: Mapping[str, object]) -> Fault:
-        """Return the fault of an unknown field; the first few of a body get a suggestion."""
+        """Return the fault of an unknown field; the first few of a body get a hint."""
         self.unknown_fields += 1
-        suggestion = did_you_mean(name, known) if self.unknown_fields <= MAX_SUGGESTIONS else ""
-        return Fault(where, f"{NO_SUCH_FIELD}{suggestion}", FaultKind.UNKNOWN)
+        hint = field_hints([name], known)[name] if self.unknown_fields <= MAX_SUGGESTIONS else ""
+        return Fault(where, f"{NO_SUCH_FIELD}{hint}", FaultKind.UNKNOWN)
 
     def value(self, value: object, wanted: object, path: str, name: str) -> object:
         """Convert a value to its type. If it is invalid, add a fault and return its stand-in."""
@@ -103,7 +113,8 @@ class Walk:
         if within and isinstance(value, list):  # the members are wrong, not the list itself
             [member] = [get_args(one)[0] for one in types if get_origin(one) is list]
             return [self.value(one, member, f"{path}[{index}]", member.__name__) for index, one in enumerate(value)]
-        self.faults.add(Fault(path, message_of(text, SPECIAL)))
+        message = f"Must be {SHAPES[name]}." if name in SHAPES and IS_WRONG_TYPE(text) else message_of(text, SPECIAL)
+        self.faults.add(Fault(path, message))
         return self.stand_ins.get(name, ABSENT)
 
 

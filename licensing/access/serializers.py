@@ -2,7 +2,8 @@
 
 from rest_framework import serializers
 
-from kit.rest.fields import Choice, ErrorShown, Id, Timestamp
+from kit.rest.bulk import ErrorShown
+from kit.rest.fields import Choice, Id, Timestamp
 from kit.rest.money import Amount
 from licensing.policies.decision import Reason
 from licensing.policies.facts import SHOWN

@@ -7,11 +7,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kit.http.rendering import render_json
-from kit.rest.bulk import ALONE, STATUSES, IndexedSerializer, RowsField
-from kit.rest.fields import Choice, Date, ErrorShown, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
+from kit.rest.bulk import ALONE, STATUSES, ErrorShown, IndexedSerializer, RowsField
+from kit.rest.fields import Choice, Date, Id, Integer, StrictSerializer, Text, Texts, Timestamp, Url
 from kit.rest.metadata import validate_entry
 from kit.values.json_values import Rendered
 from kit.values.metadata import MAX_KEYS
+from kit.values.shown import shown, such_as
 from kit.values.timestamps import render_timestamp
 from licensing.content.metadata import (
     ATTRIBUTES,
@@ -42,11 +43,12 @@ class MetadataField(serializers.Field):
     """The known attributes, plus up to 50 other keys whose values are strings, numbers or booleans."""
 
     null_is_empty = True
+    example = {"author": "Ada Byron", "wordCount": 1200}
     KNOWN = {one.name: field_of(one) for one in ATTRIBUTES}
 
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
-            raise serializers.ValidationError("Must be an object.")
+            raise serializers.ValidationError(f"Must be an object{such_as(self.example)}, not {shown(data)}.")
         read, wrong = {}, {}
         for name, value in data.items():
             try:

@@ -13,7 +13,8 @@ from rest_framework.response import Response
 
 from accounts.viewsets import ReadingViewSet
 from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
-from kit.rest.fields import Choice, ErrorShown, Id, StrictSerializer, Text, Url, is_http_url
+from kit.rest.bulk import ErrorShown
+from kit.rest.fields import Array, Choice, Id, StrictSerializer, Text, Url, is_http_url
 from kit.rest.money import Money
 from kit.values.decimals import from_millionths
 from kit.values.faults import Fault, Faults, read_each
@@ -86,6 +87,8 @@ class OfferListSerializer(serializers.Serializer):
 class PageOrItemSerializer(StrictSerializer):
     """A page or an item: exactly one of the two."""
 
+    example = {"url": "https://news.example/a"}
+
     url = Url(required=False, help_text="The address of a page, or of a registered item,")
     contentId = Text(max_length=255, required=False, help_text="or an item by its id.")
 
@@ -93,7 +96,7 @@ class PageOrItemSerializer(StrictSerializer):
 class OfferBatchSerializer(StrictSerializer):
     """Pages and items, and the requester whose licences apply."""
 
-    items = serializers.ListField(child=PageOrItemSerializer(), min_length=1, max_length=MAX_ITEMS)
+    items = Array(child=PageOrItemSerializer(), min_length=1, max_length=MAX_ITEMS)
     requesterId = Text(
         max_length=255, required=False, allow_null=True, help_text="The requester whose licences count."
     )

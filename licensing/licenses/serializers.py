@@ -7,8 +7,8 @@ from typing import Any
 from django.utils import timezone
 from rest_framework import serializers
 
-from kit.rest.bulk import ALONE, STATUSES, IndexedSerializer, RowsField
-from kit.rest.fields import Choice, ErrorShown, Id, StrictSerializer, Text, Texts, Timestamp
+from kit.rest.bulk import ALONE, STATUSES, ErrorShown, IndexedSerializer, RowsField
+from kit.rest.fields import Choice, Id, StrictSerializer, Text, Texts, Timestamp
 from kit.rest.metadata import FreeMetadata
 from kit.rest.money import Money
 from kit.values.json_values import Rendered

@@ -41,7 +41,7 @@ def expect(ok: bool, path: str, message: str) -> None:
         raise Fault(path, message)
 
 
-def require_object(value: object, path: str, message: str = "Must be an object.") -> Mapping[str, object]:
+def require_object(value: object, path: str, message: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise Fault(path, message)
     return value

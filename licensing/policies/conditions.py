@@ -360,8 +360,11 @@ def names_of(*kinds: Kind) -> tuple[str, ...]:
     return tuple(one.name for one in IN_WORDS if one.kind in kinds)
 
 
+CONDITIONS_SHAPE = 'Must be an object such as {"licenseType": "commercial"}, or {"default": true} for all requesters.'
+
+
 def parse_conditions(value: object, path: str) -> tuple[Condition, ...]:
-    named = require_object(value, path)
+    named = require_object(value, path, CONDITIONS_SHAPE)
     expect(bool(named), path, 'Must name a condition. Write {"default": true} for a rule that matches always.')
     faults = Faults()
     for name in named:

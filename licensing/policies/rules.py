@@ -41,6 +41,10 @@ MAX_REQUESTS = 1_000_000_000
 MAX_MESSAGE = 500
 MAX_PRICE = 1_000_000  # in the currency's main unit
 OF_ALLOW_RULES = ("permissions", "rateLimit", "pricePerAccess")
+RATE_LIMIT_SHAPE = 'Must be an object such as {"requests": 100, "period": "hour"}.'
+PRICE_SHAPE = 'Must be an object such as {"amount": 0.05, "currency": "EUR"}.'
+RULE_SHAPE = 'Must be an object such as {"action": "allow", "conditions": {"default": true}}.'
+RULES_SHAPE = 'Must be an array of rules such as [{"action": "allow", "conditions": {"default": true}}].'
 RULE_FIELDS = ("action", "priority", "conditions", "message", *OF_ALLOW_RULES)
 
 
@@ -138,7 +142,9 @@ def parse_counted(value: object, path: str) -> str:
 
 def parse_rate_limit(value: object, path: str) -> RateLimit:
     names = ("requests", "period")
-    fields = Fields(value, path, (*names, "per"), names, "Must be an object with requests and period.")
+    fields = Fields(
+        value, path, (*names, "per"), names, """Must be an object such as {"requests": 100, "period": "hour"}."""
+    )
     requests = fields.read("requests", integer_of(1, MAX_REQUESTS), 0)
     period = fields.read("period", parse_period, "")
     per = fields.read("per", parse_counted, REQUESTER)
@@ -166,7 +172,7 @@ def parse_price_currency(value: object, path: str) -> str:
 
 def parse_price(value: object, path: str) -> Price:
     names = ("amount", "currency")
-    fields = Fields(value, path, names, names, "Must be an object with amount and currency.")
+    fields = Fields(value, path, names, names, PRICE_SHAPE)
     amount = fields.read("amount", parse_price_amount, 0)
     currency = fields.read("currency", parse_price_currency, "")
     fields.faults.raise_first()
@@ -175,7 +181,7 @@ def parse_price(value: object, path: str) -> Price:
 
 def parse_permissions(value: object, path: str) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise Fault(path, "Must be an array of permissions.")
+        raise Fault(path, 'Must be an array of permissions such as ["read"].')
     expect(len(value) <= MAX_PERMISSIONS, path, f"Must have at most {MAX_PERMISSIONS} permissions.")
     return tuple(dict.fromkeys(read_each(value, path, permission_name)))
 
@@ -196,7 +202,7 @@ def refuse_in_deny_rule(value: object, path: str) -> NoReturn:
 
 def parse_rule(value: object, index: int) -> Rule:
     """Parse a rule. Raises Fault with everything that is invalid."""
-    fields = Fields(value, f"[{index}]", RULE_FIELDS, ("action", "conditions"), "Must be an object.")
+    fields = Fields(value, f"[{index}]", RULE_FIELDS, ("action", "conditions"), RULE_SHAPE)
     action = fields.read("action", parse_action, "")
     denies = action == Action.DENY
     if denies:
@@ -241,7 +247,7 @@ def asked_types(conditions: Iterable[Condition]) -> list[str] | None:
 def parse_rules(value: object) -> tuple[Rule, ...]:
     """Parse a policy's rules, in list order. Raises Fault with everything that is invalid."""
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise Fault("", "Must be an array of rules.")
+        raise Fault("", RULES_SHAPE)
     expect(len(value) <= MAX_RULES, "", f"A policy has at most {MAX_RULES} rules.")
     faults, rules = Faults(), []
     for index, rule in enumerate(value):

@@ -10,16 +10,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from kit.http.field_errors import detail_of
-from kit.rest.fields import (
-    Boolean,
-    Choice,
-    Id,
-    Integer,
-    ParsedField,
-    StrictSerializer,
-    Text,
-    Timestamp,
-)
+from kit.rest.fields import Boolean, Choice, Id, Integer, ParsedField, Several, StrictSerializer, Text, Timestamp
 from kit.rest.metadata import FreeMetadata
 from kit.values.faults import Fault, message_of
 from kit.values.json_values import Rendered
@@ -101,10 +92,6 @@ class AsSent(StrictSerializer):
         return dict(data)
 
 
-class Several(serializers.ListSerializer):
-    default_error_messages = {"not_a_list": "Must be an array.", "max_length": "Must have at most {max_length} items."}
-
-
 class HeldLicenseOfTestSerializer(AsSent):
     """A licence that the service holds for the requester and the item."""
 
@@ -160,10 +147,7 @@ class ExpectedDecisionSerializer(AsSent):
 
 
 class PolicyTests(Several):
-    default_error_messages = {
-        "not_a_list": "Must be an array of tests.",
-        "max_length": "A policy has at most {max_length} tests.",
-    }
+    default_error_messages = {"max_length": "A policy has at most {max_length} tests."}
 
     def validate(self, tests: list[object]) -> list[object]:
         size = len(orjson.dumps(tests))
@@ -175,6 +159,8 @@ class PolicyTests(Several):
 
 class PolicyTestSerializer(AsSent):
     """An example request with its expected decision, run before each version is stored."""
+
+    example = {"requester": {"id": "org_acme"}, "expect": {"allowed": True}}
 
     name = Text(max_length=255, required=False, allow_null=True, help_text="What the test shows.")
     requester = RequesterOfTestSerializer(help_text="The requester.")

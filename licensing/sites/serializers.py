@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import Unknown
-from kit.rest.fields import Choice, Host, Id, StrictSerializer, Text, Timestamp, Url
+from kit.rest.fields import Choice, Host, Id, Several, StrictSerializer, Text, Timestamp, Url
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.policies.modes import MODES
@@ -25,6 +25,8 @@ class PathPattern(Text):
 
 class SiteRuleSerializer(StrictSerializer):
     """A path pattern and the policy of its pages."""
+
+    example = {"pattern": "/premium/*", "policyId": "pol_…"}
 
     pattern = PathPattern(
         max_length=MAX_PATTERN,
@@ -51,9 +53,7 @@ class SiteRuleSerializer(StrictSerializer):
         return text
 
 
-class SiteRules(serializers.ListSerializer):
-    default_error_messages = {"not_a_list": "Must be an array."}
-
+class SiteRules(Several):
     def validate(self, rules: list[RuleFields]) -> list[RuleFields]:
         seen = set()
         for index, rule in enumerate(rules):

@@ -93,7 +93,7 @@ def test_examples_can_be_edited_as_json_and_back(admin, policy):
     ("text", "message"),
     [
         ("[", "This is not JSON"),
-        ("{}", "Must be an array of tests."),
+        ("{}", "Must be an array such as"),
         ('[{"expect": {"allowed": true}}]', "[0].requester: This field is required."),
     ],
 )

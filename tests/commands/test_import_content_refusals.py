@@ -36,7 +36,7 @@ def test_bad_rows_are_reported_with_their_lines_and_the_good_ones_go_in(load: Im
         "line 7: type: Must be one of: article, report, image, dataset, video.",
         "line 8: metadata.wordCount: Must be an integer.",
         "line 9: metadata.publishedAt: Must be a date such as 2026-01-31, not '31.1.2026'.",
-        "line 10: title: Ensure this field has no more than 500 characters.",
+        "line 10: title: Must have at most 500 characters.",
         "line 11: Has 2 cells where the header has 6.",
     ]
 
@@ -58,7 +58,7 @@ def test_a_row_is_held_to_the_rules_of_the_api(load: Import, api: ApiClient) -> 
         (b'{"externalId": "2", "title": "\\ud800"}', "The row has half of a surrogate pair, which is no character."),
         (b'{"externalId": "2", "title": "B", "title": "C"}', "title: The row has a key twice in one object."),
         (b'{"externalId": 2, "title": "B"}', "externalId: Must be a string."),
-        (b'{"externalId": "2", "title": "B", "tags": "a;b"}', "tags: Must be an array."),
+        (b'{"externalId": "2", "title": "B", "tags": "a;b"}', 'tags: Must be an array such as ["a"], not "a;b".'),
         (b"[" * 100_000, "Is nested too deeply."),
         (b'"' + b"x" * 2**20 + b'"', "Is longer than 1,048,576 bytes."),
     ],
@@ -85,7 +85,10 @@ def test_a_line_that_is_no_row_is_reported(load: Import, row: bytes, problem: st
         ('{"s": ' + "[" * 40 + "]" * 40 + "}", "metadata: The cell is nested deeper than 32 levels."),
         ('{"s": ' + "[" * 20_000, "metadata: The cell is nested deeper than 32 levels."),
         ('{"s":', "metadata: The cell is not JSON: Expecting value (line 1, column 6)."),
-        ("[1]", "metadata: Must be an object."),
+        (
+            "[1]",
+            'metadata: Must be an object such as {"author": "Ada Byron", "wordCount": 1200}, not an array.',
+        ),
     ],
 )
 def test_metadata_that_no_body_may_have_is_reported_and_the_others_go_in(

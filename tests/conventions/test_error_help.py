@@ -167,4 +167,5 @@ def test_suggestions_are_bounded(api: ApiClient):
 def test_what_the_service_sets_is_not_suggested(api: ApiClient):
     """Errors reveal neither read-only fields nor account data."""
     error = api.post("/v1/content", {"title": "x", "creatd": "2026-01-01"}).error
-    assert error["message"] == "There is no such field."
+    assert error["message"].startswith("There is no such field. Fields: externalId, title, ")
+    assert "created" not in error["message"]

@@ -201,7 +201,10 @@ def test_what_is_wrong_with_a_test_is_named(api, policy, test, param):
 @pytest.mark.parametrize(
     ("tests", "said"),
     [
-        ({}, "Must be an array of tests."),
+        (
+            {},
+            'Must be an array such as [{"requester": {"id": "org_acme"}, "expect": ',
+        ),
         ([READS] * 101, "at most 100 tests"),
         ([{**READS, "name": "n" * 250, "content": {"tags": ["t" * 100] * 10}}] * 60, "at most 65,536 bytes"),
     ],

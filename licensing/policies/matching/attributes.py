@@ -17,6 +17,7 @@ from kit.values.metadata import IS_KEY, KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEX
 from kit.values.numbers import INT64
 from licensing.policies.condition_values import Schema, expect, require_object
 
+SHAPE = 'Must be an object such as {"country": "DE", "seats": 25}.'
 Value = str | bool | Decimal
 Attributes = dict[str, Value]
 Json = dict[str, Any]  # JSON of attributes, or of the condition on them
@@ -49,7 +50,7 @@ def exact(value: float | Decimal) -> Decimal:
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
 
-def parse_size(value: object, path: str, message: str = "Must be an object.") -> Mapping[str, object]:
+def parse_size(value: object, path: str, message: str = SHAPE) -> Mapping[str, object]:
     given = require_object(value, path, message)
     expect(len(given) <= MAX_KEYS, path, f"At most {MAX_KEYS} keys.")
     return given

@@ -14,12 +14,13 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from kit.rest.components import COMPONENT
 from kit.values.faults import Fault
+from kit.values.shown import such_as
 from licensing.policies.condition_values import Fields, Schema, one_or_more
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MIDNIGHT, DAY = 0, 24 * 60  # minutes
 EXAMPLE = {"days": ["mon", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
-WANTED_RULE = "Must be an object with a timeZone, and days, or from and to, or both."
+WANTED_RULE = f"Must be an object with a timeZone, and days, or from and to, or both{such_as(EXAMPLE)}."
 CLOCK_PATTERN = "([01][0-9]|2[0-3]):[0-5][0-9]"
 IS_CLOCK = re.compile(CLOCK_PATTERN).fullmatch
 OF_THE_MACHINE = {"localtime", "Factory", "posixrules"}  # files in the database that are not time zones

@@ -1,0 +1,186 @@
+"""A value of another shape than a field's is answered with an example, and the example works."""
+
+import json
+import re
+
+import pytest
+
+from licensing.models import Requester
+from tests import factories
+from tests.client import ApiClient
+from tests.ways import both_ways
+
+LICENSE = {"requesterId": "org_acme", "licenseType": "commercial"}
+RULE = {"action": "allow", "conditions": {"default": True}}
+WALLET = {"requesterId": "org_acme", "unit": "USD"}
+OBJECTS = [
+    ("licenses", LICENSE, ("price",)),
+    ("licenses", LICENSE, ("pricePerAccess",)),
+    ("licenses", LICENSE, ("metadata",)),
+    ("content", {"title": "A"}, ("metadata",)),
+    ("policies", {"name": "A", "rules": [{"action": "allow"}]}, ("rules", 0, "conditions")),
+    ("policies", {"name": "A", "rules": [RULE]}, ("rules", 0, "rateLimit")),
+    ("policies", {"name": "A", "rules": [RULE]}, ("rules", 0, "pricePerAccess")),
+    ("policies", {"name": "A", "rules": [RULE]}, ("rules", 0)),
+    ("policies", {"name": "A", "tests": [{}]}, ("tests", 0)),
+    ("wallets", WALLET, ("refill",)),
+    ("wallets", {**WALLET, "thresholds": [{}]}, ("thresholds", 0)),
+    ("sites", {"host": "pub.example", "rules": [{}]}, ("rules", 0)),
+    ("webhooks", {"url": "https://hooks.example/a"}, ("headers",)),
+]
+ARRAYS = [
+    ("policies", {"name": "A"}, ("rules",)),
+    ("policies", {"name": "A", "rules": [RULE]}, ("rules", 0, "permissions")),
+    ("content", {"title": "A"}, ("tags",)),
+    ("wallets", WALLET, ("thresholds",)),
+    ("sites", {"host": "pub.example"}, ("rules",)),
+    ("webhooks", {"url": "https://hooks.example/a"}, ("events",)),
+    ("api-keys", {"name": "A", "type": "secret"}, ("permissions",)),
+    ("api-keys", {"name": "A", "type": "secret"}, ("allowedIps",)),
+]
+
+
+def with_value(body, path, value):
+    """Return a copy of the body with the value at the path."""
+    changed = json.loads(json.dumps(body))
+    part = changed
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = value
+    return changed
+
+
+def param_of(path):
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def example_in(message):
+    return json.JSONDecoder().raw_decode(message, re.search(r"such as (?=[\[{])", message).end())[0]
+
+
+def send(api, account, path, body):
+    if "requesterId" in body and path == "wallets":
+        Requester.objects.get_or_create(account=account, requester_id="org_acme")
+    return api.post(f"/v1/{path}", body)
+
+
+@pytest.mark.parametrize("value", [5, "5 EUR", ["x"], True])
+@pytest.mark.parametrize(
+    ("path", "body", "where"), OBJECTS, ids=lambda one: param_of(one) if type(one) is tuple else ""
+)
+def test_something_else_instead_of_an_object(api, account, path, body, where, value):
+    refused = send(api, account, path, with_value(body, where, value))
+    assert (refused.status, refused.error["param"], refused.error["kind"]) == (422, param_of(where), "malformed")
+    assert refused.error["message"].startswith("Must be an object such as {")
+    example = example_in(refused.error["message"])
+    if example.get("policyId") == "pol_…":
+        example["policyId"] = factories.policy(account).pk
+    made = send(api, account, path, with_value(body, where, example))
+    assert made.status == 201 or "expected to be" in made.error["message"], made
+
+
+@pytest.mark.parametrize("value", [5, "x,y", {"x": 1}])
+@pytest.mark.parametrize(
+    ("path", "body", "where"), ARRAYS, ids=lambda one: param_of(one) if type(one) is tuple else ""
+)
+def test_something_else_instead_of_an_array(api, account, path, body, where, value):
+    refused = send(api, account, path, with_value(body, where, value))
+    assert (refused.status, refused.error["param"], refused.error["kind"]) == (422, param_of(where), "malformed")
+    assert refused.error["message"].startswith("Must be an array")
+    example = example_in(refused.error["message"])
+    if where == ("rules",) and path == "sites":
+        example[0]["policyId"] = factories.policy(account).pk
+    assert send(api, account, path, with_value(body, where, example)).status == 201
+
+
+def test_the_given_value_is_shown(api: ApiClient):
+    for value, shown in (
+        (5, "5"),
+        ("5 EUR", '"5 EUR"'),
+        (["x"], "an array"),
+        (True, "true"),
+        ("x" * 500, '"' + "x" * 100 + '"'),
+    ):
+        message = api.post("/v1/licenses", {**LICENSE, "price": value}).error["message"]
+        assert message == f'Must be an object such as {{"amount": 5, "currency": "EUR"}}, not {shown}.'
+
+
+def test_headers_of_a_webhook_are_not_shown(api: ApiClient):
+    """They authenticate deliveries."""
+    refused = api.post("/v1/webhooks", {"url": "https://hooks.example/a", "headers": "Authorization: Bearer hush"})
+    assert "hush" not in refused.content.decode()
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("requester", 5, 'Must be an id such as "org_acme", or an object such as {"id": "org_acme", "name": "Acme"}.'),
+        (
+            "requester",
+            [],
+            'Must be an id such as "org_acme", or an object such as {"id": "org_acme", "name": "Acme"}.',
+        ),
+        ("context", "203.0.113.9", 'Must be an object such as {"ip": "203.0.113.9"}.'),
+        ("policy", [], 'Must be an object such as {"rules": [], "defaultAction": "deny"}.'),
+        ("source", {"url": "https://a.example"}, "Must be an http(s) URL such as https://example.com/a."),
+    ],
+)
+def test_something_else_instead_of_a_part_of_a_check(api, name, value, message):
+    item = {} if name == "source" else {"contentId": "x"}
+    body = {**item, "requester": "org_acme", "dryRun": True, name: value}
+    error = api.post("/v1/access/check", body).error
+    assert (error["param"], error["message"]) == (name, message)
+
+
+@both_ways
+@pytest.mark.parametrize(("checks", "param"), [({}, "checks"), ("x", "checks"), ([{}] * 3 + ["x"], "checks[3]")])
+def test_something_else_instead_of_checks(api, checks, param):
+    error = api.post("/v1/access/check/batch", {"contentId": "x", "requester": "a", "checks": checks}).error
+    assert error["param"] == param
+    assert '{"contentId": "cnt_…", "requester": "org_acme"}' in error["message"]
+
+
+@pytest.mark.parametrize("path", ["content", "licenses", "api-keys"])
+def test_rows_of_a_bulk_request(api, path):
+    for items, message in (
+        ({}, "Must be an array of rows such as [{…}, {…}], not an object."),
+        ("x", 'Must be an array of rows such as [{…}, {…}], not "x".'),
+        ([], "Takes 1 to 1,000 rows, not 0."),
+        ([{}] * 1001, "Takes 1 to 1,000 rows, not 1,001."),
+    ):
+        refused = api.post(f"/v1/{path}/bulk", {"items": items})
+        assert (refused.status, refused.error["param"], refused.error["message"]) == (422, "items", message)
+    rows = api.post(f"/v1/{path}/bulk", {"items": [5]})["data"]
+    assert (rows[0]["index"], rows[0]["status"]) == (0, 422)
+    assert rows[0]["error"]["message"].startswith("Must be an object with ")
+
+
+def test_a_field_unlike_any_other_names_those_there_are(api: ApiClient):
+    error = api.post("/v1/wallets", {**WALLET, "currency": "USD", "zzz": 1}).error
+    first, second = error["errors"]
+    assert (first["param"], first["message"]) == (
+        "currency",
+        "There is no such field. Fields: requesterId, licenseId, unit, floor, thresholds, refill.",
+    )
+    assert second["message"] == "There is no such field."  # the list is given once
+
+
+@both_ways
+def test_a_field_unlike_any_other_of_a_check_names_those_there_are(api):
+    error = api.post("/v1/access/check", {"contentId": "x", "requester": {"id": "a", "zzz": 1}}).error
+    assert error["param"] == "requester.zzz"
+    assert error["message"].startswith("There is no such field. Fields: id, name, ")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("content", {"title": "x" * 501}, "Must have at most 500 characters."),
+        ("api-keys/{key}/rotate", {"overlapSeconds": -1}, "Must be at least 0."),
+        ("api-keys/{key}/rotate", {"overlapSeconds": 604801}, "Must be at most 604800."),
+        ("webhooks", {"url": "https://hooks.example/a", "events": []}, "Must have at least 1 item."),
+    ],
+)
+def test_limits_are_in_the_same_words(api, ids, path, body, message):
+    assert api.post(f"/v1/{path.format(**ids)}", body).error["message"] == message
