@@ -215,7 +215,7 @@ def serious_problems(page: "Page") -> list[str]:
     problems = []
     size_before = page.viewport_size
     was_dark = page.evaluate("document.documentElement.classList.contains('dark')")
-    page.evaluate(Axe().axe_script)
+    with_axe(page)
     for theme, size, rules in LOOKS:
         page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", theme == "dark")
         page.set_viewport_size(size)
@@ -226,6 +226,10 @@ def serious_problems(page: "Page") -> list[str]:
     page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", was_dark)
     page.set_viewport_size(size_before)
     return problems
+
+
+def with_axe(page: "Page") -> None:
+    page.evaluate(Axe().axe_script)
 
 
 def told_by_axe(page: "Page", rules: dict[str, Any]) -> list[str]:

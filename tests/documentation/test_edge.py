@@ -4,6 +4,7 @@ import re
 
 from licensing.edge.proxies.files import KINDS
 from run import ROOT
+from tests.faults.proxies.visitors import FREE, PREMIUM, UNKNOWN, VISITORS, Visitor
 
 EDGE = ROOT / "docs" / "reference" / "edge.md"
 
@@ -19,3 +20,14 @@ def table(heading: str) -> list[list[str]]:
 def test_the_texts_to_replace_are_those_of_the_files():
     printed = [[re.findall("`([^`]+)`", cell)[0] for cell in row] for row in table("`for` | service's address")]
     assert printed == [[name, kind.service, kind.origin, kind.key] for name, kind in KINDS.items()]
+
+
+def row(visitor: Visitor) -> list[str]:
+    free, premium, unknown = (str(visitor.status(page)) for page in (FREE, PREMIUM, UNKNOWN))
+    decided_as = f"`{visitor.requester}`" + (f", elsewhere `{visitor.elsewhere}`" if visitor.elsewhere else "")
+    shown = f", `{': '.join(visitor.shown)}`" if visitor.shown else ""
+    return [visitor.name, decided_as, free, premium + shown, unknown]
+
+
+def test_what_each_visitor_gets_is_what_the_proxies_tests_expect():
+    assert table("visitor | decided as") == list(map(row, VISITORS))

@@ -3,18 +3,16 @@
 Proxies that are not installed are skipped, with a reason; in CI all of them are required (.ci/run installs them).
 """
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.faults.harness import Deployment
+from tests.faults.proxies.origin import serving
 from tests.faults.proxies.programs import HOST, PROXIES, Place, Proxy, running
 from tests.services import free_port
 
@@ -35,31 +33,10 @@ FOLDERS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-class Origin(BaseHTTPRequestHandler):
-    """An origin server whose pages show the request headers."""
-
-    def do_GET(self) -> None:
-        sent = {name.lower(): value for name, value in self.headers.items()}
-        body = json.dumps({"page": "of the origin", **sent}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Set-Cookie", "own=1; Path=/")
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_HEAD = do_POST = do_GET
-
-    def log_message(self, *args: object) -> None:
-        """Keep quiet; the tests report failures."""
-
-
 @pytest.fixture(scope="session")
 def origin() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Origin)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
+    with serving() as port:
+        yield port
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ class Place:
     directory: Path
     keeps_open: bool = False
     generated: str = ""  # a site's own file, instead of the one in deploy/edge
+    host: str = HOST
     behind_balancer: bool = False  # visitors' addresses come by the PROXY protocol, as from a load balancer
 
     def filled_in(self, name: str, *pairs: tuple[str, str]) -> str:
@@ -92,7 +93,8 @@ def caddy(at: Place) -> list[str]:
         ("{env.LICENSING_KEY}", at.key),
     )
     text = at.opened(text, "handle_errors 502 504 {", 6)
-    protocol = "servers {\n listener_wrappers {\n proxy_protocol\n }\n }\n" if at.behind_balancer else ""
+    wrapper = "servers { \n listener_wrappers { \n proxy_protocol { \n allow 127.0.0.1/32 \n}\n}\n}\n"
+    protocol = wrapper if at.behind_balancer else ""
     file = at.written("Caddyfile", f"{{\n\tadmin off\n\tpersist_config off\n{protocol}}}\n{text}")
     return ["run", "--config", file, "--adapter", "caddyfile"]
 
@@ -176,12 +178,14 @@ class Proxy:
     """A proxy program. `down` is the status of replies to visitors while the service is down.
 
     `is_patient`: whether it waits half a minute for a stalled service, and its file cannot shorten that.
+    `shows_headers`: whether visitors who are allowed see headers of the service's answer.
     """
 
     arguments: Callable[[Place], list[str]]
     down: int
     can_keep_open: bool = True
     is_patient: bool = False
+    shows_headers: bool = True
 
     @property
     def name(self) -> str:
@@ -198,7 +202,7 @@ class Proxy:
 PROXIES = [
     Proxy(nginx, 503),
     Proxy(caddy, 502),
-    Proxy(traefik, 500, can_keep_open=False, is_patient=True),
+    Proxy(traefik, 500, can_keep_open=False, is_patient=True, shows_headers=False),
     Proxy(envoy, 503),
     Proxy(workerd, 503),
 ]
@@ -220,7 +224,7 @@ def status_at(at: Place, path: str) -> int:
     """Return the status of a page. Raises TimeoutError, and another OSError if the proxy does not listen yet."""
     connection = Balanced(at, "127.0.0.1") if at.behind_balancer else HTTPConnection("127.0.0.1", at.port, timeout=5)
     with closing(connection):
-        connection.request("GET", path, headers={"Host": HOST})
+        connection.request("GET", path, headers={"Host": at.host})
         return connection.getresponse().status
 
 

@@ -1,0 +1,265 @@
+"""Every kind of visitor, in every mode, on free, premium and unknown pages, behind every proxy, as in visitors.py.
+
+Visitors have addresses on the Internet, which a load balancer passes on by the PROXY protocol. A name server of the
+tests knows Google's names, and an https server of the tests publishes a signer's keys.
+"""
+
+import itertools
+import json
+import re
+import socketserver
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from http.client import HTTPConnection
+from threading import Thread
+from typing import Any
+from xml.etree import ElementTree
+
+import dns.message
+import dns.rcode
+import dns.rdatatype
+import dns.reversename
+import dns.rrset
+import httpx
+import pytest
+
+from tests.edge.signers import RAW, published, signed
+from tests.edge.tokens import RSL, basic
+from tests.faults.harness import Deployment, eventually
+from tests.faults.proxies.conftest import LICENSEES, NOBODY
+from tests.faults.proxies.programs import HOST, Balanced, Place, Proxy, running
+from tests.faults.proxies.visitors import FREE, PREMIUM, UNKNOWN, VISITORS
+from tests.outbound.receivers import certificate_of, receiver
+from tests.services import free_port
+
+EVERYBODY = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}
+SEARCH = {"action": "allow", "priority": 2, "conditions": {"permission": "search"}, "permissions": ["search"]}
+TRAINING = {
+    "action": "allow",
+    "priority": 3,
+    "conditions": {"permission": "ai_training"},
+    "permissions": ["ai_training"],
+    "pricePerAccess": {"amount": "0.015", "currency": "USD"},
+}
+FOLDERS: dict[str, list[dict[str, Any]]] = {
+    "/free/*": [EVERYBODY],
+    "/premium/*": [{**LICENSEES, "priority": 1}, SEARCH, TRAINING, NOBODY],
+    "/others/*": [{**LICENSEES, "priority": 1}, NOBODY],
+}
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+GPTBOT = "Mozilla/5.0 (compatible; GPTBot/1.3; +https://openai.com/gptbot)"
+HOME, KNOWN_GOOGLEBOT, OPENAI = "8.8.4.4", "66.249.66.1", "20.171.206.7"
+OF_GOOGLE = re.compile(r"crawl-(66-249-\d+-\d+)\.googlebot\.com\.").fullmatch
+OFFER = {"crawler-max-price": "USD 0.05"}
+new_addresses = (f"66.249.{third}.{fourth}" for third in range(67, 96) for fourth in range(1, 255))
+nonces = map(str, itertools.count())
+
+
+class NameServer(socketserver.BaseRequestHandler):
+    """Knows the names of Google's addresses, and their addresses again. There is nothing else."""
+
+    def handle(self) -> None:
+        data, socket = self.request
+        query = dns.message.from_wire(data)
+        reply = dns.message.make_response(query)
+        name, kind = query.question[0].name, query.question[0].rdtype
+        found = OF_GOOGLE(str(name))
+        if kind == dns.rdatatype.PTR and str(address := dns.reversename.to_address(name)).startswith("66.249."):
+            own = f"crawl-{address.replace('.', '-')}.googlebot.com."
+            reply.answer = [dns.rrset.from_text(name, 60, "IN", "PTR", own)]
+        elif kind == dns.rdatatype.A and found:
+            reply.answer = [dns.rrset.from_text(name, 60, "IN", "A", found[1].replace("-", "."))]
+        else:
+            reply.set_rcode(dns.rcode.NXDOMAIN)
+        socket.sendto(reply.to_wire(), self.client_address)
+
+
+@pytest.fixture(scope="module")
+def name_server() -> Iterator[int]:
+    with socketserver.ThreadingUDPServer(("127.0.0.1", 0), NameServer) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def service(name_server: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    directory = tmp_path_factory.mktemp("service")
+    tls, _ = certificate_of("signer.example", directory)
+    keys = published(RAW)
+    lines = f"Content-Type: {keys.headers['content-type']}\r\nContent-Length: {len(keys.body)}"
+    with receiver(f"HTTP/1.1 200 OK\r\n{lines}\r\n\r\n".encode() + keys.body, tls) as signer:
+        made = Deployment(
+            directory,
+            NAME_SERVER_PORT=str(name_server),
+            SIGNER_PORT=str(signer.port),
+            SIGNER_CERTIFICATE=str(directory / "certificate.pem"),
+        )
+        try:
+            made.migrate()
+            (directory / "gptbot.json").write_text(json.dumps({"prefixes": [{"ipv4Prefix": f"{OPENAI}/32"}]}))
+            made.manage("load_crawler_addresses", "GPTBot", str(directory / "gptbot.json"))
+            made.start(("-m", "tests.faults.proxies.serving"))
+            yield made
+        finally:
+            made.close()
+
+
+class Publisher:
+    """An account with a site, a licensee with a token, a customer with a key, and a licensed signer."""
+
+    def __init__(self, service: Deployment) -> None:
+        self.service = service
+        [(key, _)] = service.accounts(1)
+        self.api = httpx.Client(base_url=f"{service.url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30)
+        policies = {
+            folder: self.post("policies", name=folder, rules=rules, defaultAction="deny")["id"]
+            for folder, rules in FOLDERS.items()
+        }
+        rules = [{"pattern": pattern, "policyId": policy} for pattern, policy in policies.items()]
+        self.site = self.post("sites", host=HOST, unknown="deny", rules=rules)["id"]
+        self.edge_key = self.new_key("access:check")["key"]
+        self.customer = self.new_key("content:read")
+        for requester in ("org_acme", "agent:signer.example", self.customer["id"]):
+            self.post("licenses", requesterId=requester, licenseType="commercial")
+        client = self.post("license-clients", requesterId="org_acme")
+        self.credentials = basic(client["id"], client["secret"])
+
+    def post(self, path: str, **body: Any) -> dict[str, Any]:
+        reply = self.api.post(f"/{path}", json=body)
+        assert reply.status_code == 201, reply.text
+        return reply.json()
+
+    def new_key(self, permission: str) -> dict[str, Any]:
+        return self.post("api-keys", name=permission, type="secret", permissions=[permission])
+
+    def change(self, **fields: str) -> None:
+        self.api.patch(f"/sites/{self.site}", json=fields).raise_for_status()
+
+    def token(self, pattern: str) -> str:
+        """Return a licence token for the pages of a pattern, by its published licence."""
+        url = f"https://{HOST}{pattern}"
+        terms = httpx.get(f"{self.service.url}/license.xml", headers={"Host": HOST, "X-Licensing-Key": self.edge_key})
+        [content] = [one for one in ElementTree.fromstring(terms.content) if one.attrib["url"] == url]  # noqa: S314
+        licence = ElementTree.tostring(content.find(f"{RSL}license"), encoding="unicode")  # type: ignore[arg-type]
+        reply = httpx.post(
+            f"{self.service.url}/olp/token",
+            data={"grant_type": "client_credentials", "resource": url, "license": licence},
+            headers={"Authorization": self.credentials},
+        )
+        return reply.json()["access_token"]
+
+
+@pytest.fixture(scope="module")
+def publisher(service: Deployment) -> Publisher:
+    return Publisher(service)
+
+
+@pytest.fixture(scope="module")
+def front(
+    proxy: Proxy, service: Deployment, publisher: Publisher, origin: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Place]:
+    at = Place(
+        publisher.edge_key,
+        service.port,
+        origin,
+        free_port(),
+        tmp_path_factory.mktemp(proxy.name),
+        behind_balancer=proxy.name != "workerd",  # Cloudflare names the address in a header
+    )
+    with running(proxy, at):
+        yield at
+
+
+Reply = tuple[int, Mapping[str, str], bytes]
+
+
+def visit(at: Place, path: str, address: str, headers: Mapping[str, str]) -> Reply:
+    connection = Balanced(at, address) if at.behind_balancer else HTTPConnection("127.0.0.1", at.port, timeout=30)
+    with closing(connection):
+        connection.request("GET", path, headers={"Host": HOST, "CF-Connecting-IP": address, **headers})
+        reply = connection.getresponse()
+        return reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read()
+
+
+def signature(path: str, host: str = HOST) -> dict[str, str]:
+    headers = signed(url=f"http://{host}{path}", nonce=next(nonces))
+    return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def visits(at: Place, publisher: Publisher) -> dict[str, Callable[[str], Reply]]:
+    """Return what each visitor of the table does, in its order."""
+    right, others = (f"License {publisher.token(pattern)}" for pattern in ("/premium/*", "/others/*"))
+    latest = {"address": ""}
+
+    def plain(address: str, **headers: str) -> Callable[[str], Reply]:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        return lambda path: visit(at, path, address, sent)
+
+    def first(path: str) -> Reply:
+        latest["address"] = next(new_addresses)
+        return visit(at, path, latest["address"], {"User-Agent": GOOGLEBOT})
+
+    def twice(path: str) -> Reply:
+        headers = signature(path)
+        visit(at, path, HOME, headers)
+        return visit(at, path, HOME, headers)
+
+    done = [
+        plain(HOME, User_Agent=BROWSER, Accept="text/html"),
+        plain(HOME),
+        first,
+        lambda path: visit(at, path, latest["address"], {"User-Agent": GOOGLEBOT}),
+        plain(HOME, User_Agent=GOOGLEBOT),
+        plain(HOME, User_Agent=GPTBOT),
+        plain(HOME, User_Agent=GPTBOT, **OFFER),
+        plain(OPENAI, User_Agent=GPTBOT),
+        plain(OPENAI, User_Agent=GPTBOT, **OFFER),
+        plain(HOME, Authorization=right),
+        plain(HOME, Authorization="License abc.def.ghi"),
+        plain(HOME, Authorization=others),
+        lambda path: visit(at, path, HOME, signature(path)),
+        lambda path: visit(at, path, HOME, signature(path, host="other.example")),
+        twice,
+        plain(HOME, Authorization=f"Bearer {publisher.customer['key']}"),
+    ]
+    return dict(zip((visitor.name for visitor in VISITORS), done, strict=True))
+
+
+def requester_of(reply: Reply) -> str | None:
+    """Return the requester that the origin was told; None if the request did not reach it."""
+    status, _, body = reply
+    assert (status == 200) == (b'"page": "of the origin"' in body)
+    return json.loads(body)["x-access-requester"] if status == 200 else None
+
+
+@pytest.mark.parametrize(
+    ("mode", "unknown"), [("enforce", "deny"), ("enforce", "allow"), ("observe", "deny"), ("disabled", "deny")]
+)
+def test_visitors_get_what_the_table_says(front, publisher, proxy, mode, unknown):
+    publisher.change(mode=mode, unknown=unknown)
+    end = f"{proxy.name}/{mode}/{unknown}"
+    pages = {FREE: f"/free/{end}", PREMIUM: f"/premium/{end}", UNKNOWN: f"/elsewhere/{end}"}
+    assert eventually(lambda: requester_of(visit(front, "/free/a", HOME, signature("/free/a"))) != "anonymous")
+    wanted, got = {}, {}
+    acts = visits(front, publisher)
+    for visitor in VISITORS:
+        for page, path in pages.items():
+            is_open = mode != "enforce" or (page, unknown) == (UNKNOWN, "allow")
+            status = 200 if is_open else visitor.status(page)
+            requester = visitor.requester_on(page).replace("key_…", publisher.customer["id"])
+            reply = acts[visitor.name](path)
+            where = f"{visitor.name}, {page}"
+            wanted[where] = (status, requester if status == 200 else None)
+            got[where] = (reply[0], requester_of(reply))
+            if page == PREMIUM and mode == "enforce" and visitor.shown:
+                name, value = visitor.shown
+                value = "" if status == 200 and not proxy.shows_headers else value
+                wanted[name, where], got[name, where] = value, reply[1].get(name, "")[: len(value) or None]
+    assert got == wanted
+    if mode == "observe":
+        url = f"http://{HOST}{pages[PREMIUM]}"
+        decisions = publisher.api.get("/access/decisions", params={"url": url, "limit": 100}).json()["data"]
+        refused = {one["requester"]["id"] for one in decisions if "observed" in one}
+        assert refused == {one.requester for one in VISITORS if one.premium != 200}
