@@ -1,6 +1,6 @@
 """Settings of the OpenAPI document: title, description and tags."""
 
-from config.version import VERSION
+from kit.version import VERSION
 
 SPECTACULAR: dict[str, object] = {
     "OAS_VERSION": "3.1.0",

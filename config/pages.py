@@ -19,11 +19,11 @@ from config.documentation.serving import is_built
 from config.live_check import live_check
 from config.markdown import story
 from config.probes import ALIVE, readiness
-from config.version import VERSION
 from kit.http.content_security import content_security_policy
 from kit.http.middleware import TrustedProxies, client_address_of
 from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import BuildInfo, registry
+from kit.version import VERSION
 from licensing.access.models import Algorithm
 from licensing.access.tokens.signing import key_set
 

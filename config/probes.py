@@ -7,12 +7,12 @@ from django.db import Error, close_old_connections, connection
 
 from accounts.limits.limiter import limiter
 from config import schema
-from config.version import VERSION
 from kit import statements
 from kit.http.bodies import Scope, Send
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 from kit.storage.outages import cause_of, is_read_only, outages
+from kit.version import VERSION
 
 PROBES = frozenset({"/livez", "/readyz"})
 SECONDS = 5  # time limit for the database

@@ -142,19 +142,16 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         # Runs for every header, so the head's limits are checked per piece of input and once it is complete.
         if self.stage == BODY:
-            self.count_trailer(len(name) + len(value))
+            self.trailers += 1
+            self.trailer_bytes += len(name) + len(value)
+            self.unfinished = 0
+            if len(self.headers) + self.trailers > MAX_HEADERS or self.trailer_bytes > MAX_HEAD_BYTES:
+                raise InvalidRequest(TOO_LARGE)
             return
         name, value = name.lower(), value.rstrip(b" \t")
         if name in NOTED:
             self.note(name, value)
         self.headers.append((name, value))
-
-    def count_trailer(self, size: int) -> None:
-        self.trailers += 1
-        self.trailer_bytes += size
-        self.unfinished = 0
-        if len(self.headers) + self.trailers > MAX_HEADERS or self.trailer_bytes > MAX_HEAD_BYTES:
-            raise InvalidRequest(TOO_LARGE)
 
     def note(self, name: bytes, value: bytes) -> None:
         if name == b"host":

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from config.version import VERSION
+from kit.version import VERSION
 from run import ROOT
 
 SECTIONS = re.split(r"^## \[(.+)\]$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]

@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 
 from config import asgi, probes
-from config.version import VERSION
+from kit.version import VERSION
 
 
 async def never(*args):
