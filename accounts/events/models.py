@@ -1,5 +1,7 @@
 """Stored events."""
 
+from typing import ClassVar
+
 from django.db import models
 from django.utils import timezone
 
@@ -11,6 +13,8 @@ class Event(models.Model):
 
     Written with the change, never modified, deleted after the retention period.
     """
+
+    searched_by: ClassVar[tuple[str, ...]] = ("/v1/events?objectId=",)
 
     id = IdField("evt", primary_key=True)
     account = models.ForeignKey("accounts.Account", on_delete=models.CASCADE, db_index=False, related_name="events")

@@ -10,7 +10,7 @@ from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.plans import epochs
 from kit.rest.bulk import Bulk, Kind, Outcome, Row
 
-KIND = Kind("key", "API key", "key")
+KIND = Kind("key", "key")
 
 
 def read_rows(bodies: Sequence[object]) -> list[Row]:

@@ -21,6 +21,7 @@ from kit.rest.fields import (
     Timestamp,
     Url,
 )
+from kit.rest.resources import id_hint
 from kit.values import ids
 from kit.values.json_values import Rendered
 from kit.values.suggestions import did_you_mean
@@ -101,7 +102,7 @@ class HeadersField(serializers.Field):
 
 def parse_policy_id(text: str) -> str:
     if ids.decode("pol", text) is None:
-        raise ValueError("Must be the id of a policy.")
+        raise ValueError(f"Must be the id of a policy.{id_hint('pol', text)}")
     return text
 
 

@@ -14,8 +14,9 @@ from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import check_refund, usage_id
 from analytics.models import EntryType, LedgerEntry
 from analytics.wallets.refunds import return_to_wallet
+from analytics.wallets.services import unknown_requester
 from kit.http.errors import ValidationFailed
-from kit.rest.resources import referred_model
+from kit.rest.resources import referred_model, unknown
 from kit.values import ids
 
 CLOCK_SKEW = timedelta(minutes=1)  # how far the caller's clock may be ahead
@@ -82,7 +83,9 @@ def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model 
         found = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
         if found is not None:
             return found
-    raise ValidationFailed(f"There is no {field} {value[:100]!r}.", param=name)
+    if field == "requester":
+        raise unknown_requester(value)
+    raise ValidationFailed(unknown(ids.prefix_of(model), value), param=name)
 
 
 def fill_in(entry: LedgerEntry) -> None:

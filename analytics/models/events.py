@@ -1,5 +1,7 @@
 """Decisions, and counters of rate limits in rules."""
 
+from typing import ClassVar
+
 from django.db import models
 
 from accounts.models import Account
@@ -11,6 +13,8 @@ class AccessEvent(models.Model):
 
     Its references have no database constraints: the log must neither block nor vanish with the rows it refers to.
     """
+
+    searched_by: ClassVar[tuple[str, ...]] = ("/v1/access/decisions?requesterId=",)
 
     id = IdField("dec", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)

@@ -1,5 +1,7 @@
 """Payments. Amounts are stored as integers in millionths."""
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -12,6 +14,8 @@ from kit.values.timestamps import render_timestamp
 
 class Payment(models.Model):
     """Money that a requester paid. Immutable, except that erasing the requester clears the note."""
+
+    searched_by: ClassVar[tuple[str, ...]] = ("/v1/payments?requesterId=",)
 
     id = IdField("pay", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts.auditing import audit
 from analytics.ledger.adjustments import CLOCK_SKEW, EARLIEST
 from analytics.payments.models import Payment
+from analytics.wallets.services import unknown_requester
 from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import referred_model
 
@@ -35,7 +36,7 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
     rows = referred_model(Payment, "requester")._default_manager.select_for_update(no_key=True)
     requester = rows.filter(account_id=account_id, requester_id=fields["requester_id"]).first()
     if requester is None:
-        raise ValidationFailed(f"There is no requester {fields['requester_id'][:100]!r}.", param="requesterId")
+        raise unknown_requester(fields["requester_id"])
     now = timezone.now()
     payment = Payment(
         **{name: fields[name] for name in ("id",) if name in fields},

@@ -1,6 +1,7 @@
 """Wallets, their grants, and the entries of both. Amounts are whole millionths in the database."""
 
 from decimal import Decimal
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -47,6 +48,8 @@ class Wallet(models.Model):
     `next_change_at`, when a grant starts or ends or a refill is due; null if nothing is scheduled. `reference` is the
     balance after the latest grant, of which thresholds in per cent are parts.
     """
+
+    searched_by: ClassVar[tuple[str, ...]] = ("/v1/wallets?requesterId=",)
 
     id = IdField("wal", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)

@@ -19,7 +19,7 @@ from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import keep, lock_book
 from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
-from kit.rest.resources import referred_model
+from kit.rest.resources import id_hint, referred_model
 from kit.values import ids
 from kit.values.amounts import LARGEST, plain
 
@@ -90,12 +90,18 @@ def name_of(wallet: Wallet) -> list[str | None]:
     return [ids.hex_of("wal", wallet.pk), wallet.unit, held]
 
 
+def unknown_requester(requester_id: str) -> ValidationFailed:
+    return ValidationFailed(
+        f"There is no requester {requester_id[:100]!r}. Create it with POST /v1/requesters.", param="requesterId"
+    )
+
+
 def find_requester(account_id: str, requester_id: str) -> tuple[int, list[list[str | None]] | None]:
     """The requester's number, and what checks know of its wallets; its row stays locked."""
     rows = referred_model(Wallet, "requester")._default_manager.select_for_update(no_key=True)
     found: Any = rows.filter(account_id=account_id, requester_id=requester_id).first()
     if found is None:
-        raise ValidationFailed(f"There is no requester {requester_id[:100]!r}.", param="requesterId")
+        raise unknown_requester(requester_id)
     if found.merged_into_id is not None:
         found = rows.get(pk=found.merged_into_id)
     return found.pk, found.wallets
@@ -109,7 +115,9 @@ def find_license(account_id: str, requester: int, license_id: str | None) -> str
         rows = referred_model(Wallet, "license")._default_manager
         if rows.filter(account_id=account_id, requester=requester, pk=license_id).exists():
             return license_id
-    raise ValidationFailed(f"The requester has no licence {license_id[:100]!r}.", param="licenseId")
+    raise ValidationFailed(
+        f"The requester has no licence {license_id[:100]!r}.{id_hint('lic', license_id)}", param="licenseId"
+    )
 
 
 @transaction.atomic

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 
 from kit.http.errors import AlreadyExists, ApiError, ValidationFailed, as_api_error
 from kit.rest.fields import Choice, StrictSerializer
+from kit.rest.resources import unknown
 from kit.values import ids
 from kit.values.faults import FaultKind
 from kit.values.shown import shown
@@ -108,14 +109,13 @@ class Outcome(Generic[M]):
 
 @dataclass(slots=True)
 class Kind:
-    """The kind of resource that rows are about: its id prefix, and its name in full and in short."""
+    """The kind of resource that rows are about: its id prefix, and its short name."""
 
     prefix: str
-    name: str
     short: str
 
     def unknown(self, named: object) -> ValidationFailed:
-        return ValidationFailed(f"There is no {self.name} {str(named)[:100]!r}.", param="id")
+        return ValidationFailed(unknown(self.prefix, str(named)), param="id")
 
     def read(self, bodies: Sequence[object], new: StrictSerializer, partial: StrictSerializer) -> list[Row]:
         """Read rows that may change a resource, by `id` or `externalId`, with `partial`; others with `new`."""

@@ -17,8 +17,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework.request import Request
 
 from kit.http.errors import InvalidRequest
+from kit.rest.resources import id_hint
 from kit.storage.code_points import after_prefix, by_code_point
 from kit.values import ids
+from kit.values.shown import MAX_SHOWN
 from kit.values.suggestions import did_you_mean
 from kit.values.timestamps import MOMENT_SCHEMA, parse_date, parse_day_end, parse_timestamp
 
@@ -104,7 +106,7 @@ def choice(values: Iterable[str]) -> Kind:
 def identifier(prefix: str) -> Kind:
     def parse(value: str) -> str:
         if ids.decode(prefix, value) is None:
-            raise ValueError(f"Must be an id that begins with {prefix}_.")
+            raise ValueError(f"Must be an id, not {value[:MAX_SHOWN]!r}.{id_hint(prefix, value)}")
         return value
 
     return Kind(parse, {"type": "string", "pattern": f"^{prefix}_{ids.TEXT}$"})

@@ -1,7 +1,10 @@
-"""Finding a resource by the id in the path."""
+"""Finding a resource by its id."""
 
+from functools import cache
 from typing import TypeVar
+from urllib.parse import quote
 
+from django.apps import apps
 from django.db.models import ForeignKey, Model, QuerySet
 
 from kit.http.errors import NotFound
@@ -30,5 +33,31 @@ def find(queryset: QuerySet[M], id: str) -> M:
 def require_resource(model: type[M], id: str, resource: M | None) -> M:
     """Return the resource. Raises NotFound if it is None."""
     if resource is None:
-        raise NotFound(f"There is no {model._meta.verbose_name} {id[:100]!r}.")
+        raise NotFound(unknown(ids.prefix_of(model), id))
     return resource
+
+
+@cache
+def models_by_prefix() -> dict[str, type[Model]]:
+    """Return the models by the prefix of their ids."""
+    return {pk.prefix: model for model in apps.get_models() if isinstance(pk := model._meta.pk, ids.IdField)}
+
+
+def unknown(prefix: str, given: str) -> str:
+    """Return the message for an id that does not exist. If it cannot be one, say how to find the id.
+
+    A model's `searched_by` has the lists that find its ids by something else, such as `/v1/content?externalId=`.
+    """
+    model = models_by_prefix()[prefix]
+    return f"There is no {model._meta.verbose_name} {given[:100]!r}.{id_hint(prefix, given)}"
+
+
+def id_hint(prefix: str, given: str) -> str:
+    if ids.decode(prefix, given) is not None:
+        return ""
+    if given.startswith(f"{prefix}_"):
+        return f" An id has 26 lower-case letters and digits after {prefix}_."
+    hint = f" An id begins with {prefix}_."
+    if paths := getattr(models_by_prefix()[prefix], "searched_by", ()):
+        hint += f" Find it with {' or '.join(f'GET {path}{quote(given[:100])}' for path in paths)}."
+    return hint

@@ -6,6 +6,8 @@ from msgspec.structs import replace
 from analytics.recording.batch import LimitResult
 from analytics.recording.entries import Entry
 from kit.http.errors import NotFound
+from kit.rest.resources import id_hint
+from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.policies.decision import CompiledPolicy, Decision, deny_by_rate_limit
 from licensing.policies.facts import Facts
@@ -44,9 +46,14 @@ class SharedDecision(Struct, eq=False, gc=False):
     places: list[int] = []  # indexes of its answers within the request
 
 
-def not_found(check: Check) -> NotFound:
+def not_found(check: Check, *, takes_external_id: bool = True) -> NotFound:
     name, value = check.selector
-    return NotFound(f"There is no content item with the {name} {value[:200]!r}.", param=name)
+    is_id, hint = ids.decode("cnt", value) is not None, ""
+    if name == "contentId" and not is_id:
+        hint = id_hint("cnt", value) + (" Send your own identifier as `externalId`." if takes_external_id else "")
+    elif name == "externalId" and is_id:
+        hint = " Send an id as `contentId`."
+    return NotFound(f"There is no content item with the {name} {value[:200]!r}.{hint}", param=name)
 
 
 def settle(answer: Answer, counted: LimitResult) -> Answer:

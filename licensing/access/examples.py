@@ -60,7 +60,7 @@ NO_OFFER: dict[str, object] = {
     "object": "access_offer",
     "error": {
         "code": "resource_not_found",
-        "message": "There is no content item with the contentId 'cnt_nope'.",
+        "message": "There is no content item with the contentId 'cnt_01k9d4y2z0e5v8q7n3t6w1x0ab'.",
         "type": "not_found_error",
         "param": "contentId",
     },

@@ -1,5 +1,7 @@
 """Database models of content."""
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import F, Q
 
@@ -22,6 +24,8 @@ class Status(models.TextChoices):
 
 class Content(models.Model):
     """A publisher's content item. Deleting it only sets `deleted_at`, because analytics refer to the row."""
+
+    searched_by: ClassVar[tuple[str, ...]] = ("/v1/content?externalId=",)
 
     id = IdField("cnt", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="content")

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import AlreadyExists, ValidationFailed
-from kit.rest.resources import find
+from kit.rest.resources import find, unknown
 from kit.values import ids
 from kit.values.metadata import MAX_KEYS
 from licensing.content.metadata import COLUMNS
@@ -66,7 +66,7 @@ def linked_policy(account_id: str, policy_id: str | None) -> Policy | None:
 
 
 def unknown_policy(policy_id: str, param: str = "policyId") -> ValidationFailed:
-    return ValidationFailed(f"There is no policy {policy_id[:100]!r}.", param=param)
+    return ValidationFailed(unknown("pol", policy_id), param=param)
 
 
 def external_id_taken(external_id: str, holder: str) -> AlreadyExists:

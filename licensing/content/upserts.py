@@ -29,7 +29,7 @@ from licensing.content.services import (
 from licensing.content.url_key import url_names
 
 ATTEMPTS = 5
-KIND = Kind("cnt", "content item", "item")
+KIND = Kind("cnt", "item")
 
 
 def read_rows(bodies: Sequence[object]) -> list[Row]:

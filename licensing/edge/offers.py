@@ -188,7 +188,7 @@ def render_offers(account_id: str, checks: Sequence[Check], now: datetime) -> li
     for place, check in enumerate(checks):
         item = items.get(check.selector)
         if item is None:
-            error = not_found(check)
+            error = not_found(check, takes_external_id=False)
             error.param = {"page": "url"}.get(error.param or "", error.param)
             told.append(error)
             continue

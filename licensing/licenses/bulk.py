@@ -20,7 +20,7 @@ from licensing.licenses.services import NAMES, Fields, Room, build_ledger_entry,
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing, renew_all
 
-KIND = Kind("lic", "licence", "licence")
+KIND = Kind("lic", "licence")
 MAX_NAMES = 100_000  # items, tags and policies in the licences a request changes; the reply contains them all
 REQUIRED = {"requester_id": "requesterId", "license_type": "licenseType"}
 # Columns that a change writes.

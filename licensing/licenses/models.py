@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -24,6 +25,8 @@ class License(models.Model):
 
     The scope is a union: an item is covered if its id, one of its tags or its policy is named, or if nothing is named.
     """
+
+    searched_by: ClassVar[tuple[str, ...]] = ("/v1/licenses?externalId=", "/v1/licenses?requesterId=")
 
     id = IdField("lic", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="licenses")

@@ -21,6 +21,7 @@ from analytics.ledger.refunds import check_prices
 from analytics.models import EntryType, LedgerEntry
 from kit.http.errors import AlreadyExists, Revoked, ValidationFailed
 from kit.rest.metadata import merge_metadata
+from kit.rest.resources import unknown
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.database_lookups import Length
@@ -40,9 +41,9 @@ STARTS_BEFORE = datetime(3000, 1, 1, tzinfo=UTC)
 
 # Fields that refer to other objects of the account: (manager, id prefix, field name in the API, name of the object
 # in messages).
-SCOPES: dict[str, tuple[OwnedManager, str, str, str]] = {
-    "content_ids": (Content.objects, "cnt", "contentIds", "content item"),
-    "policy_ids": (Policy.objects, "pol", "policyIds", "policy"),
+SCOPES: dict[str, tuple[OwnedManager, str, str]] = {
+    "content_ids": (Content.objects, "cnt", "contentIds"),
+    "policy_ids": (Policy.objects, "pol", "policyIds"),
 }
 
 Fields = Mapping[str, Any]  # validated fields of a licence
@@ -204,7 +205,7 @@ def check_term(held: License) -> None:
 def owned_ids(account_id: str, many: Iterable[Fields]) -> Owned:
     """Return the ids in these fields that exist in the account, by field."""
     owned: Owned = {}
-    for field, (everything, prefix, _, _) in SCOPES.items():
+    for field, (everything, prefix, _) in SCOPES.items():
         possible = {one for fields in many for one in fields.get(field) or () if ids.decode(prefix, one) is not None}
         named, owned[field] = sorted(possible), set()
         for first in range(0, len(named), IDS_AT_ONCE):
@@ -219,11 +220,11 @@ def check_scopes(fields: Fields, owned: Owned, held: License | None) -> Fields:
     Raises ValidationFailed naming the first unknown id. Ids the licence already names may have been deleted since, and
     are accepted.
     """
-    for field, (_, _, param, what) in SCOPES.items():
+    for field, (_, prefix, param) in SCOPES.items():
         had = getattr(held, field) if held else ()
         for index, one in enumerate(fields.get(field) or ()):
             if one not in owned[field] and one not in had:
-                raise ValidationFailed(f"There is no {what} {one[:100]!r}.", param=f"{param}[{index}]")
+                raise ValidationFailed(unknown(prefix, one), param=f"{param}[{index}]")
     lists = {name: list(dict.fromkeys(fields[name])) for name in {*SCOPES, "tags"} & fields.keys()}
     return {**fields, **lists}
 

@@ -1,5 +1,7 @@
 """Policies and their revisions."""
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import Q
 
@@ -15,6 +17,8 @@ ACTIONS = [(str(one), one.title()) for one in Action]
 
 class Policy(models.Model):
     """An ordered list of rules with a default action. Deleted policies are kept, because decisions refer to them."""
+
+    searched_by: ClassVar[tuple[str, ...]] = ("/v1/policies?externalId=", "/v1/policies?name=")
 
     id = IdField("pol", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="policies")

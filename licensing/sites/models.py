@@ -1,5 +1,7 @@
 """Database models of sites and their rules."""
 
+from typing import ClassVar
+
 from django.db import models
 
 from accounts.models import Account, Unknown
@@ -13,6 +15,8 @@ from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_NAME
 
 class Site(models.Model):
     """A host whose pages are decided at the edge: by items registered under their URLs and by path patterns."""
+
+    searched_by: ClassVar[tuple[str, ...]] = ("/v1/sites?host=",)
 
     id = IdField("site", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="sites")
