@@ -25,7 +25,7 @@ from licensing.sites.verification import file_url, record_of, txt_name
 from operators.base.empty_state import EmptyState
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
-from operators.base.model_admin import ServiceAdmin
+from operators.catalogue.log_import import LogUploads
 from operators.catalogue.observed_facts import observed_facts
 from operators.catalogue.proxy_files import proxy_file_download, proxy_files_page
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteFields, SiteForm, site_fields
@@ -46,7 +46,7 @@ class WithRuleCount(Protocol):
 
 
 @admin.register(Site)
-class SiteAdmin(ServiceAdmin[Site, SiteFields]):
+class SiteAdmin(LogUploads):
     empty_state = EmptyState("A site sets the policies for the pages of a host that a proxy asks about.")
     list_display = ("host", "account", "carried_out", "unknown", "number_of_rules", "changed")
     list_select_related = ("account",)
@@ -76,7 +76,7 @@ class SiteAdmin(ServiceAdmin[Site, SiteFields]):
         *FURTHER_FIELDSETS,
     )
     autocomplete_fields = ("account",)
-    actions_detail = ("enforce", "terms", "proxy_files", "verify_host", "delete_it")
+    actions_detail = ("enforce", "terms", "proxy_files", "import_log", "verify_host", "delete_it")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Site]:
         return super().get_queryset(request).annotate(rule_count=Count("rules"))

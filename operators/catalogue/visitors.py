@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from datetime import datetime
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.admin import AdminSite
@@ -10,27 +11,33 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analytics.models import AccessEvent
 from analytics.windows import DAY
 from licensing.edge.crawlers import Table, current_table
 from licensing.edge.verification.models import AddressList
 from licensing.visits.figures import Visits
-from licensing.visits.report import OTHER, Visitor, visitor_report
+from licensing.visits.page_report import Choice as Visited
+from licensing.visits.report import Visitor, visitor_report
 from operators.base.empty_state import EmptyState
+from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import MOST_ACCOUNTS, read_choice
 from operators.base.figures.windows import days_of, window_of
 from operators.base.links import change_url, list_url
+from operators.catalogue.crawls import (
+    BELOW,
+    CLASSES,
+    folders_of,
+    operator_rows,
+    operators_csv,
+    report_of,
+    requests_chart,
+)
 
 PERMISSION = "analytics.view_accessevent"
-CLASSES = {
-    "ai_training": "AI training",
-    "ai_input": "AI input",
-    "search": "Search",
-    "archive": "Archive",
-    OTHER: "Others",
-}
-
+MAX_URL = 2_048  # characters of a folder to look into
+MONEY_PERMISSION = "analytics.view_ledgerentry"
 
 NOBODY = EmptyState(
     "Visitors appear here once a proxy asks about a site. Add a site first.",
@@ -82,6 +89,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     if not request.user.has_perm(PERMISSION):
         raise PermissionDenied
     choice = read_choice(request)
+    sees_money = request.user.has_perm(MONEY_PERMISSION)
     context: dict[str, object] = {
         **site.each_context(request),
         "title": "Crawlers and other visitors",
@@ -91,9 +99,15 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "crawlers": render_table(current_table.get()),
         "lists": list_rows(current_table.get()) if settings.CRAWLER_LISTS else [],
         "fetches_lists": settings.CRAWLER_LISTS,
+        "sees_money": sees_money,
+        "chart_files": CHART_FILES,
     }
     if choice.accounts:
         window = window_of(choice, timezone.now())
+        visited = Visited(choice.account_ids, window, prefix=request.GET.get(BELOW, "")[:MAX_URL])
+        crawls = report_of(replace(visited, prefix=""))
+        if "download" in request.GET:
+            return operators_csv(crawls, with_money=sees_money)
         report = visitor_report(choice.account_ids, window)
         shown = days_of("created", window)
         context |= {
@@ -101,6 +115,11 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
             "last_day": window.end - DAY,
             "classes": [ClassRow(CLASSES[one], by.words, by.verifies, visits) for one, by, visits in report.classes],
             "visitors": [row_of(one, shown) for one in report.visitors],
+            "chart": requests_chart(crawls, visited),
+            "operators": operator_rows(crawls),
+            "download": urlencode({**choice.query(), "download": "operators"}),
+            "is_truncated": crawls.is_truncated,
+            "folders": folders_of(choice, visited),
             "more": report.total - len(report.visitors),
             "names_accounts": len(choice.accounts) > 1,
         }

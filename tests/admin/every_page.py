@@ -31,7 +31,7 @@ LEAD_ELSEWHERE = (
 # Pages of something unfinished: an unsaved form, an uploaded file, a change under way.
 UNDER_WAY = (
     *("licensing_policy_words", "licensing_policy_draft", "licensing_content_import", "licensing_content_bad_rows"),
-    *("licensing_content_bulk", "accounts_apikey_seen"),
+    *("licensing_content_bulk", "licensing_site_log", "accounts_apikey_seen"),
 )
 NO_PAGES = frozenset({*DATA, *FILES, *LEAD_ELSEWHERE, *UNDER_WAY})
 # Written by nobody.

@@ -11,7 +11,9 @@ from django.utils.html import strip_tags
 
 from licensing.edge.verification.models import AddressList
 from licensing.requesters.models import Requester
-from licensing.visits.models import VisitorDay
+from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
+from licensing.visits.pages import digest_of
+from tests import factories
 
 PAGE = reverse("admin:visitors")
 
@@ -122,3 +124,79 @@ def test_it_shows_the_age_of_each_address_list_and_the_last_failure(admin, setti
 
 def test_it_names_the_setting_that_fetches_lists(admin):
     assert "Set CRAWLER_LISTS=on" in admin.get(PAGE).content.decode()
+
+
+@pytest.fixture
+def crawls(account):
+    """Crawlers' requests of two days, and readers whom their operators sent."""
+    today = timezone.now().date()
+    site = factories.site(account, host="pub.example")
+
+    def took(requester_id, path, counts, *, by="address", days=0, violations=0):
+        requester, _ = Requester.objects.get_or_create(account=account, requester_id=requester_id)
+        url = f"https://pub.example{path}"
+        page = Page.objects.create(account=account, digest=digest_of(url), url=url, site=site)
+        PageDay.objects.create(
+            account=account, day=today - timedelta(days=days), page=page, requester=requester, identified_by=by,
+            allowed=counts[0], observed=counts[1], denied=counts[2], violations=violations, last_seen=timezone.now(),
+        )  # fmt: skip
+        VisitorDay.objects.update_or_create(
+            account=account, day=today - timedelta(days=days), requester=requester, identified_by=by,
+            defaults={"allowed": counts[0], "observed": counts[1], "denied": counts[2], "last_seen": timezone.now()},
+        )  # fmt: skip
+        return page
+
+    took("crawler:gptbot", "/premium/a", (5, 0, 2), violations=3)
+    took("unverified:gptbot", "/premium/deep/b", (0, 4, 0), by="user_agent", days=1)
+    home = took("crawler:googlebot", "/about", (1_200, 0, 0))
+    for host, number in (("chatgpt.com", 4), ("google.*", 3)):
+        ReferralDay.objects.create(account=account, day=today, page=home, host=host, referrals=number)
+    return site
+
+
+def test_what_operators_took_and_gave(admin, crawls):
+    rows = rows_of(admin)
+    assert ["Google", "1,200", "1,200", "0", "3", "400.00", "", ""] in rows
+    assert ["OpenAI", "11", "7", "3", "4", "2.75", "", ""] in rows
+
+
+def test_the_table_of_operators_is_a_file_without_money_for_those_who_may_not_see_it(
+    staff, sign_in, admin, account, crawls
+):
+    def lines(client):
+        reply = client.get(PAGE, {"download": "operators"})
+        assert reply.headers["Content-Disposition"] == 'attachment; filename="operators.csv"'
+        return reply.content.decode().splitlines()
+
+    assert lines(admin)[:2] == [
+        "operator,requests,verified,violations,referrals,crawlsPerReferral,revenue,revenueAtStake",
+        "Google,1200,1200,0,3,400.00,,",
+    ]
+    eve = sign_in(staff("analytics.view_accessevent", accounts=[account]))
+    assert lines(eve)[2] == "OpenAI,11,7,3,4,2.75"
+    assert "At stake" not in eve.get(PAGE).content.decode()
+
+
+def test_requests_of_crawlers_by_day_and_class(admin, crawls):
+    rows, today = rows_of(admin, period="7d"), timezone.now()
+    assert ["Day", "AI training", "Search", "Total"] in rows
+    assert [f"{today:%Y-%m-%d}", "7", "1,200", "1,207"] in rows
+    assert [f"{today - timedelta(days=1):%Y-%m-%d}", "4", "0", "4"] in rows
+    assert len([row for row in rows if re.fullmatch(r"\d{4}-\d\d-\d\d", row[0])]) == 7
+
+
+def test_pages_are_opened_folder_by_folder(admin, crawls):
+    def links(**query):
+        page = html.unescape(admin.get(PAGE, query).content.decode())
+        return dict(re.findall(r'<a href="\?([^"]*below=[^"]*)">([^<]*)</a>', page))
+
+    for folder, row in (
+        ("https://pub.example/", ["https://pub.example/premium/", "5", "4", "2"]),
+        ("https://pub.example/premium/", ["https://pub.example/premium/deep/", "0", "4", "0"]),
+    ):
+        assert row in rows_of(admin, below=folder)
+        [link] = [query for query, text in links(below=folder).items() if text == row[0]]
+        assert admin.get(f"{PAGE}?{link}").status_code == 200
+    deep = "https://pub.example/premium/deep/"
+    assert [f"{deep}b", "0", "4", "0"] in rows_of(admin, below=deep)
+    assert "No visits below this folder" in admin.get(PAGE, {"below": "https://elsewhere.example/"}).content.decode()

@@ -1,0 +1,110 @@
+"""Figures of the page *Crawlers*: requests over time, what each operator took and gave, and pages by folder."""
+
+from collections import defaultdict
+from datetime import UTC, datetime, time
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from msgspec import Struct
+
+from kit.rest.export import cell, csv_bytes
+from licensing.visits.crawler_report import By, CrawlerReport, Taker, crawler_report
+from licensing.visits.figures import Visits
+from licensing.visits.page_report import Choice as Visited
+from licensing.visits.page_report import page_report
+from licensing.visits.report import OTHER
+from operators.base.figures.charts import Chart, Column, Row
+from operators.base.figures.choice import Choice
+from operators.catalogue.observed_facts import format_sums
+
+CLASSES = {
+    "ai_training": "AI training",
+    "ai_input": "AI input",
+    "search": "Search",
+    "archive": "Archive",
+    OTHER: "Others",
+}
+BELOW = "below"  # the query's URL of the folder whose pages are shown
+DOWNLOAD = "operators.csv"
+COUNTS = ["operator", "requests", "verified", "violations", "referrals", "crawlsPerReferral"]
+MONEY = ["revenue", "revenueAtStake"]
+
+
+class OperatorRow(Struct, frozen=True):
+    """What an operator's crawlers took, and the readers that its services sent."""
+
+    name: str
+    taker: Taker
+
+    @property
+    def revenue(self) -> str:
+        return format_sums(self.taker.revenue)
+
+    @property
+    def at_stake(self) -> str:
+        return format_sums(self.taker.at_stake)
+
+
+class FolderRow(Struct, frozen=True):
+    """A folder, with the query that shows what is below it, or a page, without one."""
+
+    url: str
+    visits: Visits
+    query: str
+
+
+class Folders(Struct, frozen=True):
+    """Pages by folder, at the top or below one. `back` is the query of the top."""
+
+    below: str
+    back: str
+    rows: list[FolderRow]
+
+
+def operator_rows(report: CrawlerReport) -> list[OperatorRow]:
+    return [OperatorRow(name, taker) for name, taker in report.operators]
+
+
+def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
+    """Return the table of operators as a file."""
+    lines = [[*COUNTS, *(MONEY if with_money else [])]]
+    for row in operator_rows(report):
+        taker, ratio = row.taker, row.taker.crawls_per_referral
+        counts = [taker.crawls.total, taker.crawls.verified, taker.crawls.violations, taker.referrals]
+        money = [row.revenue, row.at_stake] if with_money else []
+        lines.append([cell(one) for one in (row.name, *counts, None if ratio is None else str(ratio), *money)])
+    response = HttpResponse(csv_bytes(lines), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{DOWNLOAD}"'
+    return response
+
+
+def report_of(visited: Visited) -> CrawlerReport:
+    return crawler_report(visited, By.CLASS)
+
+
+def requests_chart(report: CrawlerReport, visited: Visited) -> Chart | None:
+    """Return crawlers' requests by class, in the window's buckets; None if there were none."""
+    window = visited.window
+    counts: defaultdict[tuple[datetime, str], int] = defaultdict(int)
+    for day, crawler_class, crawls in report.series:
+        counts[window.bucket_of(datetime.combine(day, time(), UTC)), crawler_class] += crawls.total
+    if not counts:
+        return None
+    classes = [one for one in CLASSES if any(key[1] == one for key in counts)]
+    rows = []
+    for bucket in window.buckets():
+        numbers = [counts.get((bucket, one), 0) for one in classes]
+        rows.append(Row(bucket.date(), [f"{number:,}" for number in (*numbers, sum(numbers))]))
+    columns = [Column(CLASSES[one], one.replace("_", "-")) for one in classes]
+    return Chart("Requests of crawlers", "Requests", window.group_by, [*columns, Column("Total")], rows)
+
+
+def folders_of(choice: Choice, visited: Visited) -> Folders:
+    """Return the folders and pages with most visits, one level below the chosen folder."""
+
+    def row(url: str, visits: Visits) -> FolderRow:
+        is_folder = url.endswith("/") and url != visited.prefix
+        return FolderRow(url, visits, urlencode({**choice.query(), BELOW: url}) if is_folder else "")
+
+    found = page_report(visited).folders
+    return Folders(visited.prefix, urlencode(choice.query()), [row(url, visits) for url, visits in found])

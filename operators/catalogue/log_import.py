@@ -1,0 +1,185 @@
+"""Import of an access log in the browser: upload, what it would record, confirmation, and the result."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Literal, NotRequired, TypedDict, cast
+
+from django import forms
+from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from unfold.decorators import action
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
+
+from kit.http.errors import InvalidRequest
+from kit.rest.heavy import heavy
+from licensing.imports.rows import BoundedReader, Readable
+from licensing.logs.formats import FORMATS, LogFormat
+from licensing.logs.importer import LogImport
+from licensing.logs.lines import unpacked
+from licensing.logs.totals import LogTotals
+from licensing.policies.decision import Reason
+from licensing.sites.models import Site
+from operators.base.frame import page
+from operators.base.links import change_url
+from operators.base.model_admin import ServiceAdmin
+from operators.base.uploads import Upload, purge
+from operators.catalogue.observed_facts import format_sums
+from operators.catalogue.site_form import SiteFields
+
+MOST_BYTES, MOST_READ = 20 * 1024 * 1024, 100 * 1024 * 1024  # of the upload, and decompressed
+LARGER = "Larger logs are for the command import_access_log (docs/guides/logs.md)."
+MOST_SHOWN = 20  # problems
+GONE = "This import has expired: files are kept for a day. Upload the file again."
+
+
+class LogForm(forms.Form):
+    file = forms.FileField(
+        widget=UnfoldAdminFileFieldWidget(),
+        help_text=f"The log of a web server or CDN, plain or gzipped, of up to {MOST_BYTES >> 20} MiB. {LARGER}",
+    )
+    format = forms.ChoiceField(
+        choices=[("", "Find out"), *((one, one) for one in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
+    )
+    with_live = forms.BooleanField(
+        required=False,
+        widget=UnfoldBooleanWidget,
+        label="Also hours in which a proxy asked about the site",
+        help_text="Their requests are recorded already, and would count twice.",
+    )
+
+    def clean_file(self) -> UploadedFile:
+        file: UploadedFile = self.cleaned_data["file"]
+        if (file.size or 0) > MOST_BYTES:
+            raise forms.ValidationError(f"Is larger than {MOST_BYTES >> 20} MiB. {LARGER}")
+        return file
+
+
+class LogMetadata(TypedDict):
+    """The metadata of a log's Upload."""
+
+    name: str  # file name
+    site: str
+    state: Literal["preview", "running", "done"]
+    format: LogFormat | None
+    with_live: bool
+    facts: NotRequired[list[tuple[str, str]]]
+    problems: NotRequired[list[tuple[int, str]]]
+    imported: NotRequired[int]  # lines
+
+
+class LogUploads(ServiceAdmin[Site, SiteFields]):
+    """The import's pages, part of a site's page."""
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.log_preview)
+        return [path("log/<str:token>/", view, name="licensing_site_log"), *super().get_urls()]
+
+    @heavy
+    @action(description="Import log", icon="upload_file", permissions=["changing"], url_path="import-log")
+    def import_log(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask for the log, and decide its requests without writing anything."""
+        site = self.found(request, object_id)
+        form = LogForm(request.POST or None, request.FILES or None)
+        if form.is_bound and form.is_valid():
+            file = form.cleaned_data["file"]
+            purge()
+            about: LogMetadata = {
+                "name": file.name[:255],
+                "site": site.pk,
+                "state": "preview",
+                "format": form.cleaned_data["format"] or None,
+                "with_live": form.cleaned_data["with_live"],
+            }
+            upload = Upload.keep(request, file.chunks(), about)
+            try:
+                carry_out(upload, upload.path("data"), site, dry_run=True)
+            except InvalidRequest as error:
+                upload.drop_file()
+                form.add_error("file", error.message.replace("--format", "the field format"))
+            else:
+                return redirect("admin:licensing_site_log", upload.token)
+        return page(
+            request,
+            self,
+            "operators/catalogue/import_upload.html",
+            title=f"Import an access log of {site.host}",
+            original=site,
+            form=form,
+            media=form.media,
+        )
+
+    @heavy
+    def log_preview(self, request: HttpRequest, token: str) -> HttpResponse:
+        """Show what the import would record, or has recorded; a POST imports, once."""
+        upload: Upload[LogMetadata] | None = Upload.find(request, token)
+        if upload is None:
+            messages.error(request, GONE)
+            return redirect("admin:licensing_site_changelist")
+        site = self.found(request, upload.about["site"])
+        if request.method == "POST" and self.has_changing_permission(request, site.pk):
+            file = upload.take()
+            if file is not None:
+                upload.about["state"] = "running"
+                upload.save()
+                try:
+                    carry_out(upload, file, site, dry_run=False)
+                finally:
+                    upload.drop_file()
+                self.log_change(request, site, f"Imported {upload.about['imported']:,} requests of an access log.")
+            return redirect("admin:licensing_site_log", token)
+        about = upload.about
+        return page(
+            request,
+            self,
+            "operators/catalogue/log_import.html",
+            title=f"Import {about['name']} for {site.host}",
+            original=site,
+            about=about,
+            problems=about.get("problems", [])[:MOST_SHOWN],
+            visitors=reverse("admin:visitors"),
+            again=reverse("admin:licensing_site_import_log", args=[site.pk]),
+            back=change_url(site),
+        )
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[BinaryIO]:
+    message = f"The file has more than {MOST_READ >> 20} MiB inside. {LARGER}"
+    with file.open("rb") as raw:
+        yield cast("BinaryIO", BoundedReader(cast("Readable", unpacked(raw)), MOST_READ, message))
+
+
+def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: bool) -> None:
+    """Decide the requests, and write them unless `dry_run`; store the result. Raises InvalidRequest."""
+    about = upload.about
+    work = LogImport(site, about["format"], dry_run=dry_run, with_live=about["with_live"])
+    with opened(file) as log:
+        totals = work.run(log)
+    about["format"], about["state"] = work.log_format, "preview" if dry_run else "done"
+    about["facts"], about["problems"], about["imported"] = facts_of(totals), totals.problems, totals.imported
+    upload.save()
+
+
+def facts_of(totals: LogTotals) -> list[tuple[str, str]]:
+    """Return the totals as pairs of label and value, without those that are 0."""
+    counts = {
+        "Lines": totals.lines,
+        "Imported": totals.imported,
+        "Imported before": totals.repeated,
+        "Of other hosts": totals.other_hosts,
+        "Of pages that are open to everybody": totals.open_pages,
+        "Of assets": totals.assets,
+        "Of hours with a proxy": totals.live,
+        "Of purged times": totals.purged,
+        "Malformed": totals.malformed,
+    }
+    facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == "Imported"]
+    if totals.first is not None and totals.last is not None:
+        facts.append(("Time (UTC)", f"{totals.first:%Y-%m-%d %H:%M} to {totals.last:%Y-%m-%d %H:%M}"))
+    facts.append(("Would have been refused", f"{totals.refused:,}"))
+    facts += [(Reason(reason).words, f"{number:,}") for reason, number in totals.reasons.most_common()]
+    return [*facts, ("Worth", format_sums(totals.worth))] if totals.worth else facts

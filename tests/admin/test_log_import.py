@@ -1,0 +1,115 @@
+"""An access log is imported in the browser, once, after a page that shows what it would record."""
+
+import gzip
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import StaffScope
+from analytics.models import AccessEvent, LedgerEntry
+from operators.catalogue import log_import
+from operators.staff.services import create_operator
+from tests.admin.importing import files, own_directory  # noqa: F401 - a fixture
+from tests.commands.test_import_access_log import combined, no_names, publisher  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.usefixtures("own_directory", "no_names")
+GPTBOT = "GPTBot/1.0"
+YESTERDAY = timezone.now() - timedelta(days=1)
+
+
+def log(*paths, agent=GPTBOT):
+    lines = [combined(YESTERDAY + timedelta(seconds=number), path, agent) for number, path in enumerate(paths)]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+@pytest.fixture
+def site(account):
+    return publisher(account)
+
+
+@pytest.fixture
+def bring(admin, site):
+    """Upload a log and return the reply."""
+
+    def make(text, client=admin, **fields):
+        address = reverse("admin:licensing_site_import_log", args=[site.pk])
+        return client.post(address, {"file": SimpleUploadedFile("access.log", text), **fields})
+
+    return make
+
+
+def facts(client, address):
+    reply = client.get(address)
+    assert reply.status_code == 200
+    return dict(reply.context["about"]["facts"])
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress], ids=["plain", "gzipped"])
+def test_a_log_is_imported_after_a_rehearsal(admin, site, bring, packed):
+    text = log("/sold/a", "/sold/b", "/robots.txt", "/premium/a") + b"odd\n"
+    address = bring(packed(text)).headers["Location"]
+    shown = facts(admin, address)
+    assert (shown["Lines"], shown["Imported"], shown["Malformed"]) == ("5", "3", "1")
+    assert (shown["Of pages that are open to everybody"], shown["Would have been refused"]) == ("1", "3")
+    assert shown["Worth"] == "0.03 USD"
+    html = admin.get(address).content.decode()
+    assert "Line 5:" in html
+    assert "Import 3 requests" in html
+    assert not AccessEvent.objects.exists()
+
+    assert [admin.post(address).status_code for _ in range(2)] == [302, 302]
+    assert facts(admin, address)["Imported"] == "3"
+    assert "The log is imported" in admin.get(address).content.decode()
+    assert {event.facts["siteId"] for event in AccessEvent.objects.all()} == {site.pk}
+    assert (AccessEvent.objects.count(), LedgerEntry.objects.count()) == (3, 0)
+    assert files() == [name for name in files() if not name.endswith((".data", ".taken"))]
+
+    again = bring(packed(text)).headers["Location"]
+    assert facts(admin, again)["Imported before"] == "3"
+    assert "Import 0" not in admin.get(again).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"nothing\nknown\n", "The format of this log is not known. Name it with the field format."),
+        (gzip.compress(log("/sold/a") * 50)[:-9], "The gzipped file is damaged"),
+        (b"", "The submitted file is empty."),
+    ],
+)
+def test_a_file_that_is_no_log_is_refused_at_its_field(bring, text, problem):
+    reply = bring(text)
+    assert (reply.status_code, problem in reply.content.decode()) == (200, True)
+    assert not [name for name in files() if name.endswith(".data")]
+
+
+def test_a_log_that_is_too_large_is_for_the_command(bring, monkeypatch):
+    monkeypatch.setattr(log_import, "MOST_READ", 1_000)
+    reply = bring(gzip.compress(log(*["/sold/a"] * 50)))
+    assert "import_access_log" in reply.content.decode()
+    monkeypatch.setattr(log_import, "MOST_BYTES", 100)
+    assert "Is larger than" in bring(log("/sold/a", "/sold/b")).content.decode()
+
+
+def test_who_may_only_look_imports_nothing(sign_in, account, site, bring):
+    viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
+    assert bring(log("/sold/a"), client=viewer).status_code == 403
+
+
+def test_another_operator_does_not_find_the_file(sign_in, site, bring):
+    address = bring(log("/sold/a")).headers["Location"]
+    other = sign_in(create_operator("ann", superuser=True)[0])
+    assert other.post(address).headers["Location"] == reverse("admin:licensing_site_changelist")
+    assert not AccessEvent.objects.exists()
+
+
+def test_an_operator_who_lost_the_account_imports_nothing(sign_in, account, site, bring):
+    operator, _ = create_operator("bob", role="Editor", accounts=[account])
+    client = sign_in(operator)
+    address = bring(log("/sold/a"), client=client).headers["Location"]
+    StaffScope.objects.get(user=operator).accounts.clear()
+    assert client.post(address).status_code == 404
+    assert not AccessEvent.objects.exists()
