@@ -1,0 +1,229 @@
+"""`migrate` keeps nobody waiting for long on PostgreSQL, and builds indexes of partitioned tables concurrently."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from io import StringIO
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.core.management.commands import migrate
+from django.db import OperationalError, connection, migrations, models, transaction
+from django.db.migrations.state import ModelState, ProjectState
+
+from kit.storage import lock_waits
+from kit.storage.lock_waits import MILLISECONDS, short_lock_waits, until_unlocked
+from kit.storage.online_indexes import AddIndexOnline, RemoveIndexOnline, is_valid, name_of_part
+from kit.storage.poolers import connection_string
+
+ON_POSTGRESQL = connection.vendor == "postgresql"
+only_postgresql = pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite has one writer, and no partitions")
+pytestmark = pytest.mark.django_db(transaction=True)
+
+INDEX = models.Index(fields=["number", "name"], name="parted_by_number")
+TABLE, PARTS = "kit_parted", ["kit_parted_1", "kit_parted_2", "kit_parted_rest"]
+
+
+def state() -> ProjectState:
+    made = ProjectState()
+    fields = [("id", models.BigIntegerField(primary_key=True)), ("number", models.IntegerField())]
+    made.add_model(ModelState("kit", "Parted", [*fields, ("name", models.TextField())]))
+    return made
+
+
+def execute(statement: str, *parameters: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters or None)
+
+
+@pytest.fixture
+def table() -> Iterator[str]:
+    """A table with a thousand rows, in three partitions on PostgreSQL."""
+    if ON_POSTGRESQL:
+        execute("CREATE TABLE kit_parted (id bigint PRIMARY KEY, number int, name text) PARTITION BY RANGE (id)")
+        execute("CREATE TABLE kit_parted_1 PARTITION OF kit_parted FOR VALUES FROM (0) TO (100)")
+        execute("CREATE TABLE kit_parted_2 PARTITION OF kit_parted FOR VALUES FROM (100) TO (200)")
+        execute("CREATE TABLE kit_parted_rest PARTITION OF kit_parted DEFAULT")
+        execute("INSERT INTO kit_parted SELECT n, n % 7, 'name' || n FROM generate_series(0, 999) n")
+    else:
+        execute("CREATE TABLE kit_parted (id bigint PRIMARY KEY, number int, name text)")
+    yield TABLE
+    execute("DROP TABLE kit_parted")
+
+
+def run(operation: migrations.operations.base.Operation, *, backwards: bool = False) -> None:
+    """Run an operation, or undo it, as `migrate` does in a migration with `atomic = False`."""
+    before, after = state(), state()
+    if isinstance(operation, RemoveIndexOnline):
+        AddIndexOnline("parted", INDEX).state_forwards("kit", before)
+        AddIndexOnline("parted", INDEX).state_forwards("kit", after)
+    operation.state_forwards("kit", after)
+    with short_lock_waits(connection, print), connection.schema_editor(atomic=False) as editor:
+        if backwards:
+            operation.database_backwards("kit", editor, after, before)
+        else:
+            operation.database_forwards("kit", editor, before, after)
+
+
+def indexes() -> set[str]:
+    with connection.cursor() as cursor:
+        constraints = connection.introspection.get_constraints(cursor, TABLE)
+    return {name for name, one in constraints.items() if one["index"] and not one["primary_key"]}
+
+
+@pytest.fixture
+def another() -> Iterator[psycopg.Connection]:
+    """Another session, in a transaction."""
+    with psycopg.connect(connection_string()) as session:
+        yield session
+
+
+def test_an_index_is_added_and_removed_both_ways(table: str):
+    add, remove = AddIndexOnline("parted", INDEX), RemoveIndexOnline("parted", INDEX.name)
+    run(add)
+    assert indexes() == {INDEX.name}
+    run(remove)
+    assert indexes() == set()
+    run(remove, backwards=True)
+    assert indexes() == {INDEX.name}
+    run(add, backwards=True)
+    assert indexes() == set()
+
+
+@only_postgresql
+def test_every_partition_gets_its_part_and_the_index_becomes_valid(table: str):
+    run(AddIndexOnline("parted", INDEX))
+    assert is_valid(connection, INDEX.name)
+    assert all(is_valid(connection, name_of_part(INDEX.name, part)) for part in PARTS)
+    execute("CREATE TABLE kit_parted_new PARTITION OF kit_parted FOR VALUES FROM (2000) TO (3000)")
+    assert is_valid(connection, "kit_parted_new_number_name_idx")
+
+
+@only_postgresql
+def test_rows_are_written_while_the_index_is_built(table: str, another: psycopg.Connection):
+    """An open transaction makes the build wait, as a long export does. Nobody waits for the build."""
+    another.execute("UPDATE kit_parted_1 SET number = 1 WHERE id = 5")
+    build = threading.Thread(target=in_a_thread, args=[lambda: run(AddIndexOnline("parted", INDEX))])
+    build.start()
+    try:
+        with psycopg.connect(connection_string(), autocommit=True) as writer:
+            writer.execute("SET lock_timeout = 1000")
+            until(lambda: is_valid(connection, name_of_part(INDEX.name, PARTS[0])) is False)
+            writer.execute("UPDATE kit_parted SET number = 3 WHERE id = 6")
+            writer.execute("INSERT INTO kit_parted VALUES (5000, 1, 'new')")
+            assert build.is_alive()
+    finally:
+        another.rollback()
+        build.join()
+    assert is_valid(connection, INDEX.name)
+
+
+@only_postgresql
+def test_an_interrupted_build_is_finished_by_the_next_run(table: str):
+    execute(f"CREATE INDEX {INDEX.name} ON ONLY kit_parted (number, name)")
+    broken = name_of_part(INDEX.name, PARTS[1])
+    execute(f"CREATE INDEX {broken} ON kit_parted_2 (number, name)")
+    execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)", broken)
+    run(AddIndexOnline("parted", INDEX))
+    assert is_valid(connection, INDEX.name)
+    assert is_valid(connection, broken)
+
+
+@only_postgresql
+def test_long_names_of_parts_are_cut_and_stay_different():
+    names = {name_of_part("i" * 30, f"{'t' * 40}_{number}") for number in range(5)}
+    assert len(names) == 5
+    assert {len(name) for name in names} == {63}
+
+
+@only_postgresql
+def test_a_statement_that_waits_for_a_table_lets_others_pass(table: str, another: psycopg.Connection):
+    another.execute("SELECT * FROM kit_parted")
+    said: list[str] = []
+
+    def alter() -> None:
+        with short_lock_waits(connection, said.append):
+            execute("ALTER TABLE kit_parted ADD COLUMN more int")
+
+    change = threading.Thread(target=in_a_thread, args=[alter])
+    change.start()
+    slowest = 0.0
+    with psycopg.connect(connection_string(), autocommit=True) as reader:
+        while len(said) < 3:
+            begun = time.monotonic()
+            reader.execute("SELECT * FROM kit_parted WHERE id = 1")
+            slowest = max(slowest, time.monotonic() - begun)
+    another.rollback()
+    change.join()
+    assert MILLISECONDS / 1000 * 0.2 < slowest < 5
+    execute("SELECT more FROM kit_parted")
+
+
+@only_postgresql
+def test_a_migration_in_a_transaction_is_run_again_as_a_whole(
+    table: str, another: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+):
+    another.execute("SELECT * FROM kit_parted")
+    runs = []
+
+    def handle(*args: object, **options: object) -> None:
+        runs.append(1)
+        with transaction.atomic():
+            execute("INSERT INTO kit_parted VALUES (5000, 1, 'new')")
+            try:
+                execute("ALTER TABLE kit_parted ADD COLUMN more int")
+            finally:
+                another.rollback()
+
+    monkeypatch.setattr(migrate.Command, "handle", handle)
+    errors = StringIO()
+    call_command("migrate", stderr=errors)
+    assert len(runs) == 2
+    assert "A table is in use" in errors.getvalue()
+    execute("SELECT more FROM kit_parted WHERE id = 5000")
+
+
+@only_postgresql
+def test_it_gives_up_in_the_end(table: str, another: psycopg.Connection, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(lock_waits, "PAUSES", [0.01, 0.01])
+    another.execute("LOCK TABLE kit_parted")
+    said: list[str] = []
+    with short_lock_waits(connection, said.append), pytest.raises(OperationalError, match="lock timeout"):
+        execute("ALTER TABLE kit_parted ADD COLUMN more int")
+    assert len(said) == 2
+    another.rollback()
+
+
+def test_other_errors_are_not_repeated():
+    calls = []
+
+    def act() -> None:
+        calls.append(1)
+        raise OperationalError("the connection is gone")
+
+    with pytest.raises(OperationalError):
+        until_unlocked(act, print)
+    assert len(calls) == 1
+
+
+@only_postgresql
+def test_the_command_leaves_no_limit_behind():
+    call_command("migrate", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == ("0",)
+
+
+def in_a_thread(act: Callable[[], object]) -> None:
+    try:
+        act()
+    finally:
+        connection.close()
+
+
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
