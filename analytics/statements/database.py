@@ -1,12 +1,21 @@
 """Database views of statements: closed months from their tables, open ones summed up from the ledger.
 
-The views are dropped before migrations and recreated afterwards, so that migrations can rebuild the tables they read:
-SQLite cannot rename a table used by a view, and PostgreSQL cannot change its columns.
+SQLite cannot rename a table used by a view, and PostgreSQL cannot change its columns. So the views are dropped before
+migrations that might do so, and recreated afterwards. Otherwise they are replaced in one transaction, unnoticed by a
+running service.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from django.db import connections
+from django.db import connections, transaction
+from django.db.backends.utils import CursorWrapper
+from django.db.migrations import Migration, RunPython, RunSQL
+from django.db.migrations.operations.models import IndexOperation
+
+from kit.storage.lock_waits import until_unlocked
+
+Plan = Sequence[tuple[Migration, bool]]  # with whether it is undone
 
 LINE_COLUMNS = """id, account_id, requester_id, month, currency, type, license_id, license_type, content_id, amount,
   entries, description, occurred_at, created, latest"""
@@ -21,6 +30,7 @@ TABLES = {
     "analytics_walletmove",
     "analytics_statementbook",
     "analytics_closedstatement",
+    "analytics_closedline",
 }
 NAMES = ("analytics_statement", "analytics_openstatement", "analytics_statementline", "analytics_openline")
 
@@ -160,21 +170,43 @@ SELECT {STATEMENT_COLUMNS}, closed_at FROM analytics_closedstatement
 UNION ALL SELECT {STATEMENT_COLUMNS}, {{null_moment}} FROM analytics_openstatement"""  # noqa: S608
 
 
-def drop_views(using: str = "default", plan: Any = None, **options: Any) -> None:
-    """Drop the views before migrations, if any are to run."""
-    if plan == []:
-        return
-    with connections[using].cursor() as cursor:
-        for name in NAMES:
-            cursor.execute(f"DROP VIEW IF EXISTS {name}")
+def drop_views(using: str = "default", plan: Plan = (), **options: Any) -> None:
+    """Drop the views before migrations that may change columns of their tables."""
+    connection = connections[using]
+    if plan if connection.vendor == "sqlite" else changes_tables(plan):
+        with connection.cursor() as cursor:
+            drop_all(cursor)
 
 
-def make_views(using: str = "default", **options: Any) -> None:
-    """Create the views after migrations, unless their tables do not exist."""
+def changes_tables(plan: Plan) -> bool:
+    """Whether migrations change a table that the views read, or run code of this app, which might."""
+    return any(
+        f"{migration.app_label}_{getattr(operation, 'model_name', '').lower()}" in TABLES
+        if not isinstance(operation, RunPython | RunSQL)
+        else migration.app_label == "analytics"
+        for migration, _ in plan
+        for operation in migration.operations
+        if not isinstance(operation, IndexOperation)
+    )
+
+
+def make_views(using: str = "default", plan: Plan = (), **options: Any) -> None:
+    """Create the views after migrations, or replace them. Does nothing unless their tables exist."""
     connection = connections[using]
     with connection.cursor() as cursor:
         there = {one.name for one in connection.introspection.get_table_list(cursor)}
-        if "analytics_statement" in there or not there >= TABLES:
-            return
-        for view in (OPEN_LINES, LINES, OPEN_STATEMENTS, STATEMENTS):
-            cursor.execute(view.format(**PARTS[connection.vendor]))
+    if ("analytics_statement" in there and not plan) or not there >= TABLES:
+        return
+
+    def replace_all() -> None:
+        with transaction.atomic(using=using), connection.cursor() as cursor:
+            drop_all(cursor)
+            for view in (OPEN_LINES, LINES, OPEN_STATEMENTS, STATEMENTS):
+                cursor.execute(view.format(**PARTS[connection.vendor]))
+
+    until_unlocked(replace_all)
+
+
+def drop_all(cursor: CursorWrapper) -> None:
+    for name in NAMES:
+        cursor.execute(f"DROP VIEW IF EXISTS {name}")

@@ -4,6 +4,7 @@ A statement that changes a table needs it for itself. While it waits for a trans
 lets no other statement pass it. So it gives up after MILLISECONDS, lets the others pass, and tries again.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from kit.storage.poolers import keeps_no_session_state
+
+logger = logging.getLogger(__name__)
 
 MILLISECONDS = 200
 PAUSES = [0.1, 0.2, 0.5, 1.0, *[2.0] * 150]  # seconds: about five minutes
@@ -24,7 +27,7 @@ def was_locked_out(error: BaseException) -> bool:
     return isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", None) in LOCKED
 
 
-def until_unlocked(act: Callable[[], R], report: Callable[[str], object]) -> R:
+def until_unlocked(act: Callable[[], R]) -> R:
     """Call `act` until it gets its locks, and return its result. After all PAUSES raise what it raised.
 
     `act` must have no effect if it does not get them.
@@ -35,13 +38,13 @@ def until_unlocked(act: Callable[[], R], report: Callable[[str], object]) -> R:
         except OperationalError as error:
             if not was_locked_out(error):
                 raise
-        report("A table is in use. Trying again.")
+        logger.warning("A table is in use. Trying again.")
         time.sleep(pause)
     return act()
 
 
 @contextmanager
-def short_lock_waits(connection: BaseDatabaseWrapper, report: Callable[[str], object]) -> Iterator[None]:
+def short_lock_waits(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Within the block, limit waits for locks on PostgreSQL, and repeat statements outside transactions.
 
     A transaction that does not get a lock has to be repeated as a whole, by the caller. Behind a pooler that shares
@@ -52,7 +55,7 @@ def short_lock_waits(connection: BaseDatabaseWrapper, report: Callable[[str], ob
         def run() -> R:
             return execute(sql, params, many, context)
 
-        return run() if connection.in_atomic_block else until_unlocked(run, report)
+        return run() if connection.in_atomic_block else until_unlocked(run)
 
     if connection.vendor != "postgresql" or keeps_no_session_state():
         yield

@@ -1,4 +1,4 @@
-"""Migrations that add and remove indexes of large tables while the service reads and writes them.
+"""Migrations that add, replace and remove indexes of large tables while the service reads and writes them.
 
     class Migration(migrations.Migration):
         atomic = False
@@ -13,15 +13,21 @@ An interrupted migration can be run again: it drops what an interruption has lef
 
 from hashlib import sha256
 
-from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
-from django.db import NotSupportedError
+from django.contrib.postgres.operations import (
+    AddIndexConcurrently,
+    NotInTransactionMixin,
+    RemoveIndexConcurrently,
+)
+from django.db import NotSupportedError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations import AddIndex, RemoveIndex
+from django.db.migrations.operations.base import OperationCategory
+from django.db.migrations.operations.models import IndexOperation
 from django.db.migrations.state import ProjectState
 from django.db.models import Index, Model
 
-from kit.storage.lock_waits import long_lock_waits
+from kit.storage.lock_waits import long_lock_waits, until_unlocked
 
 LONGEST_NAME = 63  # of PostgreSQL
 
@@ -72,6 +78,43 @@ class RemoveIndexOnline(RemoveIndexConcurrently):
             RemoveIndex.database_backwards(self, app_label, schema_editor, from_state, to_state)
 
 
+class ReplaceIndexOnline(NotInTransactionMixin, IndexOperation):
+    """Give an index other columns. The old one serves queries until the new one is complete."""
+
+    atomic = False
+    category = OperationCategory.ALTERATION
+
+    def __init__(self, model_name: str, index: Index) -> None:
+        self.model_name, self.index = model_name, index
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        state.remove_index(app_label, self.model_name_lower, self.index.name)
+        state.add_index(app_label, self.model_name_lower, self.index)
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        model = to_state.apps.get_model(app_label, self.model_name)
+        before, after = (
+            state.models[app_label, self.model_name_lower].get_index_by_name(self.index.name)
+            for state in (from_state, to_state)
+        )
+        if schema_editor.connection.vendor == "postgresql":
+            self._ensure_not_in_transaction(schema_editor)
+            replace(schema_editor, model, after)
+        else:
+            schema_editor.remove_index(model, before)
+            schema_editor.add_index(model, after)
+
+    database_backwards = database_forwards
+
+    def describe(self) -> str:
+        return f"Replace index {self.index.name} of {self.model_name} online"
+
+    def deconstruct(self) -> tuple[str, list[object], dict[str, object]]:
+        return type(self).__qualname__, [], {"model_name": self.model_name, "index": self.index}
+
+
 def build(editor: BaseDatabaseSchemaEditor, model: type[Model], index: Index) -> None:
     """Build an index concurrently, partition by partition if the table has any. Does nothing if it is there."""
     connection, table = editor.connection, model._meta.db_table
@@ -104,6 +147,26 @@ def remove(editor: BaseDatabaseSchemaEditor, model: type[Model], index: Index) -
         editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
 
 
+def replace(editor: BaseDatabaseSchemaEditor, model: type[Model], index: Index) -> None:
+    """Build the index under another name, and give it the name of the former one, which is dropped."""
+    new = index.clone()
+    new.name = f"{index.name}_new"
+    build(editor, model, new)
+    renamed = [
+        (name_of_part(new.name, partition), name_of_part(index.name, partition))
+        for partition in partitions_of(editor.connection, model._meta.db_table)
+    ]
+
+    def swap() -> None:
+        with transaction.atomic(using=editor.connection.alias):
+            editor.execute(f"DROP INDEX IF EXISTS {editor.quote_name(index.name)}")
+            for old_name, name in [*renamed, (new.name, index.name)]:
+                quoted = editor.quote_name(old_name), editor.quote_name(name)
+                editor.execute("ALTER INDEX IF EXISTS {} RENAME TO {}".format(*quoted))
+
+    until_unlocked(swap)
+
+
 def build_concurrently(editor: BaseDatabaseSchemaEditor, name: str, statement: str) -> None:
     """Run CREATE INDEX CONCURRENTLY, unless the index is there. It waits for the transactions that use the table."""
     with long_lock_waits(editor.connection):
@@ -121,6 +184,16 @@ def is_valid(connection: BaseDatabaseWrapper, index: str) -> bool | None:
 
 def is_partitioned(connection: BaseDatabaseWrapper, table: str) -> bool:
     return read(connection, "SELECT relkind FROM pg_class WHERE oid = to_regclass(quote_ident(%s))", table) == [("p",)]
+
+
+def partitions_of(connection: BaseDatabaseWrapper, table: str) -> list[str]:
+    rows = read(
+        connection,
+        "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
+        " WHERE inhparent = to_regclass(quote_ident(%s))",
+        table,
+    )
+    return [str(name) for (name,) in rows]
 
 
 def partitions_without(connection: BaseDatabaseWrapper, table: str, index: str) -> list[str]:

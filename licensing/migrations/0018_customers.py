@@ -4,8 +4,11 @@ import django.db.models.functions.comparison
 import kit.values.numbers
 from django.db import migrations, models
 
+from kit.storage.online_indexes import AddIndexOnline
+
 
 class Migration(migrations.Migration):
+    atomic = False
 
     dependencies = [
         ('accounts', '0013_key_of_idempotency_records'),
@@ -13,6 +16,11 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        # First, so that an interrupted build can be run again.
+        AddIndexOnline(
+            model_name='requester',
+            index=models.Index(django.db.models.functions.comparison.Coalesce('account', 'account'), models.F('created'), models.F('id'), name='requesters_newest_first'),
+        ),
         migrations.AddField(
             model_name='requester',
             name='email',
@@ -32,9 +40,5 @@ class Migration(migrations.Migration):
             model_name='requester',
             name='updated',
             field=models.DateTimeField(editable=False, null=True),
-        ),
-        migrations.AddIndex(
-            model_name='requester',
-            index=models.Index(django.db.models.functions.comparison.Coalesce('account', 'account'), models.F('created'), models.F('id'), name='requesters_newest_first'),
         ),
     ]

@@ -14,6 +14,5 @@ class Command(migrate.Command):
     """
 
     def handle(self, *args: Any, **options: Any) -> None:
-        connection = connections[options["database"]]
-        with short_lock_waits(connection, self.stderr.write):
-            until_unlocked(lambda: super(Command, self).handle(*args, **options), self.stderr.write)
+        with short_lock_waits(connections[options["database"]]):
+            until_unlocked(lambda: super(Command, self).handle(*args, **options))

@@ -13,11 +13,14 @@ from psycopg_pool import ConnectionPool
 
 from kit import statements
 from kit.storage.poolers import keeps_no_session_state
+from kit.storage.postgresql.schema import DatabaseSchemaEditor
 
 R = TypeVar("R")
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    SchemaEditorClass = DatabaseSchemaEditor
+
     @property
     def pool(self) -> ConnectionPool | None:
         pool: ConnectionPool | None = super().pool

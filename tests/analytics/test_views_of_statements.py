@@ -1,0 +1,57 @@
+"""The views of statements while migrations run."""
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.db import connection, migrations, models
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.operations.base import Operation
+
+from analytics.statements.database import NAMES, changes_tables
+from kit.storage.online_indexes import AddIndexOnline
+from kit.storage.poolers import connection_string
+
+FIELD = models.TextField(null=True)
+INDEX = models.Index(fields=["created"], name="by_created")
+
+
+def plan_of(app: str, *operations: Operation) -> list[tuple[migrations.Migration, bool]]:
+    migration = migrations.Migration("0099_change", app)
+    migration.operations = list(operations)
+    return [(migration, False)]
+
+
+@pytest.mark.parametrize(
+    ("app", "operation", "changes"),
+    [
+        ("analytics", migrations.AddField("LedgerEntry", "more", FIELD), True),
+        ("analytics", migrations.AlterField("closedline", "description", FIELD), True),
+        ("accounts", migrations.AlterField("account", "name", FIELD), True),
+        ("analytics", migrations.RunPython(migrations.RunPython.noop), True),
+        ("analytics", migrations.RunSQL("SELECT 1"), True),
+        ("licensing", migrations.RunPython(migrations.RunPython.noop), False),
+        ("licensing", migrations.AddField("content", "more", FIELD), False),
+        ("analytics", AddIndexOnline("ledgerentry", INDEX), False),
+    ],
+)
+def test_views_are_in_the_way_of_changes_of_their_tables_alone(app: str, operation: Operation, changes: bool):
+    assert changes_tables(plan_of(app, operation)) is changes
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True)
+def test_there_is_no_moment_without_views(monkeypatch: pytest.MonkeyPatch):
+    seen = []
+    original = MigrationExecutor.migrate
+
+    def migrate(self: MigrationExecutor, *args: object, **options: object) -> object:
+        with psycopg.connect(connection_string()) as session:
+            seen.extend(session.execute("SELECT viewname FROM pg_views WHERE viewname = ANY(%s)", [list(NAMES)]))
+        return original(self, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(MigrationExecutor, "migrate", migrate)
+    try:
+        call_command("migrate", "licensing", "0030", verbosity=0)
+    finally:
+        call_command("migrate", verbosity=0)
+    assert len(seen) == 2 * len(NAMES)
