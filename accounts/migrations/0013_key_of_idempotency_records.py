@@ -3,12 +3,15 @@ from django.db import migrations, models
 
 TABLE = "accounts_idempotencyrecord"
 COLUMNS = "account_id, key, fingerprint, status, reply, headers, created"
+A_DAY_AGO = {"postgresql": "now() - interval '1 day'", "sqlite": "datetime('now', '-1 day')"}
 
 
 def set_aside(apps, schema_editor):
     if schema_editor.connection.vendor == "postgresql":
         schema_editor.execute(f"LOCK TABLE {TABLE}")  # what is added between the copy and the drop would be lost
-    schema_editor.execute(f"CREATE TABLE {TABLE}_before AS SELECT {COLUMNS} FROM {TABLE}")
+    # Older records count no more. Copying them would only make retries wait.
+    schema_editor.execute(f"CREATE TABLE {TABLE}_before AS SELECT {COLUMNS} FROM {TABLE} "
+        f"WHERE created >= {A_DAY_AGO[schema_editor.connection.vendor]}")
 
 
 def put_back(apps, schema_editor):

@@ -6,7 +6,6 @@ running service.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import connections, transaction
 from django.db.backends.utils import CursorWrapper
@@ -170,7 +169,7 @@ SELECT {STATEMENT_COLUMNS}, closed_at FROM analytics_closedstatement
 UNION ALL SELECT {STATEMENT_COLUMNS}, {{null_moment}} FROM analytics_openstatement"""  # noqa: S608
 
 
-def drop_views(using: str = "default", plan: Plan = (), **options: Any) -> None:
+def drop_views(using: str = "default", plan: Plan = (), **options: object) -> None:
     """Drop the views before migrations that may change columns of their tables."""
     connection = connections[using]
     if plan if connection.vendor == "sqlite" else changes_tables(plan):
@@ -190,7 +189,7 @@ def changes_tables(plan: Plan) -> bool:
     )
 
 
-def make_views(using: str = "default", plan: Plan = (), **options: Any) -> None:
+def make_views(using: str = "default", plan: Plan = (), **options: object) -> None:
     """Create the views after migrations, or replace them. Does nothing unless their tables exist."""
     connection = connections[using]
     with connection.cursor() as cursor:

@@ -80,7 +80,8 @@ INSERT INTO analytics_ledgerentry (id, type, amount, currency, occurred_at, crea
 SELECT gen_random_uuid(), 'adjustment', 10000, 'USD', now(), now(), account.id, n
 FROM accounts_account account, generate_series(1, {tenth}) n;
 INSERT INTO accounts_idempotencyrecord (key, fingerprint, status, reply, created, account_id)
-SELECT 'key-' || n, '', 200, '', now(), account.id FROM accounts_account account, generate_series(1, {tenth}) n;
+SELECT 'key-' || n, '', 200, '', now() - n * interval '90 days' / {tenth}, account.id
+FROM accounts_account account, generate_series(1, {tenth}) n;
 """
 
 

@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.core.management.commands import migrate
 from django.db import connections
 
@@ -7,12 +5,13 @@ from kit.storage.lock_waits import short_lock_waits, until_unlocked
 
 
 class Command(migrate.Command):
-    """Django's command, which never makes a running service wait for long.
+    """Django's command. A migration that does not get its locks is rolled back and run again.
 
-    A migration in a transaction that does not get its locks is rolled back and run again. Migrations that have run are
-    recorded, so the command continues where it was.
+    Migrations that have run are recorded, so a second call continues where the first one stopped.
     """
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        with short_lock_waits(connections[options["database"]]):
-            until_unlocked(lambda: super(Command, self).handle(*args, **options))
+    help = "Creates and changes the tables for this version. A running service waits for it only for moments."
+
+    def handle(self, *args: object, database: str, **options: object) -> None:
+        with short_lock_waits(connections[database]):
+            until_unlocked(lambda: super(Command, self).handle(*args, database=database, **options))

@@ -4,7 +4,7 @@ A changed table is locked until the migration's transaction ends. Between its op
 takes up to seconds. So statements are kept until the last operation, or until one needs the database.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TypeVar
@@ -24,9 +24,9 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
             self.wrapped.enter_context(self.connection.execute_wrapper(self.send_first))
         return self
 
-    def execute(self, sql: Statement | str, params: object = ()) -> None:
+    def execute(self, sql: Statement | str, params: Sequence[object] | None = ()) -> None:
         if self.collect_sql or not self.atomic_migration:
-            super().execute(sql, params)  # type: ignore[arg-type]
+            super().execute(sql, params)
             return
         statement = str(sql)
         if params is not None:
