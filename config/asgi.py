@@ -33,9 +33,9 @@ from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.error_pages import is_for_browser  # noqa: E402
-from kit.http.errors import ApiError, InvalidRequest  # noqa: E402
+from kit.http.errors import ApiError, InvalidRequest, as_api_error  # noqa: E402
 from kit.http.headers import LIMITS  # noqa: E402
-from kit.http.middleware import request_id  # noqa: E402
+from kit.http.middleware import request_id, request_id_of  # noqa: E402
 from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication, Head  # noqa: E402
 from licensing.access.event_loop.headers import is_served  # noqa: E402
@@ -141,11 +141,17 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
         await threads.serve(complete, body.input, send, caller_of(*who), body.size_in_memory, left, prepare)
     except Disconnected:
         return
-    except ApiError as error:
-        await refuse(error, head, send)
     except BrokenReply as broken:
         request_id.set(broken.request_id)  # for the server's log entry
         raise
+    except Exception as error:  # uvicorn would answer in plain text
+        named = request_id_of(head.header(b"x-request-id"))
+        head.headers[b"x-request-id"] = named.encode()
+        id_token = request_id.set(named)  # for the log entry, which the reply refers to
+        try:
+            await refuse(as_api_error(error), head, send)
+        finally:
+            request_id.reset(id_token)
     finally:
         body.close()
         statements.bound.reset(token)

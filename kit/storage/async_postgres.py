@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from functools import cache
+from select import POLLIN, poll
 from struct import Struct
 from typing import cast
 
@@ -94,6 +95,8 @@ class Session:
         self.waiting: asyncio.Future[PGresult] | None = None
         self.got: PGresult | None = None
         self.has_ended = False
+        self.input = poll()
+        self.input.register(self.socket, POLLIN)
         self.loop.add_reader(self.socket, self.read)
 
     async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
@@ -121,13 +124,17 @@ class Session:
         """Wait for the result of what was sent. Raises psycopg's errors, or TimeoutError after SECONDS_TO_WAIT."""
         self.waiting = self.loop.create_future()
         self.write()
+        if self.has_input():  # a reset that came with the last reply; libpq conceals that writing fails
+            self.read()
         timer = self.loop.call_later(SECONDS_TO_WAIT, self.fail, TimeoutError("no reply in time"))
         try:
             result = await self.waiting
         finally:
             timer.cancel()
         if result.status not in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK):
-            raise psycopg.errors.error_from_result(result)
+            error = psycopg.errors.error_from_result(result)
+            # libpq's own errors have no SQLSTATE, and the class that psycopg gives them says nothing.
+            raise error if error.sqlstate else psycopg.OperationalError(str(error))
         return result
 
     def write(self) -> None:
@@ -138,18 +145,20 @@ class Session:
             self.loop.remove_writer(self.socket)
 
     def read(self) -> None:
-        """Read the input, twice if there is no result yet: uvloop reports a reset connection only once.
+        """Read the input until there is a result or nothing left: uvloop reports a reset connection only once.
 
-        The first read gets the server's last message, the second notices the closed connection.
+        A reset is noticed only by the read after the server's last message.
         """
         try:
             self.libpq.consume_input()
-            if not self.settle():
+            while not self.settle() and self.has_input():
                 self.libpq.consume_input()
-                self.settle()
         except psycopg.OperationalError as error:
             self.fail(error)
             self.close()
+
+    def has_input(self) -> bool:
+        return bool(self.input.poll(0))
 
     def settle(self) -> bool:
         """Deliver the result if it is complete, and return whether it was."""

@@ -24,23 +24,36 @@ NOTICE = b"N" + struct.pack("!i", 4 + len(FIELDS)) + FIELDS
 RESET = struct.pack("ii", 1, 0)  # what SO_LINGER takes for a close that does not wait
 
 
-class DyingServer(Thread):
-    """Accept one connection and reset it after some last bytes: at once, or on the first statement."""
+READY_AGAIN = b"Z" + struct.pack("!i", 5) + b"I"
+PREPARED = b"1" + struct.pack("!i", 4) + READY_AGAIN
+BOUND = b"2" + struct.pack("!i", 4)
+NO_COLUMNS = b"n" + struct.pack("!i", 4)
+COMPLETE = b"C" + struct.pack("!i", 13) + b"SELECT 0\0" + READY_AGAIN
+EMPTY_ROW = b"D" + struct.pack("!ih", 6, 0)
+HALF_OF_A_ROW = b"T" + struct.pack("!ih", 6, 0) + b"D" + struct.pack("!i", 1_000_000) + bytes(20_000)
 
-    def __init__(self, *, at_once: bool) -> None:
+
+class DyingServer(Thread):
+    """Accept one connection, reply to each message, and reset the connection with the last bytes.
+
+    These are the last reply, or `unasked`.
+    """
+
+    def __init__(self, *replies: bytes, unasked: bytes = b"") -> None:
         super().__init__(daemon=True)
-        self.at_once = at_once
+        self.replies, self.unasked = replies, unasked
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.port = self.listening.getsockname()[1]
 
     def run(self) -> None:
         connection, _ = self.listening.accept()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         connection.recv(10_000)  # who connects, and where to
         connection.sendall(READY)
-        if not self.at_once:
+        for reply in self.replies:
             connection.recv(10_000)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        connection.sendall(NOTICE)
+            connection.sendall(reply)
+        connection.sendall(self.unasked)
         connection.close()
 
 
@@ -61,21 +74,53 @@ def wait_for_both() -> None:
     time.sleep(0.1)
 
 
-def test_a_statement_fails_at_once(runner: asyncio.Runner) -> None:
+@pytest.mark.parametrize(
+    "replies",
+    [[NOTICE], [PREPARED, NOTICE], [PREPARED, BOUND + HALF_OF_A_ROW]],
+    ids=["preparing", "executing", "in the middle of a long row"],
+)
+def test_a_statement_fails_at_once(runner: asyncio.Runner, replies: list[bytes]) -> None:
     async def scenario() -> None:
-        session = await session_with(DyingServer(at_once=False))
+        session = await session_with(DyingServer(*replies))
         statement = asyncio.create_task(session.run("SELECT 1"))
+        for _ in replies:
+            await asyncio.sleep(0.05)
+            wait_for_both()
+        with pytest.raises(psycopg.OperationalError):
+            await asyncio.wait_for(statement, 10)
+
+    runner.run(scenario())
+
+
+def test_the_next_statement_fails_at_once_if_the_reset_came_with_a_reply(runner: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        session = await session_with(DyingServer(PREPARED, BOUND + NO_COLUMNS + COMPLETE))
+        first = asyncio.create_task(session.run("SELECT 1"))
+        while "SELECT 1" not in session.prepared:
+            await asyncio.sleep(0)
         await asyncio.sleep(0)
         wait_for_both()
+        assert await asyncio.wait_for(first, 10) == []
         with pytest.raises(psycopg.OperationalError):
-            await asyncio.wait_for(statement, 20)
+            await asyncio.wait_for(session.run("SELECT 1"), 10)
+
+    runner.run(scenario())
+
+
+def test_an_error_of_libpq_itself_is_operational(runner: asyncio.Runner) -> None:
+    """It has no SQLSTATE, so psycopg raises only DatabaseError."""
+
+    async def scenario() -> None:
+        session = await session_with(DyingServer(PREPARED, BOUND + EMPTY_ROW + COMPLETE, b""))
+        with pytest.raises(psycopg.OperationalError):
+            await asyncio.wait_for(session.run("SELECT 1"), 10)
 
     runner.run(scenario())
 
 
 def test_between_statements_the_connection_is_given_up(runner: asyncio.Runner) -> None:
     async def scenario() -> None:
-        session = await session_with(DyingServer(at_once=True))
+        session = await session_with(DyingServer(unasked=NOTICE))
         wait_for_both()
         await until(lambda: session.has_ended)
 
