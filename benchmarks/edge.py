@@ -1,20 +1,22 @@
 """A proxy's access requests, against the same decisions by POST /v1/access/check.
 
-    python -m benchmarks.edge
+    python -m benchmarks.edge [REVISION]
 
-One installation serves both alternately. 1,000 pages (with Zipf-distributed popularity) are free, for licensees, or
-closed to AI. Visitors are browsers, unverified crawlers, and clients without a User-Agent, at 1,000 addresses: 2,000
-different requests, of which about two thirds are allowed.
+One installation serves both alternately; with REVISION, an earlier revision serves the pages too. 1,000 pages (with
+Zipf-distributed popularity) are free, for licensees, or closed to AI. Visitors are browsers, unverified crawlers, and
+clients without a User-Agent, at 1,000 addresses: 2,000 different requests, of which about two thirds are allowed.
 """
 
 import json
 import random
+from contextlib import ExitStack
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
 
+from benchmarks.before import checked_out
 from benchmarks.harness import expect, workplace
 from benchmarks.load import DONE, Run, Side, measure
 from benchmarks.ours import DENY_ALL, Installation, installed
@@ -113,36 +115,58 @@ def register(made: Installation) -> list[str]:
     return [row["content"]["id"] for row in made.post("/v1/content/bulk", {"items": rows})["data"]]
 
 
+def serve_pages(stack: ExitStack, name: str, *where: Any, **options: Any) -> tuple[Installation, list[str], EdgeSide]:
+    """Start an installation with the pages; return it, the ids of the items, and the side that asks about pages."""
+    made = installed(stack, *where, TRUSTED_PROXIES="127.0.0.1", CRAWLER_DNS="off", **options)
+    items = register(made)
+    script = visits_script(made.directory / "forward.lua", key_of(made))
+    storage = made.services.pids if made.services else ()
+    return made, items, EdgeSide(name, f"{made.url}/v1/access/forward", script, (made.server.pid,), storage)
+
+
+def key_of(made: Installation) -> str:
+    return made.headers["Authorization"].removeprefix("Bearer ")
+
+
+def expect_equal_answers(made: Installation, items: list[str], forward: str) -> None:
+    """Expect the checks' decisions at the edge, of which some are allowed and some denied."""
+    allowed = 0
+    for visit in visits()[:200]:
+        reply = httpx.get(forward, headers={"User-Agent": "", **headers_of(visit, key_of(made))})
+        decided = made.post("/v1/access/check", check_of(visit, items[visit.page]))
+        allowed += reply.status_code == 200
+        expect(
+            reply.headers.get("X-Access-Decision") == ("allow" if decided["allowed"] else "deny"),
+            f"forward answers {reply.status_code} and the check {decided} about {visit}",
+        )
+    expect(80 < allowed < 180, f"{allowed} of 200 visits are let through, which is not mixed")
+
+
 def main() -> None:
-    options = parser(__doc__).parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("revision", metavar="REVISION", nargs="?")
+    options = arguments.parse_args()
     with workplace() as (stack, directory, services):
         assert services
-        made = installed(stack, "edge", directory, services, TRUSTED_PROXIES="127.0.0.1", CRAWLER_DNS="off")
-        items, key = register(made), made.headers["Authorization"].removeprefix("Bearer ")
-        forward = f"{made.url}/v1/access/forward"
-        allowed = 0
-        for visit in visits()[:200]:
-            reply = httpx.get(forward, headers={"User-Agent": "", **headers_of(visit, key)})
-            decided = made.post("/v1/access/check", check_of(visit, items[visit.page]))
-            allowed += reply.status_code == 200
-            expect(
-                reply.headers.get("X-Access-Decision") == ("allow" if decided["allowed"] else "deny"),
-                f"forward answers {reply.status_code} and the check {decided} about {visit}",
-            )
-        expect(80 < allowed < 180, f"{allowed} of 200 visits are let through, which is not mixed")
+        made, items, pages = serve_pages(stack, "a page at the edge", "edge", directory, services)
+        expect_equal_answers(made, items, pages.url)
         bodies = [json.dumps(check_of(visit, items[visit.page])) for visit in visits()]
         check_script = bodies_script(made.directory / "check.lua", made.headers, bodies)
-        servers, storage = (made.server.pid,), services.pids
-        check = Side("a check", f"{made.url}/v1/access/check", check_script, servers, storage)
-        script = visits_script(made.directory / "forward.lua", key)
-        sides = [EdgeSide("a page at the edge", forward, script, servers, storage), check]
+        check = Side("a check", f"{made.url}/v1/access/check", check_script, (made.server.pid,), services.pids)
+        sides, reference = [pages, check], check
+        if options.revision:
+            checkout = checked_out(stack, directory, options.revision)
+            name = f"a page at {options.revision}"
+            _, _, reference = serve_pages(stack, name, "earlier", directory, services, checkout=checkout)
+            sides.append(reference)
         before = made.rows()
         measure(sides, **load_of(options))
-        least = sum(side.answered for side in sides)
+        own = [pages, check]
+        least = sum(side.answered for side in own)
         stored = made.settled_rows() - before
-        most = least + sum(side.cut_off for side in sides)
+        most = least + sum(side.cut_off for side in own)
         expect(least <= stored <= most, f"{least:,} to {most:,} decisions answered, {stored:,} stored")
-        publish("edge", table(sides, check, "decision"), {"edge": runs_of(sides)}, options)
+        publish("edge", table(sides, reference, "decision"), {"edge": runs_of(sides)}, options)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ UNLICENSED = {"id": "org_acme", "name": "Acme"}
 class Installation:
     """This service with its own database, account and key; uses SQLite without `services`.
 
-    `application` runs in uvicorn in place of `manage.py serve`; `checkout` is the code that runs.
+    `application` runs in uvicorn in place of `manage.py serve`; `checkout` is the code and `python` the interpreter
+    that runs it.
     """
 
     def __init__(
@@ -54,9 +55,10 @@ class Installation:
         workers: int = 1,
         application: str = "",
         checkout: Path = ROOT,
+        python: str = sys.executable,
         **further: str,  # settings
     ) -> None:
-        self.checkout = checkout
+        self.checkout, self.python = checkout, python
         self.name, self.directory, self.services = name, directory / name, services
         self.directory.mkdir()
         self.port = free_port()
@@ -73,7 +75,7 @@ class Installation:
             "DJANGO_SETTINGS_MODULE": "config.settings",
             **further,
         }
-        command = [sys.executable, "manage.py", "serve"]
+        command = [python, "manage.py", "serve"]
         if application:
             command = uvicorn(application, self.port)
         self.server = ServerProcess(
@@ -82,7 +84,7 @@ class Installation:
 
     def manage(self, *command: str, seconds: float = START_SECONDS) -> str:
         done = subprocess.run(
-            [sys.executable, "manage.py", *command],
+            [self.python, "manage.py", *command],
             cwd=self.checkout,
             env=self.environment,
             capture_output=True,
