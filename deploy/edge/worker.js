@@ -49,6 +49,15 @@ async function ask(request, env) {
   }
 }
 
+async function terms(request, env, url) {
+  try {
+    const signal = AbortSignal.timeout(2000);
+    return await fetch(env.LICENSING_URL + url.pathname, { headers: forwarded(request, env, url), signal });
+  } catch {
+    return new Response("The terms could not be read.", { status: 503 });
+  }
+}
+
 const pathOf = (request) => uriOf(request).replace(/\?.*/s, "");
 
 const staysOpen = (request, env) =>
@@ -58,7 +67,7 @@ export default {
   async fetch(request, env) {
     const url = new URL(request.url);
     if (TERMS.includes(url.pathname)) {
-      return fetch(env.LICENSING_URL + url.pathname, { headers: forwarded(request, env, url) });
+      return terms(request, env, url);
     }
     const isAsset = ASSETS.test(pathOf(request));
     const answer = isAsset ? null : await ask(request, env);

@@ -8,12 +8,12 @@ from threading import Thread
 
 
 class Origin(BaseHTTPRequestHandler):
-    """An origin server whose pages show the request headers."""
+    """An origin server whose pages show the request headers. Pages named `missing` are 404s."""
 
     def do_GET(self) -> None:
         sent = {name.lower(): value for name, value in self.headers.items()}
         body = json.dumps({"page": "of the origin", **sent}).encode()
-        self.send_response(200)
+        self.send_response(404 if self.path.endswith("/missing") else 200)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Set-Cookie", "own=1; Path=/")
         self.end_headers()

@@ -103,13 +103,15 @@ def stalled() -> Iterator[int]:
 @pytest.mark.parametrize("keeps_open", [False, True])
 def test_a_service_that_stalls_is_one_that_is_down(proxy, stalled, origin, tmp_path, keeps_open):
     at = Place("svc_sk_of_the_edge", stalled, origin, free_port(), tmp_path, keeps_open=keeps_open)
-    with running(proxy, at, decides=False), ThreadPoolExecutor(10) as visitors:
+    with running(proxy, at, decides=False), ThreadPoolExecutor(16) as visitors:
         closed = [visitors.submit(visited, at.port, path) for path in (*CLOSED, *DOUBTFUL)]
         opened = [visitors.submit(visited, at.port, path) for path in OPEN]
+        terms = visitors.submit(visited, at.port, "/license.xml")
         assert [reply for reply in closed if FROM_THE_ORIGIN in reply.result()] == []
         is_open = keeps_open and proxy.can_keep_open
         assert {FROM_THE_ORIGIN in reply.result() for reply in opened} == {is_open}
-        assert {reply.result() == b"" for reply in opened} == {proxy.is_patient}
+        assert {reply.result() == b"" for reply in (*opened, terms)} == {proxy.is_patient}
+        assert FROM_THE_ORIGIN not in terms.result()
 
 
 def visited(port: int, path: str) -> bytes:
