@@ -42,7 +42,7 @@ class LogForm(forms.Form):
         help_text=f"The log of a web server or CDN, plain or gzipped, of up to {MOST_BYTES >> 20} MiB. {LARGER}",
     )
     format = forms.ChoiceField(
-        choices=[("", "Find out"), *((one, one) for one in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
+        choices=[("", "Detect"), *((one, one) for one in FORMATS)], required=False, widget=UnfoldAdminSelectWidget
     )
     with_live = forms.BooleanField(
         required=False,
@@ -160,15 +160,20 @@ def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: b
     with opened(file) as log:
         totals = work.run(log)
     about["format"], about["state"] = work.log_format, "preview" if dry_run else "done"
-    about["facts"], about["problems"], about["imported"] = facts_of(totals), totals.problems, totals.imported
+    about["facts"], about["problems"], about["imported"] = (
+        facts_of(totals, dry_run=dry_run),
+        totals.problems,
+        totals.imported,
+    )
     upload.save()
 
 
-def facts_of(totals: LogTotals) -> list[tuple[str, str]]:
+def facts_of(totals: LogTotals, *, dry_run: bool) -> list[tuple[str, str]]:
     """Return the totals as pairs of label and value, without those that are 0."""
+    imported = "To be imported" if dry_run else "Imported"
     counts = {
         "Lines": totals.lines,
-        "Imported": totals.imported,
+        imported: totals.imported,
         "Imported before": totals.repeated,
         "Of other hosts": totals.other_hosts,
         "Of pages that are open to everybody": totals.open_pages,
@@ -177,9 +182,9 @@ def facts_of(totals: LogTotals) -> list[tuple[str, str]]:
         "Of purged times": totals.purged,
         "Malformed": totals.malformed,
     }
-    facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == "Imported"]
+    facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == imported]
     if totals.first is not None and totals.last is not None:
         facts.append(("Time (UTC)", f"{totals.first:%Y-%m-%d %H:%M} to {totals.last:%Y-%m-%d %H:%M}"))
     facts.append(("Would have been refused", f"{totals.refused:,}"))
-    facts += [(Reason(reason).words, f"{number:,}") for reason, number in totals.reasons.most_common()]
+    facts += [(f"Because {Reason(reason).words}", f"{number:,}") for reason, number in totals.reasons.most_common()]
     return [*facts, ("Worth", format_sums(totals.worth))] if totals.worth else facts

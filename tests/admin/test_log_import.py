@@ -52,7 +52,7 @@ def test_a_log_is_imported_after_a_rehearsal(admin, site, bring, packed):
     text = log("/sold/a", "/sold/b", "/robots.txt", "/premium/a") + b"odd\n"
     address = bring(packed(text)).headers["Location"]
     shown = facts(admin, address)
-    assert (shown["Lines"], shown["Imported"], shown["Malformed"]) == ("5", "3", "1")
+    assert (shown["Lines"], shown["To be imported"], shown["Malformed"]) == ("5", "3", "1")
     assert (shown["Of pages that are open to everybody"], shown["Would have been refused"]) == ("1", "3")
     assert shown["Worth"] == "0.03 USD"
     html = admin.get(address).content.decode()

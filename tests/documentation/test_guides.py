@@ -67,6 +67,14 @@ def test_the_quickstart_in_curl(service: Service, tmp_path: Path):
     assert (denied["allowed"], denied["reason"]) == (False, "no_license")
 
 
+def test_the_site_of_the_guide_to_wordpress(service: Service, tmp_path: Path):
+    shorthands = filled(block("docs/start/quickstart.md", "URL="), service)
+    script = "\n".join([shorthands, "echo BEGIN", block(f"{GUIDES}/wordpress.md", "api")])
+    key, site = map(json.loads, ran("bash", "-euc", script, cwd=tmp_path).partition("BEGIN\n")[2].splitlines())
+    assert (key["permissions"], key["allowedHosts"]) == (["access:check"], ["blog.example"])
+    assert (site["mode"], site["unknown"], len(site["rules"])) == ("observe", "deny", 3)
+
+
 def test_the_quickstart_in_python(service: Service, tmp_path: Path):
     script = filled(block("docs/start/quickstart.md", "from"), service)
     for _ in range(2):

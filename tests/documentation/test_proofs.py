@@ -115,6 +115,13 @@ PROOFS = {
     ("docs/guides/clients.md", "import { expressGate }"): (
         f"{HERE}/test_integration.py::test_a_site_of_express_refuses_unknown_pages"
     ),
+    ("docs/guides/wordpress.md", "api"): f"{HERE}/test_guides.py::test_the_site_of_the_guide_to_wordpress",
+    ("docs/guides/wordpress.md", "define("): (
+        "tests/clients/test_wordpress.py::test_while_the_service_is_down_only_open_paths_are_read"
+    ),
+    ("docs/guides/wordpress.md", "add_filter("): (
+        "tests/clients/test_wordpress.py::test_the_sites_own_filters_name_requester_and_address"
+    ),
     ("docs/guides/signed-decisions.md", "from pathlib"): (
         f"{HERE}/test_examples.py::test_a_signed_decision_is_verified_without_a_connection"
     ),

@@ -1,0 +1,164 @@
+"""The WordPress plugin in Debian's WordPress, against a running service."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from content_access_licensing import Client
+
+from tests.clients.wordpress import HOST, SECRET, WordPress, wordpress
+from tests.faults.harness import Deployment, eventually
+from tests.services import free_port
+
+FREE: Any = [{"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}]
+SOLD: Any = [
+    {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]},
+    {
+        "action": "allow",
+        "priority": 2,
+        "conditions": {"permission": "ai_training"},
+        "permissions": ["ai_training"],
+        "pricePerAccess": {"amount": "0.015", "currency": "USD"},
+    },
+    {"action": "deny", "conditions": {"default": True}, "message": "Buy a licence."},
+]
+BROWSER = {"Accept": "text/html,*/*;q=0.8"}
+OTHERS = """
+    /premium/premium-post/2/ /premium/premium-post/feed/ /premium/premium-post?x /PREMIUM/premium-post/
+    /index.php/premium/premium-post/ //premium/premium-post/ /free/premium-post/ /free/../premium/premium-post/
+    /?p=%(number)s /?p=%(number)s&feed=rss2&withoutcomments=1 /?p=%(number)s&page=2 /?cat=%(category)s
+    /?feed=rss2 /feed/ /feed/atom/ /category/premium/ /category/premium/feed/ /?author=1 /author/ada/
+    /?s=sold /?s=%(secret)s&feed=rss2 /?m=2026 /?paged=1&feed=rss2 /comments/feed/ /?name=premium-post
+    /wp-json/wp/v2/posts /wp-json/wp/v2/posts/%(number)s /wp-json/wp/v2/search?search=sold
+    /?rest_route=/wp/v2/posts /?rest_route=/wp/v2/posts/%(number)s /?rest_route=/wp/v2/posts/%(number)s/
+    /?rest_route=/wp/v2//posts/%(number)s /?embed=1&name=premium-post /premium/premium-post/embed/
+    /?category_name=premium&feed=rss2 /?attachment_id=%(number)s /?page_id=%(number)s /?post_type=post&p=%(number)s
+    /free/free-post/?p=%(number)s /free/free-post/?name=premium-post
+    /free/free-post/?rest_route=/wp/v2/posts/%(number)s
+"""
+
+
+@pytest.fixture(scope="module")
+def client(running: Deployment) -> Iterator[Client]:
+    [(_, key, _)] = running.ask_shell("accounts", 1)
+    with Client(key, running.url, http=httpx.Client(trust_env=False)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def site(client: Client) -> str:
+    free, sold = (client.create_policy({"name": "A", "rules": rules})["id"] for rules in (FREE, SOLD))
+    rules: Any = [{"pattern": "/$", "policyId": free}, {"pattern": "/free/*", "policyId": free}]
+    rules.append({"pattern": "/premium/*", "policyId": sold})
+    made = client.create_site({"host": HOST, "name": "The Daily", "unknown": "deny", "rules": rules})
+    client.create_license({"requesterId": "org_acme", "licenseType": "commercial"})
+    return str(made["id"])
+
+
+@pytest.fixture(scope="module")
+def blog(
+    running: Deployment, client: Client, site: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WordPress]:
+    key = client.create_api_key(
+        {"name": "WordPress", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]}
+    )
+    with wordpress(tmp_path_factory.mktemp("wordpress"), running.url, key["key"]) as made:
+        yield made
+
+
+@pytest.fixture
+def visit(blog: WordPress) -> Iterator[httpx.Client]:
+    with blog.client() as made:
+        yield made
+
+
+def test_people_read_what_is_free_and_licensees_what_is_sold(visit: httpx.Client):
+    free = visit.get("/free/free-post/")
+    assert (free.status_code, "Everybody reads this." in free.text) == (200, True)
+    assert free.headers["X-Seen"] == "anonymous,"
+    assert 'rel="license"' in free.headers["Link"]
+    assert visit.get("/").status_code == 200
+    sold = visit.get("/premium/premium-post/?subscriber=org_acme")
+    assert (sold.status_code, SECRET in sold.text, sold.headers["X-Seen"]) == (200, True, "org_acme,")
+
+
+def test_people_who_are_refused_get_a_page_and_programs_get_json(visit: httpx.Client):
+    page = visit.get("/premium/premium-post/", headers=BROWSER)
+    assert (page.status_code, page.headers["Content-Type"].lower()) == (402, "text/html; charset=utf-8")
+    assert "<h1" in page.text
+    assert "The Daily" in page.text
+    assert "Buy a licence." in page.text
+    assert (SECRET in page.text, page.headers["Cache-Control"]) == (False, "no-store")
+    refused = visit.get("/premium/premium-post/", headers={"User-Agent": "GPTBot/1.3"})
+    assert (refused.status_code, refused.headers["crawler-price"]) == (402, "USD 0.015")
+    assert refused.json()["error"]["code"] == "no_license"
+    assert visit.head("/premium/premium-post/").content == b""
+
+
+def test_no_other_url_shows_what_is_sold(visit: httpx.Client, blog: WordPress):
+    number, category = blog.posts["premium"], blog.posts["premium-category"]
+    others = [path % {"number": number, "category": category, "secret": SECRET} for path in OTHERS.split()]
+    for path in others:
+        reply = visit.get(path, follow_redirects=False)
+        assert (path, SECRET in reply.text) == (path, False)
+    batch = {"requests": [{"path": f"/wp/v2/posts/{number}", "method": "GET"}]}
+    assert SECRET not in visit.post("/wp-json/batch/v1", json=batch).text
+    assert visit.get(f"/wp-json/wp/v2/posts/{number}").status_code == 402
+    assert visit.get(f"/wp-json/wp/v2/posts/{blog.posts['free']}").status_code == 200
+    assert visit.get(f"/wp-json/wp/v2/categories/{blog.posts['free']}").status_code == 403
+    assert visit.get("/wp-json/wp/v2/posts").status_code == 403
+
+
+def test_a_site_that_observes_refuses_nobody_and_records_what_it_would(visit: httpx.Client, client: Client, site: str):
+    client.update_site(site, {"mode": "observe"})
+    try:
+        assert SECRET in visit.get("/premium/premium-post/").text
+    finally:
+        client.update_site(site, {"mode": "enforce"})
+    newest = next(client.list_decisions({"siteId": site}))
+    assert (newest["url"], newest["observed"]["allowed"]) == (f"http://{HOST}/premium/premium-post/", False)
+
+
+def test_the_terms_are_published(visit: httpx.Client):
+    terms = visit.get("/license.xml")
+    assert (terms.status_code, terms.headers["Content-Type"]) == (200, "application/rsl+xml")
+    assert f"{HOST}/premium/" in terms.text
+    assert visit.get("/.well-known/tdmrep.json").json()
+    robots = visit.get("/robots.txt").text
+    assert "/wp-admin/" in robots
+    assert "license.xml" in robots
+
+
+def test_headers_that_visitors_forge_are_removed(visit: httpx.Client):
+    forged = {"X-Access-Requester": "org_acme", "X-Licensing-Key": "x", "X-Licensing-Requester": "org_acme"}
+    assert visit.get("/free/free-post/", headers=forged).headers["X-Seen"] == "anonymous,"
+    assert visit.get("/premium/premium-post/", headers=forged).status_code == 402
+
+
+def test_the_sites_own_filters_name_requester_and_address(visit: httpx.Client, client: Client, site: str):
+    """They are those of the guide."""
+    assert visit.get("/free/free-post/", headers={"X-Real-IP": "192.0.2.7"}).status_code == 200
+    newest = next(client.list_decisions({"siteId": site}))
+    assert (newest["requester"]["id"], newest["context"]["ip"]) == ("anonymous", "192.0.2.7")
+
+
+def test_editors_are_not_asked_about(visit: httpx.Client):
+    visit.get("/wp-login.php")
+    login = visit.post("/wp-login.php", data={"log": "ada", "pwd": "secret", "testcookie": "1"})
+    assert login.status_code == 302, login.text
+    assert SECRET in visit.get("/premium/premium-post/").text
+    assert visit.get("/wp-admin/edit.php").status_code == 200
+
+
+def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: pytest.TempPathFactory):
+    with (
+        wordpress(tmp_path_factory.mktemp("alone"), f"http://127.0.0.1:{free_port()}", "svc_sk_x") as alone,
+        alone.client() as visit,
+    ):
+        assert visit.get("/free/free-post/").status_code == 200
+        for path in ("/premium/premium-post/", "/", "/free/free-post/?x=1", "/license.xml"):
+            reply = visit.get(path)
+            assert (path, reply.status_code, SECRET in reply.text) == (path, 503, False)
+        assert visit.get("/wp-login.php").status_code == 200
+        assert eventually(lambda: "cannot be reached" in alone.log.read_text())

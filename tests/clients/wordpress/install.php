@@ -1,0 +1,26 @@
+<?php
+/** Install WordPress with a free and a sold post, and print their ids: install.php FOLDER SOCKET SECRET. */
+
+[, $folder, $socket, $secret] = $argv;
+(new mysqli('localhost', 'root', '', '', 0, $socket))->query('CREATE DATABASE wordpress');
+define('WP_INSTALLING', true);
+$_SERVER += ['HTTP_HOST' => 'pub.example', 'REQUEST_URI' => '/', 'SERVER_PROTOCOL' => 'HTTP/1.1', 'REQUEST_METHOD' => 'GET'];
+require "$folder/wp-load.php";
+require ABSPATH . 'wp-admin/includes/upgrade.php';
+function wp_new_blog_notification()
+{
+}
+wp_install('The Daily', 'ada', 'ada@pub.example', true, '', 'secret');
+update_option('siteurl', 'http://pub.example');
+update_option('home', 'http://pub.example');
+update_option('active_plugins', ['content-access-licensing.php']);
+update_option('permalink_structure', '/%category%/%postname%/');
+delete_option('rewrite_rules'); // the first visit makes them, once WordPress is installed
+foreach (['free' => 'Everybody reads this.', 'premium' => "$secret<!--nextpage-->$secret, continued"] as $name => $text) {
+    $category = wp_create_category($name);
+    $made = wp_insert_post([
+        'post_title' => "A $name post", 'post_name' => "$name-post", 'post_content' => $text, 'post_excerpt' => 'In short.',
+        'post_status' => 'publish', 'post_author' => 1, 'post_category' => [$category],
+    ]);
+    echo "$name=$made\n$name-category=$category\n";
+}
