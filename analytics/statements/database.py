@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 from django.db import connections, transaction
 from django.db.backends.utils import CursorWrapper
-from django.db.migrations import Migration, RunPython, RunSQL
+from django.db.migrations import AddConstraint, AddField, Migration, RunPython, RunSQL
 from django.db.migrations.operations.models import IndexOperation
 
 from kit.storage.lock_waits import until_unlocked
 
+HARMLESS = (AddField, AddConstraint, IndexOperation)  # unless they are undone
 Plan = Sequence[tuple[Migration, bool]]  # with whether it is undone
 
 LINE_COLUMNS = """id, account_id, requester_id, month, currency, type, license_id, license_type, content_id, amount,
@@ -178,14 +179,14 @@ def drop_views(using: str = "default", plan: Plan = (), **options: object) -> No
 
 
 def changes_tables(plan: Plan) -> bool:
-    """Whether migrations change a table that the views read, or run code of this app, which might."""
+    """Whether migrations change columns of a table that the views read, or run code of this app, which might."""
     return any(
-        f"{migration.app_label}_{getattr(operation, 'model_name', '').lower()}" in TABLES
-        if not isinstance(operation, RunPython | RunSQL)
-        else migration.app_label == "analytics"
-        for migration, _ in plan
+        migration.app_label == "analytics"
+        if isinstance(operation, RunPython | RunSQL)
+        else f"{migration.app_label}_{getattr(operation, 'model_name', '').lower()}" in TABLES
+        for migration, is_undone in plan
         for operation in migration.operations
-        if not isinstance(operation, IndexOperation)
+        if is_undone or not isinstance(operation, HARMLESS)
     )
 
 

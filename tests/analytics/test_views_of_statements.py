@@ -24,7 +24,8 @@ def plan_of(app: str, *operations: Operation) -> list[tuple[migrations.Migration
 @pytest.mark.parametrize(
     ("app", "operation", "changes"),
     [
-        ("analytics", migrations.AddField("LedgerEntry", "more", FIELD), True),
+        ("analytics", migrations.AddField("LedgerEntry", "more", FIELD), False),
+        ("analytics", migrations.RemoveField("LedgerEntry", "description"), True),
         ("analytics", migrations.AlterField("closedline", "description", FIELD), True),
         ("accounts", migrations.AlterField("account", "name", FIELD), True),
         ("analytics", migrations.RunPython(migrations.RunPython.noop), True),
@@ -36,6 +37,11 @@ def plan_of(app: str, *operations: Operation) -> list[tuple[migrations.Migration
 )
 def test_views_are_in_the_way_of_changes_of_their_tables_alone(app: str, operation: Operation, changes: bool):
     assert changes_tables(plan_of(app, operation)) is changes
+
+
+def test_a_column_that_goes_again_is_a_change():
+    [(migration, _)] = plan_of("analytics", migrations.AddField("LedgerEntry", "more", FIELD))
+    assert changes_tables([(migration, True)])
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")

@@ -60,9 +60,10 @@ class Deployment:
         workers: int = 1,
         postgres: Postgres | None = None,
         valkey: Valkey | None = None,
+        checkout: Path = ROOT,
         **further: str,  # settings
     ) -> None:
-        self.directory = directory
+        self.directory, self.checkout = directory, checkout
         self.workers = workers
         self.postgres, self.valkey = postgres, valkey
         self.port = free_port()
@@ -96,7 +97,7 @@ class Deployment:
         if self.shell is None:
             self.shell = subprocess.Popen(
                 [sys.executable, "-m", "tests.faults.shell"],
-                cwd=ROOT,
+                cwd=self.checkout,
                 env=self.environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -154,7 +155,7 @@ class Deployment:
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *program],
-                cwd=ROOT,
+                cwd=self.checkout,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
