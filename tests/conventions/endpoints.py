@@ -198,6 +198,7 @@ each_endpoint_with_permission = partial(each, WITH_PERMISSION)
 each_with_id = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.names_a_resource])
 each_with_body = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.body is not None])
 each_post = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "POST"])
+each_write = partial(each, [endpoint for endpoint in WITH_KEY if endpoint.method in WRITES])
 each_read = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET"])
 LISTS = [
     "/v1/content",

@@ -1,13 +1,14 @@
 """Internal errors use the error envelope and reveal no internals (docs/reference/api.md, Requests and errors)."""
 
 import pytest
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from kit.http.middleware import RequestIdFilter
 from tests import factories
-from tests.conventions.endpoints import each_endpoint_with_key
+from tests.conventions.endpoints import each_endpoint_with_key, each_write
 from tests.conventions.test_responses import complete, is_error
 
+MOST_STATEMENTS = 200  # of a sample request
 SECRET_DETAIL = "a detail that is nobody's business"
 
 
@@ -83,6 +84,35 @@ def test_without_a_database_every_endpoint_is_a_503(api, ids, endpoint):
         reply = endpoint.send(api, ids)
     assert is_error(reply, 503, "service_unavailable")
     assert complete(endpoint.send(api, ids))
+
+
+class Loss:
+    """Refuses all statements from the n-th on; a lost connection's savepoints end with it."""
+
+    def __init__(self, statement):
+        self.left = statement
+
+    def __call__(self, execute, sql, params, many, context):
+        if not sql.startswith(("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT")):
+            self.left -= 1
+            if self.left <= 0:
+                raise OperationalError(SECRET_DETAIL)
+        return execute(sql, params, many, context)
+
+
+@each_write()
+def test_a_database_lost_during_a_write_is_a_503(api, ids, endpoint):
+    for statement in range(1, MOST_STATEMENTS):
+        with transaction.atomic():
+            with connection.execute_wrapper(loss := Loss(statement)):
+                reply = endpoint.send(api, ids)
+            transaction.set_rollback(True)  # also what an error outside of savepoints has broken
+        if loss.left > 0:
+            break
+        assert is_error(reply, 503, "service_unavailable"), f"statement {statement}: {reply}"
+    assert complete(reply)
+    assert reply.status == endpoint.status
+    assert statement > 1
 
 
 @pytest.mark.parametrize("path", ["/v1/access/check", "/v1/access/check/batch"])
