@@ -66,7 +66,8 @@ def known_payment(payment: Payment) -> Payment:
     if any(getattr(known, name) != getattr(payment, name) for name in alike):
         whose = known.requester.requester_id
         raise AlreadyExists(
-            f"Another payment has the externalId {payment.external_id!r}: {known} of {whose!r}.", param="externalId"
+            f"Another payment has the externalId {payment.external_id!r}: {known.pk}, {known} of {whose!r}.",
+            param="externalId",
         )
     return known
 

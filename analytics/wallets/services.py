@@ -75,7 +75,8 @@ def create_wallet(account_id: str, fields: WalletFields, now: datetime | None = 
             wallet.save(force_insert=True)
     except IntegrityError:
         whose = f"The licence {held}" if held else f"The requester {fields['requester_id'][:100]!r}"
-        raise AlreadyExists(f"{whose} has a wallet in {wallet.unit} already.", param="unit") from None
+        held_by = Wallet.objects.get(account=account_id, requester=requester, license=held, unit=wallet.unit)
+        raise AlreadyExists(f"{whose} has a wallet in {wallet.unit} already: {held_by.pk}.", param="unit") from None
     keep(Book(wallet, []), now)
     audit.record("wallet.created", wallet, {})
     rows = referred_model(Wallet, "requester")._default_manager.filter(pk=requester)
@@ -197,7 +198,8 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
         with transaction.atomic():
             grant.save(force_insert=True)
     except IntegrityError:
-        raise AlreadyExists(f"There is a grant with the externalId {external_id!r}.", param="externalId") from None
+        grant_of(book.wallet, str(external_id))  # another wallet's, granted at the same moment
+        raise
     if grant.effective_at <= now:
         book.add(grant)
     else:
@@ -218,7 +220,10 @@ def grant_of(wallet: Wallet, external_id: str) -> Grant | None:
     """The wallet's grant of that externalId. Raises AlreadyExists if it is another wallet's."""
     known = Grant.objects.filter(account=wallet.account_id, external_id=external_id).first()
     if known is not None and known.wallet_id != wallet.pk:
-        raise AlreadyExists(f"Another wallet has a grant with the externalId {external_id!r}.", param="externalId")
+        raise AlreadyExists(
+            f"Another wallet, {known.wallet_id}, has a grant with the externalId {external_id!r}: {known.pk}.",
+            param="externalId",
+        )
     return known
 
 

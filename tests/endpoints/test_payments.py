@@ -60,6 +60,7 @@ def test_a_payment_of_a_known_external_id_is_recorded_once(pay):
     assert (first.status, again.status, again.body) == (201, 200, first.body)
     other = pay("7", externalId="inv-1")
     assert (other.status, other.error["param"]) == (409, "externalId")
+    assert first["id"] in other.error["message"]
     assert Payment.objects.count() == 1
 
 

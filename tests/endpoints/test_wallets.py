@@ -62,15 +62,17 @@ def test_a_wallet_comes_back_with_every_field(api, held, clock):  # noqa: F811
     assert api.get("/v1/wallets")["data"] == [made.body]
 
 
-def test_a_second_wallet_of_requester_licence_and_unit_is_a_conflict(api, held, wallet):
-    for fields, status in (
-        ({"unit": "USD"}, 409),
-        ({"unit": "EUR"}, 201),
-        ({"unit": "access"}, 201),
-        ({"unit": "USD", "licenseId": held.pk}, 201),
-        ({"unit": "USD", "licenseId": held.pk}, 409),
-    ):
-        assert api.post("/v1/wallets", {"requesterId": "org_acme", **fields}).status == status
+def test_a_second_wallet_of_requester_licence_and_unit_is_a_conflict_that_names_the_first(api, held, wallet):
+    def create(**fields):
+        return api.post("/v1/wallets", {"requesterId": "org_acme", **fields})
+
+    assert [create(unit=unit).status for unit in ("EUR", "access")] == [201, 201]
+    of_licence = create(unit="USD", licenseId=held.pk)
+    assert of_licence.status == 201
+    for first, fields in ((wallet, {}), (of_licence, {"licenseId": held.pk})):
+        again = create(unit="USD", **fields)
+        assert (again.status, again.error["param"]) == (409, "unit")
+        assert first["id"] in again.error["message"]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,10 @@ def test_a_grant_of_a_known_external_id_adds_nothing(api, held, grant, balance):
     assert (first.status, again.status, again.body) == (201, 200, first.body)
     assert balance() == 5
     other = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "EUR"})["id"]
-    assert api.post(f"/v1/wallets/{other}/grants", {"amount": 5, "externalId": "inv-1"}).status == 409
+    refused = api.post(f"/v1/wallets/{other}/grants", {"amount": 5, "externalId": "inv-1"})
+    assert (refused.status, refused.error["param"]) == (409, "externalId")
+    assert first["id"] in refused.error["message"]
+    assert first["walletId"] in refused.error["message"]
 
 
 @pytest.mark.parametrize(
