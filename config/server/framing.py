@@ -21,6 +21,7 @@ Headers = list[tuple[bytes, bytes]]
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 100
+PARSED_AT_ONCE = 4 * 1024  # bytes; pipelined requests are parsed in pieces of this size
 MAX_UNREAD_BYTES = 1024**3  # of a body whose request was already answered; closing earlier would reset the reply
 NOTED = frozenset({b"expect", b"host", b"transfer-encoding"})  # headers that the server itself reads
 MAX_HOST = LIMITS[b"host"].most

@@ -9,15 +9,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from config.server import framing
 from config.server.connections import Wait, Watch, connections_of
-from config.server.framing import MAX_HEAD_BYTES, MAX_HEADERS, MAX_UNREAD_BYTES, NOTED, TOO_LARGE
-from config.server.refusals import no_room, refusal
+from config.server.framing import MAX_HEAD_BYTES, MAX_HEADERS, MAX_UNREAD_BYTES, NOTED, PARSED_AT_ONCE, TOO_LARGE
+from config.server.refusals import cut_short, no_room, refusal, unreadable
 from config.server.whole_request import IS_PLAIN_PATH, MAX_WHOLE_BYTES, Cycle, WholeRequest
 from kit.http.errors import ApiError, InvalidRequest
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
 
-PARSED_AT_ONCE = 4 * 1024  # pipelined requests are parsed in pieces of this size; the rest stays unparsed
 BETWEEN, HEAD, BODY = range(3)  # the next part of a message: its first byte, its head, or its body
 
 
@@ -63,6 +62,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self.pipeline.clear()
         self.keep_unparsed(b"")
 
+    def eof_received(self) -> None:
+        if self.stage != BETWEEN and self.refusal is None:
+            self.refuse(cut_short())
+
     def resume_writing(self) -> None:
         self.drains += 1
         super().resume_writing()
@@ -99,8 +102,7 @@ class BoundedProtocol(HttpToolsProtocol):
             if rest := self.stand_in + data[upgrade.args[0] :]:
                 self.parse(rest)
         except HttpParserError as error:
-            cause = error.__context__
-            self.refuse(cause if isinstance(cause, ApiError) else InvalidRequest("Invalid HTTP request received."))
+            self.refuse(unreadable(error, data))
         else:
             if self.unfinished > MAX_HEAD_BYTES or (self.stage == HEAD and len(self.headers) > MAX_HEADERS):
                 self.refuse(InvalidRequest(TOO_LARGE))
@@ -200,8 +202,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def begin_request(self) -> None:
         super().on_headers_complete()
-        self.cycle.held = 0
-        self.unread_body = 0
+        self.cycle.held = self.unread_body = 0
         self.scope["extensions"] = {"let_go": partial(self.let_go, self.cycle)}  # type: ignore[dict-item]
 
     def on_body(self, body: bytes) -> None:
@@ -275,9 +276,8 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self.refusal, self.may_come_whole = error, False
         self.keep_unparsed(b"")
-        cycle = self.cycle
-        if self.stage == BODY and cycle is not None and cycle.scope is self.scope:
-            self.give_up(cycle)
+        if self.stage == BODY and self.cycle is not None and self.cycle.scope is self.scope:
+            self.give_up(self.cycle)
         if self.running is None or self.running.response_complete:
             self.send_refusal()
 

@@ -1,15 +1,47 @@
 """Replies by the server itself, for requests that reach no application."""
 
 import orjson
+from httptools import HttpParserError
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from kit.http.errors import ApiError, ServiceUnavailable
+from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable
 from kit.http.middleware import parse_address
+
+TLS_HANDSHAKE = b"\x16\x03"
+# What to do, by a part of the parser's reason.
+HINTS = (
+    ("present with", " Send one of the two."),
+    ("chunk", " A chunk is its size in hexadecimal, CRLF, that many bytes, CRLF; the last one has size 0."),
+    ("Content-Length", " Send it once: the length of the body in bytes."),
+    ("Transfer-Encoding", " The only transfer coding served is chunked."),
+    ("method", " Begin with GET, POST, PATCH, DELETE, HEAD or OPTIONS, in capitals."),
+    ("url", " Percent-encode spaces and characters outside ASCII, as in %20."),
+    ("Expected HTTP/", " Percent-encode spaces in the path, as in %20."),
+    ("version", " The request line ends with HTTP/1.1 and CRLF."),
+    ("header", " A header is `Name: value` in a line of its own, without a space before the colon."),
+)
 
 
 def no_room() -> ServiceUnavailable:
     return ServiceUnavailable("The bodies of too many requests are under way. Try again shortly.", retry_after=1)
+
+
+def cut_short() -> InvalidRequest:
+    return InvalidRequest(
+        "The request ended before its head or body was complete. Compare Content-Length with the body."
+    )
+
+
+def unreadable(error: HttpParserError, data: bytes) -> InvalidRequest | ApiError:
+    """Return our own error if the parser stopped at one, otherwise one with its reason and what to do."""
+    if isinstance(error.__context__, ApiError):
+        return error.__context__
+    if data.startswith(TLS_HANDSHAKE):
+        return InvalidRequest("The request is not HTTP but HTTPS. Use an address with http://, or the proxy's port.")
+    reason = str(error)
+    hint = next((hint for part, hint in HINTS if part in reason), "")
+    return InvalidRequest(f"The request is not valid HTTP/1.1: {reason}.{hint}")
 
 
 def refusal(error: ApiError, client: tuple[str, int] | None) -> bytes:

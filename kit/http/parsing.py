@@ -11,10 +11,12 @@ from django.http import HttpRequest
 from kit.http.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
 from kit.http.problems import JSON
 from kit.values.json_values import JsonObject, JsonValue
+from kit.values.shown import shown
 
 PATCH_TYPES = (JSON, "application/merge-patch+json")  # JSON merge patch (RFC 7396) applies to top-level fields
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
+GZIP = b"\x1f\x8b"  # the beginning of a compressed body
 NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or text without brackets
 ONE_KIND = bytes.maketrans(b"{}", b"[]")
 INT64 = range(-(2**63), 2**63)
@@ -150,9 +152,26 @@ def decode_json(text: str, by: json.JSONDecoder) -> JsonValue:
     except RecursionError:
         raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.") from None
     except json.JSONDecodeError as error:
-        raise InvalidRequest(
-            f"The body is not JSON: {error.msg} (line {error.lineno}, column {error.colno})."
-        ) from None
+        place = f"(line {error.lineno}, column {error.colno})"
+        raise InvalidRequest(f"The body is not JSON: {error.msg} {place}.{json_hint(text, error)}") from None
+
+
+def json_hint(text: str, error: json.JSONDecodeError) -> str:
+    """Return how to mend a common mistake at this place; empty if it is another."""
+    rest, before = text[error.pos :].lstrip(), text[: error.pos].rstrip()
+    if text.startswith("\ufeff"):
+        return " Send it without a byte order mark."
+    if not rest:
+        return " It ends too early."
+    if not before and rest[0] not in '{["':
+        return " It must begin with {."
+    if error.msg == "Extra data":
+        return " Send one object."
+    if rest[0] == "'":
+        return " Use double quotes."
+    if before.endswith(",") and rest[0] in "}]":
+        return " Remove the comma before it."
+    return ""
 
 
 def parse_value(text: str, called: str, path: str = "") -> JsonValue:
@@ -181,10 +200,12 @@ def parse_object(raw: bytes, *, exact: bool = False) -> JsonObject:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
-        raise InvalidRequest("The body is not UTF-8.") from None
+        hint = " It is compressed: send it without Content-Encoding." if raw.startswith(GZIP) else ""
+        raise InvalidRequest(f"The body is not UTF-8.{hint}") from None
     value = decode_json(text, EXACT if exact else DECODER)
     if not isinstance(value, dict):
-        raise InvalidRequest("The body must be a JSON object.")
+        hint = " An array belongs in a field of it, such as `items`." if isinstance(value, list) else ""
+        raise InvalidRequest(f"The body must be a JSON object, not {shown(value)}.{hint}")
     # Only escapes can produce half a surrogate pair or U+0000.
     if b"\\u" in raw or not is_shallow(raw):
         check_values(value, "", 0)

@@ -84,7 +84,7 @@ def test_a_line_that_is_no_row_is_reported(load: Import, row: bytes, problem: st
         ('{"s": 1, "s": 2}', "s: The cell has a key twice in one object."),
         ('{"s": ' + "[" * 40 + "]" * 40 + "}", "metadata: The cell is nested deeper than 32 levels."),
         ('{"s": ' + "[" * 20_000, "metadata: The cell is nested deeper than 32 levels."),
-        ('{"s":', "metadata: The cell is not JSON: Expecting value (line 1, column 6)."),
+        ('{"s":', "metadata: The cell is not JSON: Expecting value (line 1, column 6). It ends too early."),
         (
             "[1]",
             'metadata: Must be an object such as {"author": "Ada Byron", "wordCount": 1200}, not an array.',
