@@ -1,6 +1,7 @@
 """clients/python against a running service."""
 
 import asyncio
+import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -19,6 +20,7 @@ from content_access_licensing import (
     get_response,
     verify,
 )
+from content_access_licensing.paywall import Paywall
 from standardwebhooks import Webhook
 
 from tests.clients.scripted import scripted
@@ -195,3 +197,31 @@ def test_a_webhook_is_believed_with_its_signature_alone():
         verify(body.replace("ping", "pong").encode(), headers, secret)
     with pytest.raises(InvalidSignature):
         verify(body.encode(), {**headers, "Webhook-Timestamp": "1"}, secret)
+
+
+@pytest.mark.parametrize(
+    "key", ["svc_sk_hush\n", "svc_sk_hush\r\nX-A: 1", " svc_sk_hush", "svc_sk_hüsh", "svc_sk_hu\0sh", ""]
+)
+@pytest.mark.parametrize("make", [Client, AsyncClient, Paywall])
+def test_a_key_that_no_header_can_carry_is_never_shown(key: str, make: Any):
+    with pytest.raises(ValueError, match="line break") as refused:
+        make(key, True) if make is Paywall else make(key, "http://service.test")
+    shown = "".join(traceback.format_exception(refused.value)) + repr(refused.value)
+    assert "svc_sk_" not in shown
+
+
+@pytest.mark.parametrize("make", [Client, AsyncClient])
+def test_a_client_and_its_errors_do_not_show_the_key(make: Any):
+    client = make("svc_sk_hush", "http://service.test")
+    error = scripted([refused(422)], []).http.get  # an unanswered request would show its headers
+    with pytest.raises(ApiError) as caught:
+        scripted([refused(422)], []).list_policies().__next__()
+    for shown in (
+        repr(client),
+        str(client),
+        repr(client.http),
+        repr(client.http.headers),
+        repr(caught.value),
+        repr(error),
+    ):
+        assert "svc_sk_" not in shown

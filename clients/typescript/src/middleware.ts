@@ -1,3 +1,5 @@
+import { checkedKey } from "./protocol.js";
+
 const PATH = "/v1/access/middleware";
 const TIMEOUT = 2_000; // milliseconds that a visitor waits at most for the service
 const SENT = ["accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
@@ -58,7 +60,8 @@ export function gate(options: GateOptions): (request: Request) => Promise<Verdic
 
 /** Decides visits for any framework. `options.address` and `options.requester` get the framework's own `request`. */
 export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) => Promise<Verdict> {
-  const { key, failOpen, skipAssets = false, log = console.error } = options;
+  const { failOpen, skipAssets = false, log = console.error } = options;
+  const key = checkedKey(options.key);
   const send = options.fetch ?? ((asked: Request, init: RequestInit) => fetch(asked, init));
 
   const admitted = (visit: Visit, answer?: Response): Verdict => {

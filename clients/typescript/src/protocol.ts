@@ -20,12 +20,23 @@ export interface Call {
 
 export const LONGEST_WAIT = 60; // seconds; who is told to wait longer gets the error
 
+/** The API key. Throws a TypeError that does not show the key if a header cannot carry it. */
+export function checkedKey(key: string): string {
+  if (!/^[!-~]+$/.test(key)) {
+    throw new TypeError(
+      "The API key is empty, or has a space, a line break or another character that no key has. " +
+        "Strip what surrounds it, such as the end of the line it was read from.",
+    );
+  }
+  return key;
+}
+
 export function requestOf(call: Call, baseUrl: string, apiKey: string): Request {
   const url = new URL(call.path, baseUrl);
   for (const [name, value] of Object.entries(call.query ?? {})) {
     if (value !== undefined) url.searchParams.set(name, String(value)); // an array is joined by commas
   }
-  const headers = new Headers({ authorization: `Bearer ${apiKey}` });
+  const headers = new Headers({ authorization: `Bearer ${checkedKey(apiKey)}` });
   const key = call.idempotencyKey ?? (call.keyed ? crypto.randomUUID() : undefined);
   if (key) headers.set("idempotency-key", key);
   if (call.ifMatch) headers.set("if-match", call.ifMatch);

@@ -11,6 +11,7 @@ from content_access_licensing.operations import AsyncOperations, Operations
 from content_access_licensing.protocol import (
     Call,
     Query,
+    checked_key,
     error_of,
     info_of,
     page_of,
@@ -32,7 +33,7 @@ class Client(Operations):
     ) -> None:
         self.http = http or httpx.Client(timeout=timeout)
         self.http.base_url = httpx.URL(base_url)
-        self.http.headers["Authorization"] = f"Bearer {api_key}"
+        self.http.headers["Authorization"] = f"Bearer {checked_key(api_key)}"
         self.retries = retries
 
     def __enter__(self) -> Self:
@@ -104,7 +105,7 @@ class AsyncClient(AsyncOperations):
     ) -> None:
         self.http = http or httpx.AsyncClient(timeout=timeout)
         self.http.base_url = httpx.URL(base_url)
-        self.http.headers["Authorization"] = f"Bearer {api_key}"
+        self.http.headers["Authorization"] = f"Bearer {checked_key(api_key)}"
         self.retries = retries
 
     async def __aenter__(self) -> Self:

@@ -9,6 +9,8 @@ from urllib.parse import quote
 
 import httpx
 
+from content_access_licensing.protocol import checked_key
+
 PATH = "/v1/access/middleware"
 TIMEOUT = 2.0  # seconds to wait for the connection, and again for the reply
 SENT = (
@@ -78,7 +80,7 @@ class Paywall:
     """
 
     def __init__(self, key: str, fail_open: PathChoice, skip_assets: PathChoice = False) -> None:
-        self.key, self.fail_open = key, fail_open
+        self.key, self.fail_open = checked_key(key), fail_open
         self.skip_assets = is_asset if skip_assets is True else skip_assets
 
     def question(self, visit: Visit) -> dict[str, str] | Verdict:

@@ -19,6 +19,16 @@ NONE: frozenset[str] = frozenset()
 LONGEST_WAIT = 60.0  # seconds; a longer Retry-After raises the error
 
 
+def checked_key(key: str) -> str:
+    """Return the API key. Raises ValueError, without showing the key, if a header cannot carry it."""
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise ValueError(
+            "The API key is empty, or has a space, a line break or another character that no key has. "
+            "Strip what surrounds it, such as the end of the line it was read from."
+        )
+    return key
+
+
 @dataclass
 class Call:
     """A request to send. With an Idempotency-Key, a POST is as safe to repeat as a GET."""
