@@ -83,14 +83,15 @@ def serve(*, empty: bool = False) -> None:
         with Progress("Migrating the database …") as progress:
             must("The migration", PYTHON, "manage.py", "migrate", read=MigrationNames(progress).read)
         demo = first_operator() if empty else demo_account()
-    address = f"http://{os.environ.get('HOST') or '127.0.0.1'}:{os.environ.get('PORT') or '8000'}"
     if "curl" in demo:
         print(f"\nA demo account with sample data was made. Try, once this serves:\n\n    {demo['curl']}\n")
     if operator := demo.get("operator"):
         print("The admin is at {address}: sign in as {username} with the password {password}".format(**operator))
         print("(shown this once; a new operator: .venv/bin/python manage.py create_operator NAME --superuser)\n")
     print("A new key: .venv/bin/python manage.py create_api_key --account ID --name NAME --type secret")
-    print(f"Starting. In some seconds {address} answers, with documentation at /docs/. Ctrl-C stops it.\n", flush=True)
+    print(
+        "Starting. The address is shown once it answers; /docs/ has the documentation. Ctrl-C stops it.\n", flush=True
+    )
     os.chdir(ROOT)
     os.execv(PYTHON, [str(PYTHON), "manage.py", "serve"])
 

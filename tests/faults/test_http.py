@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from kit.http.parsing import MAX_BYTES
-from tests.faults.harness import START_SECONDS, Deployment
+from tests.faults.harness import START_SECONDS, Deployment, eventually
 from tests.faults.traffic import at_once, request
 
 pytestmark = pytest.mark.faults
@@ -30,6 +30,12 @@ def test_two_workers_without_redis_are_refused_at_start(tmp_path: Path) -> None:
 
     assert "WORKERS=2 needs REDIS_URL" in deployment.log()
     assert "Traceback" not in deployment.log()
+
+
+def test_the_address_is_printed_once_it_answers(server: Deployment) -> None:
+    eventually(lambda: "Serving on http://" in server.log())
+    log = server.log()
+    assert log.index("Application startup complete") < log.index("Serving on http://")
 
 
 def test_a_chunked_body_works_like_any_other(server: Deployment, key: str) -> None:

@@ -2,7 +2,10 @@ import logging
 import os
 import socket
 import sys
-from contextlib import ExitStack
+import time
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection, HTTPException
+from threading import Thread
 from typing import Any
 
 import uvicorn
@@ -57,12 +60,32 @@ class Command(BaseCommand):
     def serve(self, admin_port: int) -> None:
         for port in {settings.PORT, admin_port if settings.ADMIN else 0} - {0}:
             check_free(settings.HOST, port)
-        self.stdout.write(f"Serving on http://{settings.HOST}:{settings.PORT}/")
+        Thread(target=self.announce, args=(admin_port,), daemon=True).start()
         if admin_port and settings.ADMIN:
-            self.stdout.write(f"Serving the admin on http://{settings.HOST}:{admin_port}/admin/")
             serve_on_two_ports(configuration(settings.PORT), configuration(admin_port))
         else:
             uvicorn.run(**options_of(settings.PORT))
+
+    def announce(self, admin_port: int) -> None:
+        """Print the addresses once they answer."""
+        wait_until_answered(settings.HOST, settings.PORT)
+        self.stdout.write(f"Serving on http://{settings.HOST}:{settings.PORT}/")
+        if admin_port and settings.ADMIN:
+            wait_until_answered(settings.HOST, admin_port)
+            self.stdout.write(f"Serving the admin on http://{settings.HOST}:{admin_port}/admin/")
+        self.stdout.flush()
+
+
+def wait_until_answered(host: str, port: int) -> None:
+    """Return once the port answers an HTTP request. It may be bound before there is a worker."""
+    while True:
+        try:
+            with closing(HTTPConnection(host, port, timeout=60)) as connection:
+                connection.request("GET", "/livez")
+                connection.getresponse()
+                return
+        except (OSError, HTTPException):
+            time.sleep(0.1)
 
 
 def check_database() -> None:
