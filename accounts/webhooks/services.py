@@ -149,7 +149,13 @@ def redeliver(event: Event, endpoint: WebhookEndpoint) -> None:
 
 
 def send_once(event: Event, endpoint: WebhookEndpoint) -> None:
-    """Queue an attempt for now. A delivery that is still waiting keeps its schedule."""
+    """Queue an attempt for now, and end a pause. A delivery that is still waiting keeps its schedule.
+
+    `endpoint` is locked.
+    """
+    if endpoint.paused_until is not None:
+        endpoint.paused_until = None
+        endpoint.save(update_fields=["paused_until"])
     wakeup.after_commit()
     delivery, is_new = WebhookDelivery.objects.get_or_create(
         event=event, endpoint=endpoint, defaults={"is_single": True, "due_at": timezone.now()}

@@ -154,6 +154,23 @@ def test_a_pause_that_the_receiver_asked_for_ends(api, account, there):
     assert len(there.requests) == 1
 
 
+@pytest.mark.parametrize("by", ["redelivery", "ping"])
+def test_an_attempt_on_request_does_not_wait_for_the_end_of_a_pause(api, account, there, by):
+    endpoint, _ = endpoint_at(there, account, events=["content.*"])
+    WebhookEndpoint.objects.update(paused_until=timezone.now() + timedelta(hours=5))
+    factories.content(account)
+    deliver()
+    assert there.requests == []
+    if by == "ping":
+        assert api.post(f"/v1/webhooks/{endpoint.pk}/ping", {}).status == 200
+    else:
+        [event] = api.get("/v1/events", type="content.created")["data"]
+        assert api.post(f"/v1/events/{event['id']}/redeliver", {"webhookId": endpoint.pk}).status == 200
+    deliver()
+    assert len(there.requests) == (2 if by == "ping" else 1)
+    assert WebhookEndpoint.objects.get().paused_until is None
+
+
 def test_what_was_delivered_and_what_is_due_is_never_sent_again(api, account, there):
     endpoint, _ = endpoint_at(there, account, events=["content.*"])
     factories.content(account)
