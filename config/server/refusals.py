@@ -18,7 +18,7 @@ HINTS = (
     ("method", " Begin with GET, POST, PATCH, DELETE, HEAD or OPTIONS, in capitals."),
     ("url", " Percent-encode spaces and characters outside ASCII, as in %20."),
     ("Expected HTTP/", " Percent-encode spaces in the path, as in %20."),
-    ("version", " The request line ends with HTTP/1.1 and CRLF."),
+    ("version", " The request line ends with HTTP/1.1, then CRLF."),
     ("header", " A header is `Name: value` in a line of its own, without a space before the colon."),
 )
 

@@ -35,7 +35,7 @@ UNREADABLE = {
         "A header is `Name: value` in a line of its own",
     ),
     "a space before the colon": (b"GET / HTTP/1.1\r\nX-A : 1\r\n\r\n", "without a space before the colon."),
-    "lines without CR": (b"GET / HTTP/1.1\nHost: a\n\n", "The request line ends with HTTP/1.1 and CRLF."),
+    "lines without CR": (b"GET / HTTP/1.1\nHost: a\n\n", "The request line ends with HTTP/1.1, then CRLF."),
 }
 
 
