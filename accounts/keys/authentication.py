@@ -182,7 +182,7 @@ def key_header(authorization: str, licensing_key: str) -> str:
 def check_well_formed(text: str) -> None:
     """Raise InvalidApiKey for malformed text, which then never reaches the database."""
     if not keytext.is_well_formed(text):
-        raise unknown_key()
+        raise InvalidApiKey(keytext.MALFORMED, headers=CHALLENGE)
 
 
 # A key with its account as one JSON array, the cache key for parsed grants.

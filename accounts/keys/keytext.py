@@ -20,6 +20,10 @@ RANDOM_CHARACTERS = 28
 CHECKSUM_CHARACTERS = 6
 PREFIX_CHARACTERS = len("svc_sk_") + 6
 LENGTH = len("svc_sk_") + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
+MALFORMED = (
+    f"This API key is not valid: it is mistyped or incomplete. A key is {' or '.join(TYPE_PREFIXES.values())} "
+    f"and {RANDOM_CHARACTERS + CHECKSUM_CHARACTERS} letters and digits, without quotes or brackets."
+)
 API_KEYS = re.compile(f"svc_[sp]k_[0-9A-Za-z]{{{RANDOM_CHARACTERS + CHECKSUM_CHARACTERS}}}")
 MORE_THAN_A_PREFIX = re.compile(r"svc_(?:sk|pk|cs)_[0-9A-Za-z]{7,}")
 

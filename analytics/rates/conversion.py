@@ -7,7 +7,7 @@ from decimal import Context, Decimal
 
 from analytics.models import ExchangeRate
 from kit.http.errors import InvalidRequest
-from kit.values.currencies import MINOR_UNITS
+from kit.values.currencies import MINOR_UNITS, parse_currency
 
 EURO = "EUR"
 MOST_DAYS_OLD = timedelta(days=7)  # the last published rate applies over weekends and holidays
@@ -43,7 +43,8 @@ class Rates:
         index = bisect_right(days, day) - 1
         if index < 0 or day - days[index] > MOST_DAYS_OLD:
             raise InvalidRequest(
-                f"There is no exchange rate of {currency} for {day}, nor in the {MOST_DAYS_OLD.days} days before it.",
+                f"There is no exchange rate of {currency} for {day}, nor in the {MOST_DAYS_OLD.days} days before it. "
+                "An operator can load it with `manage.py import_exchange_rates`.",
                 param="currency",
             )
         return self.rates[currency][index]
@@ -62,5 +63,8 @@ class Rates:
 def check_currency(currency: str) -> str:
     """Raise InvalidRequest unless the currency is active, or withdrawn with stored rates."""
     if currency not in MINOR_UNITS and not ExchangeRate.objects.filter(currency=currency).exists():
-        raise InvalidRequest("currency must be an ISO 4217 code such as EUR.", param="currency")
+        try:
+            parse_currency(currency)
+        except ValueError as error:
+            raise InvalidRequest(f"currency: {error}", param="currency") from None
     return currency

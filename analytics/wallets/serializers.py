@@ -19,8 +19,8 @@ from analytics.wallets.units import ACCESS, UNITS
 from kit.rest.fields import Array, Choice, FieldOptions, Id, Integer, ParsedField, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount
 from kit.values.amounts import plain, render_amount
-from kit.values.currencies import parse_currency
 from kit.values.json_values import Rendered
+from kit.values.shown import MAX_SHOWN
 from kit.values.suggestions import did_you_mean
 from kit.values.timestamps import render_timestamp
 
@@ -29,7 +29,12 @@ NEW_KINDS = [GrantKind.PAID.value, GrantKind.PROMOTIONAL.value]
 
 
 def parse_unit(text: str) -> str:
-    return text if text == ACCESS else parse_currency(text)
+    if text not in UNITS:
+        raise ValueError(
+            f"Must be `{ACCESS}`, or the ISO 4217 code of a currency in use such as EUR, "
+            f"not {text[:MAX_SHOWN]!r}.{did_you_mean(text, UNITS)}"
+        )
+    return text
 
 
 @extend_schema_field({"type": "string", "enum": UNITS})

@@ -5,6 +5,8 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from iso4217 import raw_table
 
 from kit.values.decimals import WIDE
+from kit.values.shown import MAX_SHOWN
+from kit.values.suggestions import did_you_mean
 
 # Excludes entries without a minor unit: metals, units of account, test codes.
 MINOR_UNITS = {code: int(units) for code, entry in raw_table.items() if (units := str(entry["CcyMnrUnts"])).isdigit()}
@@ -15,8 +17,10 @@ TRACE = Decimal(1).scaleb(-20)  # larger than the accumulated rounding error of 
 def parse_currency(text: str) -> str:
     """Return the code unchanged. Raises ValueError unless it is three capital letters of an active currency."""
     if text not in MINOR_UNITS:
-        hint = f" Did you mean {text.upper()}?" if text.upper() in MINOR_UNITS else ""
-        raise ValueError(f"Must be the ISO 4217 code of a currency in use, such as EUR.{hint}")
+        hint = did_you_mean(text, CURRENCIES)
+        raise ValueError(
+            f"Must be the ISO 4217 code of a currency in use, such as EUR, not {text[:MAX_SHOWN]!r}.{hint}"
+        )
     return text
 
 

@@ -5,6 +5,9 @@ from urllib.parse import quote
 
 import pytest
 
+from tests import ledger
+from tests.ways import both_ways
+
 REPORTS = [f"/v1/analytics/{name}" for name in ("usage", "revenue", "pages", "crawlers", "visitors", "observed")]
 
 
@@ -89,3 +92,47 @@ def test_a_request_without_parameters_says_so(api):
 def test_a_choice_shows_the_given_value(api):
     for query in ("period=1w", "groupBy=year"):
         assert repr(query.partition("=")[2]) in api.get(f"/v1/analytics/usage?{query}").error["message"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "hint"),
+    [("accesses", " Did you mean `access`?"), ("usd", " Did you mean `USD`?"), ("credits", ""), ("XYZ", "")],
+)
+def test_the_unit_of_a_wallet(api, account, unit, hint):
+    refused = api.post("/v1/wallets", {"requesterId": "org_a", "unit": unit})
+    assert (refused.status, refused.error["param"]) == (422, "unit")
+    assert refused.error["message"] == (
+        f"Must be `access`, or the ISO 4217 code of a currency in use such as EUR, not {unit!r}.{hint}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("currency", "hint"), [("jpy", " Did you mean `JPY`?"), ("Euro", " Did you mean `EUR`?"), ("XXX", "")]
+)
+def test_a_currency_that_does_not_exist(api, currency, hint):
+    message = f"Must be the ISO 4217 code of a currency in use, such as EUR, not {currency!r}.{hint}"
+    report = api.get(f"/v1/analytics/revenue?currency={currency}")
+    assert (report.status, report.error["param"], report.error["message"]) == (400, "currency", f"currency: {message}")
+    price = {"amount": 5, "currency": currency}
+    refused = api.post("/v1/licenses", {"requesterId": "a", "licenseType": "b", "price": price})
+    assert (refused.error["param"], refused.error["message"]) == ("price.currency", message)
+
+
+def test_a_missing_exchange_rate_says_how_to_load_one(api, account):
+    ledger.add(account, "1", currency="USD")
+    refused = api.get("/v1/analytics/revenue?currency=JPY&startDate=2026-03-01&endDate=2026-03-05")
+    assert (refused.status, refused.error["param"]) == (400, "currency")
+    assert refused.error["message"].endswith("An operator can load it with `manage.py import_exchange_rates`.")
+
+
+@both_ways
+@pytest.mark.parametrize("shown", ['"{key}"', "<{key}>", "Bearer {key}", "{key}x", "sk_live_abc"])
+def test_a_malformed_key_says_what_a_key_is(connect, api, shown):
+    key = api.headers["Authorization"].removeprefix("Bearer ")
+    refused = connect(shown.format(key=key)).post("/v1/access/check", {})
+    assert (refused.status, refused.error["code"]) == (401, "invalid_api_key")
+    assert refused.error["message"] == (
+        "This API key is not valid: it is mistyped or incomplete. "
+        "A key is svc_sk_ or svc_pk_ and 34 letters and digits, without quotes or brackets."
+    )
+    assert key not in refused.content.decode()
