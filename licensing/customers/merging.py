@@ -39,9 +39,11 @@ def merge(requester: Requester, into: str) -> Requester:
     if source.merged_into_id == target.pk:
         return target
     if source.merged_into_id is not None:
-        raise InUse(f"It was merged into {source.merged_into} already.")
+        raise InUse(f"It was merged into {source.current.requester_id[:100]!r} already.")
     if source.pk == target.pk:
-        raise ValidationFailed("Must be another requester.", param="into")
+        is_former = into != source.requester_id
+        told = f"{into[:100]!r} was merged into this requester already." if is_former else "Must be another requester."
+        raise ValidationFailed(told, param="into")
     move(source, target)
     source.merged_into, source.updated = target, timezone.now()
     source.save(update_fields=["merged_into", "updated"])

@@ -141,7 +141,7 @@ def change_terms(held: License, fields: Fields, owned: Owned) -> None:
     if held.status == LicenseStatus.REVOKED:
         raise Revoked("This licence is revoked, which is final. Issue another one.")
     if fields.get("requester_id", held.requester.requester_id) != held.requester.requester_id:
-        raise ValidationFailed("A licence stays its requester's. Issue another one.", param="requesterId")
+        raise ValidationFailed("`requesterId` cannot be changed. Issue another licence.", param="requesterId")
     start = held.starts_at
     for attribute, value in check_scopes(fields, owned, held).items():
         if attribute not in ("requester_id", "requester_name"):

@@ -196,6 +196,17 @@ def test_merges_of_merged_requesters_lead_to_the_last(api, licensed_item):
 
 
 @pytest.mark.usefixtures("pair")
+def test_a_second_merge_is_refused_with_the_id_that_the_first_one_chose(api):
+    api.post("/v1/requesters", {"id": "org_c"})
+    merge(api)
+    elsewhere, back = merge(api, "org_a", "org_c"), merge(api, "org_b", "org_a")
+    assert (elsewhere.status, elsewhere.error["code"]) == (409, "resource_in_use")
+    assert "'org_b'" in elsewhere.error["message"]
+    assert (back.status, back.error["param"]) == (422, "into")
+    assert "'org_a' was merged into this requester" in back.error["message"]
+
+
+@pytest.mark.usefixtures("pair")
 @pytest.mark.parametrize(
     ("source", "into", "status", "param"),
     [

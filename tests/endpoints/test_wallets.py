@@ -75,6 +75,17 @@ def test_a_second_wallet_of_requester_licence_and_unit_is_a_conflict_that_names_
         assert first["id"] in again.error["message"]
 
 
+def test_the_list_refuses_what_is_no_unit(api, wallet):
+    def listed(query):
+        return [one["id"] for one in api.get(f"/v1/wallets?{query}")["data"]]
+
+    assert listed("unit=USD") == listed("unit[in]=USD,access") == listed("unit[ne]=access") == [wallet["id"]]
+    assert listed("unit=access") == listed("unit=DEM") == []
+    for query in ("unit=usd", "unit=accesses", "unit[in]=USD,usd"):
+        refused = api.get(f"/v1/wallets?{query}")
+        assert (refused.status, refused.error["param"]) == (400, query.partition("=")[0])
+
+
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
