@@ -11,7 +11,7 @@ from kit import statements
 from kit.http.bodies import Scope, Send
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
-from kit.storage.outages import cause_of, is_read_only, outages
+from kit.storage.outages import DISK_FULL, cause_of, is_read_only, outages
 from kit.version import VERSION
 
 PROBES = frozenset({"/livez", "/readyz"})
@@ -29,6 +29,8 @@ def readiness() -> Report:
             return readiness_with("migrations_pending")
         if is_read_only():
             return readiness_with("read_only")
+        if outages.is_disk_full():
+            return readiness_with(DISK_FULL)
     except Error as error:
         return readiness_with(cause_of(error))
     return readiness_with("ok")

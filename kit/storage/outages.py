@@ -8,12 +8,14 @@ from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import PoolTimeout
 
 SILENT_SECONDS = 60.0
+DISK_FULL_SECONDS = 15.0  # how long probes report a write that failed: a full disk still answers reads
 SCHEMA_DIFFERS = "schema_differs"
+DISK_FULL = "disk_full"
 CAUSES = {  # by SQLSTATE (PostgreSQL, Appendix A) or SQLite's name of the error
     "28P01": "login_refused",
     "28000": "login_refused",
     "3D000": "no_such_database",
-    "53100": "disk_full",
+    "53100": DISK_FULL,
     "53200": "out_of_memory",
     "53300": "too_many_connections",
     "57P01": "shutting_down",
@@ -23,7 +25,7 @@ CAUSES = {  # by SQLSTATE (PostgreSQL, Appendix A) or SQLite's name of the error
     "42501": "permission_denied",
     "42P01": SCHEMA_DIFFERS,
     "42703": SCHEMA_DIFFERS,
-    "SQLITE_FULL": "disk_full",
+    "SQLITE_FULL": DISK_FULL,
     "SQLITE_READONLY": "read_only",
     "SQLITE_CANTOPEN": "unreachable",
 }
@@ -35,7 +37,7 @@ MESSAGES = {
     "remaining connection slots": "too_many_connections",
     "the database system is starting up": "starting",
     "the database system is shutting down": "shutting_down",
-    "No space left on device": "disk_full",
+    "No space left on device": DISK_FULL,
 }
 FAILED = "failed"  # the database answered, with an error that is not about itself
 
@@ -68,9 +70,12 @@ class OutageLog:
         self.logged: dict[str, float] = {}  # when each cause was logged last
         self.silent: dict[str, int] = {}  # failures since then
         self.pool: tuple[str, float] | None = None  # why the pool could not connect, and when
+        self.disk_full_at: float | None = None  # when a write last failed for want of space
 
     def log(self, logger: logging.Logger, error: BaseException) -> None:
         cause, now = cause_of(error), monotonic()
+        if cause == DISK_FULL:
+            self.disk_full_at = now
         with self.lock:
             if cause != FAILED and now - self.logged.get(cause, -SILENT_SECONDS) < SILENT_SECONDS:
                 self.silent[cause] = self.silent.get(cause, 0) + 1
@@ -79,6 +84,10 @@ class OutageLog:
             before = self.silent.pop(cause, 0)
         more = f" ({before:,} more failures since this was last logged)" if before else ""
         logger.error("The database did not answer (%s): %s%s", cause, " ".join(str(error).split()), more)
+
+    def is_disk_full(self) -> bool:
+        """Whether a write failed within the last DISK_FULL_SECONDS because the database's disk was full."""
+        return self.disk_full_at is not None and monotonic() - self.disk_full_at < DISK_FULL_SECONDS
 
     def note_pool(self, error: BaseException) -> None:
         self.pool = cause_of(error), monotonic()

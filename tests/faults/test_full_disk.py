@@ -6,9 +6,11 @@ longer fails.
 
 from collections.abc import Iterator
 
+import httpx
 import psycopg
 import pytest
 
+from kit.storage.outages import DISK_FULL_SECONDS
 from tests.factories import ALLOW_ALL
 from tests.faults.harness import Deployment, eventually
 from tests.faults.ledger import Ledger
@@ -52,6 +54,35 @@ def size_of_decisions(database: Postgres) -> int:
             "SELECT max(pg_relation_size(relid)) FROM pg_partition_tree('analytics_accessevent')"
         ).fetchone()
         return size
+
+
+REFUSE_NEW_ROWS = """
+    CREATE FUNCTION refuse_new_rows() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+    CREATE TRIGGER refuse_new_rows BEFORE INSERT ON analytics_accessevent
+        FOR EACH ROW EXECUTE FUNCTION refuse_new_rows()
+"""
+
+
+def database_of(server: Deployment) -> tuple[int, str]:
+    """Return the status of /readyz and what it says of the database."""
+    reply = httpx.get(f"{server.url}/readyz", timeout=30)
+    return reply.status_code, reply.json()["checks"]["database"]
+
+
+def test_the_service_is_unready_while_the_disk_takes_no_decision(server: Deployment, keys: Iterator[str]) -> None:
+    """PostgreSQL only: a limit on the size of files has no error code of its own."""
+    if server.postgres is None:
+        pytest.skip("needs PostgreSQL")
+    ledger = Ledger(server, next(keys))
+    with ledger.load() as load:
+        load.wait_for(100)
+        assert database_of(server) == (200, "ok")
+        server.change(REFUSE_NEW_ROWS)
+        assert eventually(lambda: database_of(server) == (503, "disk_full"))
+        server.change("DROP FUNCTION refuse_new_rows CASCADE")
+        assert eventually(lambda: database_of(server) == (200, "ok"), DISK_FULL_SECONDS + 20)
+    assert ledger.discrepancies() == []
 
 
 def test_a_full_disk_gives_enveloped_503s_and_loses_nothing_that_was_answered(

@@ -57,6 +57,17 @@ def test_an_outage_that_lasts_is_logged_again_with_what_it_failed(caplog, monkey
     assert caplog.records[-1].getMessage().endswith("(1,234 more failures since this was last logged)")
 
 
+def test_a_write_that_found_the_disk_full_makes_the_service_unready_until_it_is_some_seconds_old(monkeypatch):
+    log, now = OutageLog(), 100.0
+    monkeypatch.setattr(outages, "monotonic", lambda: now)
+    log.log(logger, OperationalError("connection refused"))
+    assert not log.is_disk_full()
+    log.log(logger, raised_from(errors.DiskFull("could not extend file")))
+    assert log.is_disk_full()
+    now += outages.DISK_FULL_SECONDS
+    assert not log.is_disk_full()
+
+
 def test_another_cause_is_logged_at_once(caplog):
     log = OutageLog()
     log.log(logger, OperationalError("connection refused"))
