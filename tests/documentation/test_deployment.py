@@ -160,11 +160,11 @@ def test_the_shell_reads_any_value_in_the_printed_quotes(tmp_path: Path):
 def test_the_deployment_check_passes_with_the_printed_environment(tmp_path: Path):
     """Replace placeholder secrets by real ones."""
     given = printed_settings("# /etc/licensing.env") | printed_settings("ADMIN_PORT")
-    assert set(given) <= SETTINGS
+    assert set(given) <= SETTINGS | {"DATA_DIR"}
     given |= {name: token_urlsafe(48) for name in ("SECRET_KEY", "API_KEY_PEPPER")}
     tmp_path.chmod(0o700)
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
-    around = environment(DATA_DIR=str(tmp_path), **given)
+    around = environment(**given | {"DATA_DIR": str(tmp_path)})
     done = subprocess.run(command, cwd=ROOT, env=around, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -183,6 +183,10 @@ def test_the_unit_starts_the_service_with_the_printed_environment(tmp_path: Path
     assert unit.sections() == ["Unit", "Service", "Install"]
     service = unit["Service"]
     assert block(DEPLOYMENT, f"# {service['EnvironmentFile']}")
+    data = printed_settings("# /etc/licensing.env")["DATA_DIR"]
+    assert service["ReadWritePaths"] == data
+    # systemd does not start a unit whose ReadWritePaths are missing
+    assert f"`install -d -m 700 -o {service['User']} -g {service['User']} {data}`" in (ROOT / DEPLOYMENT).read_text()
     assert service["ExecStart"] == f"{service['WorkingDirectory']}/.venv/bin/python manage.py serve"
     if (analyze := shutil.which("systemd-analyze")) is None:
         return
