@@ -243,7 +243,10 @@ def test_containers_have_the_versions_that_tests_run():
 def test_compose_has_what_the_printed_commands_name():
     made = yaml.safe_load((ROOT / "compose.yaml").read_text())
     printed = block(DEPLOYMENT, "docker compose up").splitlines()
-    assert printed[1].startswith("docker compose exec service python manage.py create_account ")
+    created = [
+        re.fullmatch(r"docker compose exec service python manage.py create_(\w+) .*", line) for line in printed[1:]
+    ]
+    assert [match and match[1] for match in created] == ["operator", "account"]
     assert "service" in made["services"]
     assert set(made["x-service"]["environment"]) <= SETTINGS
     named = set(re.findall(r"`([A-Z_]{5,})`", (ROOT / DEPLOYMENT).read_text().partition("## With Docker")[2]))
