@@ -205,7 +205,8 @@ def parse_object(raw: bytes, *, exact: bool = False) -> JsonObject:
     value = decode_json(text, EXACT if exact else DECODER)
     if not isinstance(value, dict):
         hint = " An array belongs in a field of it, such as `items`." if isinstance(value, list) else ""
-        raise InvalidRequest(f"The body must be a JSON object, not {shown(value)}.{hint}")
+        given = "a string" if isinstance(value, str) else shown(value)  # the string may be a secret
+        raise InvalidRequest(f"The body must be a JSON object, not {given}.{hint}")
     # Only escapes can produce half a surrogate pair or U+0000.
     if b"\\u" in raw or not is_shallow(raw):
         check_values(value, "", 0)

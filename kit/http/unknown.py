@@ -23,7 +23,8 @@ def unknown_path(request: HttpRequest, rest: str | None = None) -> HttpResponse:
 
 def nothing_at(path: str) -> NotFound:
     """Return the error for an unknown path, with the most similar path of the API if there is one."""
-    return NotFound(f"There is nothing at {path[:MAX_PATH]}.{suggested_path(path)}")
+    hint = suggested_path(path) or " /docs/api/ lists all endpoints."
+    return NotFound(f"There is nothing at {path[:MAX_PATH]}.{hint}")
 
 
 def suggested_path(path: str) -> str:

@@ -19,6 +19,7 @@ from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
 from kit.rest.lists.counting import COUNTINGS, CountMode, Total, counting_of
 from kit.rest.lists.orders import Order, decode_cursor, decode_key, encode_cursor, encode_key
+from kit.values.shown import MAX_SHOWN
 from kit.values.suggestions import did_you_mean
 
 MAX_LIMIT = 100
@@ -31,7 +32,9 @@ def parse_limit(text: str | None) -> int:
     if text is None:
         return 20
     if not (text.isascii() and text.isdecimal() and len(text) <= 3 and 1 <= int(text) <= MAX_LIMIT):
-        raise InvalidRequest(f"limit must be an integer from 1 to {MAX_LIMIT}.", param="limit")
+        raise InvalidRequest(
+            f"limit must be an integer from 1 to {MAX_LIMIT}, not {text[:MAX_SHOWN]!r}.", param="limit"
+        )
     return int(text)
 
 

@@ -93,10 +93,13 @@ class Walk:
                 right[field.name] = self.stand_ins[field.name]
         return struct(**right)
 
-    def unknown(self, where: str, name: str, known: Mapping[str, object]) -> Fault:
+    def unknown(self, where: str, name: str, known: Mapping[str, FieldInfo]) -> Fault:
         """Return the fault of an unknown field; the first few of a body get a hint."""
         self.unknown_fields += 1
-        hint = field_hints([name], known)[name] if self.unknown_fields <= MAX_SUGGESTIONS else ""
+        hint = ""
+        if self.unknown_fields <= MAX_SUGGESTIONS:
+            part = part_with(name, known)
+            hint = f" It belongs in `{part}`." if part else field_hints([name], known)[name]
         return Fault(where, f"{NO_SUCH_FIELD}{hint}", FaultKind.UNKNOWN)
 
     def value(self, value: object, wanted: object, path: str, name: str) -> object:
@@ -122,6 +125,15 @@ class Walk:
 def fields_of(struct: type[Struct]) -> dict[str, FieldInfo]:
     """Return the fields of a structure by their JSON names."""
     return {field.encode_name: field for field in msgspec.structs.fields(struct)}
+
+
+def part_with(name: str, known: Mapping[str, FieldInfo]) -> str | None:
+    """Return the field whose object has a field of this name, such as `requester` for `licenseType`."""
+    for part, field in known.items():
+        for one in types_of(field.type):
+            if isinstance(one, type) and issubclass(one, Struct) and name in fields_of(one):
+                return part
+    return None
 
 
 def types_of(wanted: object) -> Iterator[object]:

@@ -91,6 +91,12 @@ def test_a_misspelled_path_is_corrected(anonymous, path, meant):
     assert anonymous.get(path).error["message"] == f"There is nothing at {path}. Did you mean `{meant}`?"
 
 
+def test_a_path_unlike_any_other_leads_to_the_reference(anonymous):
+    for path in ("/v1", "/v1/zzzz"):
+        assert anonymous.get(path).error["message"] == f"There is nothing at {path}. /docs/api/ lists all endpoints."
+    assert anonymous.get("/docs/api/").status == 200
+
+
 @pytest.mark.parametrize(
     ("query", "name"),
     [

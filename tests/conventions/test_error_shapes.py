@@ -184,3 +184,20 @@ def test_a_field_unlike_any_other_of_a_check_names_those_there_are(api):
 )
 def test_limits_are_in_the_same_words(api, ids, path, body, message):
     assert api.post(f"/v1/{path.format(**ids)}", body).error["message"] == message
+
+
+@both_ways
+@pytest.mark.parametrize(("name", "part"), [("licenseType", "requester"), ("ip", "context"), ("rules", "policy")])
+def test_a_field_of_another_part_of_a_check(api, name, part):
+    for path, more in (("check", {}), ("check/batch", {"checks": [{}]})):
+        error = api.post(f"/v1/access/{path}", {"contentId": "x", "requester": "a", name: "x", **more}).error
+        assert (error["param"], error["kind"]) == (name, "unknown")
+        assert error["message"] == f"There is no such field. It belongs in `{part}`."
+
+
+@both_ways
+def test_a_body_that_is_a_string_is_not_shown(api):
+    """It may be a key."""
+    for path in ("/v1/api-keys/find", "/v1/access/check"):
+        refused = api.post(path, b'"svc_sk_hush"')
+        assert (refused.status, refused.error["message"]) == (400, "The body must be a JSON object, not a string.")
