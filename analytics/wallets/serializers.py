@@ -82,13 +82,15 @@ class ThresholdSerializer(StrictSerializer):
 
 
 class WalletChangeSerializer(StrictSerializer):
-    """The fields of a wallet that can be changed."""
+    """The fields of a wallet that can be changed, and those that must stay as they were read."""
 
     id = Id("wal", read_only=True)
     object = Choice(choices=["wallet"], read_only=True)
-    requesterId = Text(read_only=True)
-    licenseId = Id("lic", read_only=True, allow_null=True)
-    unit = ParsedField(parse_unit, read_only=True, help_text="ISO 4217, or `access`.")
+    requesterId = Text(required=False, max_length=255, source="requester_id", help_text="Cannot be changed.")
+    licenseId = Text(
+        required=False, max_length=100, allow_null=True, source="license_id", help_text="Cannot be changed."
+    )
+    unit = Text(required=False, max_length=100, help_text="Cannot be changed.")
     balance = Amount(read_only=True)
     floor = Amount(required=False, help_text="The lowest permitted balance; 0 or less.")
     thresholds = Array(child=ThresholdSerializer(), required=False, max_length=MAX_THRESHOLDS)
@@ -124,7 +126,7 @@ class WalletSerializer(WalletChangeSerializer):
 
     requesterId = Text(max_length=255, source="requester_id")
     licenseId = Id("lic", max_length=100, required=False, allow_null=True, source="license_id")
-    unit = Unit(help_text="ISO 4217, or `access`: how many accesses.")
+    unit = Unit(help_text="ISO 4217, or `access`: how many accesses.")  # type: ignore[assignment]
 
 
 def refill_of(wallet: Wallet) -> Rendered | None:

@@ -124,6 +124,7 @@ def find_license(account_id: str, requester: int, license_id: str | None) -> str
 @transaction.atomic
 def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
     """Change floor, thresholds or refill. Raises ValidationFailed."""
+    check_identity(wallet, fields)
     now = timezone.now()
     book = lock_book(wallet)
     check_current(book.wallet)
@@ -137,6 +138,19 @@ def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
         audit.record("wallet.updated", book.wallet, before)
     keep(book, now)
     return book.wallet
+
+
+def check_identity(wallet: Wallet, fields: WalletFields) -> None:
+    """Raise ValidationFailed if the fields name another requester, licence or unit than the wallet's."""
+    identity = {"requesterId": wallet.requester.requester_id, "licenseId": wallet.license_id, "unit": wallet.unit}
+    given = {
+        "requesterId": fields.get("requester_id", identity["requesterId"]),
+        "licenseId": fields.get("license_id", identity["licenseId"]),
+        "unit": fields.get("unit", identity["unit"]),
+    }
+    for param, value in given.items():
+        if value != identity[param]:
+            raise ValidationFailed(f"`{param}` cannot be changed. Create another wallet.", param=param)
 
 
 def set_terms(wallet: Wallet, fields: WalletFields, now: datetime) -> None:

@@ -84,7 +84,7 @@ BY_DESIGN = (
     ByDesign(
         "A PATCH takes what was read; that it is not another value, no schema says.",
         operation="PATCH .*",
-        message="The (type|permissions) of a key cannot be changed.*|`requesterId` cannot be changed.*",
+        message="(The (type|permissions) of a key|`(requesterId|licenseId|unit)`) cannot be changed.*",
     ),
     ByDesign("Patterns of a site are told apart by what they match.", message="Another rule has this pattern."),
     ByDesign(

@@ -87,6 +87,19 @@ def test_the_list_refuses_what_is_no_unit(api, wallet):
 
 
 @pytest.mark.parametrize(
+    ("field", "value"), [("requesterId", "org_b"), ("licenseId", "lic_" + "0" * 26), ("unit", "EUR"), ("unit", "x")]
+)
+def test_a_wallet_keeps_its_requester_licence_and_unit(api, wallet, field, value):
+    address = f"/v1/wallets/{wallet['id']}"
+    refused = api.patch(address, {field: value, "floor": -1})
+    assert (refused.status, refused.error["param"]) == (422, field)
+    assert "cannot be changed" in refused.error["message"]
+    same = api.patch(address, wallet)
+    assert (same.status, same.body) == (200, wallet)
+    assert api.get(address).body == wallet
+
+
+@pytest.mark.parametrize(
     ("fields", "param"),
     [
         ({"requesterId": "nobody"}, "requesterId"),

@@ -1,4 +1,4 @@
-// Shapes: 01ce1ebe71c79d33
+// Shapes: 363c8183e672613a
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -2738,8 +2738,14 @@ export interface components {
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
             rules?: components["schemas"]["SiteRuleRequest"][];
         };
-        /** @description The fields of a wallet that can be changed. */
+        /** @description The fields of a wallet that can be changed, and those that must stay as they were read. */
         PatchedWalletChangeRequest: {
+            /** @description Cannot be changed. */
+            requesterId?: string;
+            /** @description Cannot be changed. */
+            licenseId?: string | null;
+            /** @description Cannot be changed. */
+            unit?: string;
             /** @description The lowest permitted balance; 0 or less. */
             floor?: string;
             /** @description Balances that an event tells of once they are passed. */

@@ -1,4 +1,4 @@
-# Shapes: 01ce1ebe71c79d33
+# Shapes: 363c8183e672613a
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -2927,9 +2927,12 @@ class PaginatedWebhookEndpointList(TypedDict):
 
 class PatchedWalletChangeRequest(TypedDict):
     """
-    The fields of a wallet that can be changed.
+    The fields of a wallet that can be changed, and those that must stay as they were read.
     """
 
+    requesterId: NotRequired[str]
+    licenseId: NotRequired[str | None]
+    unit: NotRequired[str]
     floor: NotRequired[Decimal | str]
     thresholds: NotRequired[list[ThresholdRequest]]
     refill: NotRequired[RefillRequest | None]
