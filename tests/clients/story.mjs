@@ -104,4 +104,7 @@ Date.now = () => claims.exp * 1000;
 saw.refused.later = await refusal(token);
 Date.now = clock;
 saw.keys = keys;
+const unsendable = (apiKey) =>
+  new Client({ apiKey, baseUrl }).getContent("cnt_1").catch((error) => [error.name, error.stack.includes("svc_sk_")]);
+saw.unsendable = [await unsendable(`${apiKey}\n`), await unsendable(`svc_sk_hu\nsh`), await unsendable("")];
 console.log(JSON.stringify(saw));

@@ -60,4 +60,5 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
             "another service": "InvalidDecision: The decision is of another service.",
         },
         "keys": 2,
+        "unsendable": [["TypeError", False]] * 3,
     }
