@@ -15,6 +15,9 @@ const SHOWN = ["link", "www-authenticate", "retry-after", "crawler-price", "craw
 // files of these types. Images, documents and data that you license do not belong into them.
 const ASSETS = /^\/(assets|static)(\/[\w-]+)*\/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)$/;
 
+// Open to everybody at any time, also while the service is down: crawlers read the terms there, and certificates are renewed.
+const PUBLIC = /^\/(robots\.txt|sitemap\.xml|security\.txt|crawlers\.json|\.well-known(\/[\w-][\w.-]*)+)$/;
+
 const TERMS = ["/license.xml", "/.well-known/tdmrep.json", "/.well-known/tdm-policy.json"];
 
 const picked = (headers, names) =>
@@ -61,7 +64,7 @@ async function terms(request, env, url) {
 const pathOf = (request) => uriOf(request).replace(/\?.*/s, "");
 
 const staysOpen = (request, env) =>
-  Boolean(env.OPEN_PATHS) && new RegExp(`^(?:${env.OPEN_PATHS})$`).test(pathOf(request));
+  PUBLIC.test(pathOf(request)) || Boolean(env.OPEN_PATHS) && new RegExp(`^(?:${env.OPEN_PATHS})$`).test(pathOf(request));
 
 export default {
   async fetch(request, env) {

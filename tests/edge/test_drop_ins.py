@@ -26,7 +26,7 @@ const cases = JSON.parse(require("fs").readFileSync(0));
     if (cases.status === 0) throw new Error("down");
     return new Response(cases.status === 200 ? null : "refused", { status: cases.status, headers: cases.headers });
   };
-  const visit = new Request("https://pub.example/premium/a?x=1", { headers: cases.visitor });
+  const visit = new Request(cases.url, { headers: cases.visitor });
   const reply = await worker.fetch(visit, { LICENSING_URL: "http://licensing", LICENSING_KEY: "key", ...cases.env });
   const body = await reply.text();
   console.log(JSON.stringify({ status: reply.status, headers: Object.fromEntries(reply.headers), body, asked }));
@@ -34,14 +34,14 @@ const cases = JSON.parse(require("fs").readFileSync(0));
 """
 
 
-def worked(tmp_path, status, headers=(), **env):
+def worked(tmp_path, status, headers=(), url="https://pub.example/premium/a?x=1", **env):
     """Return the Worker's reply to forged headers if the service gives this answer; status 0: the service is down."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("No test of the Worker ran: Node is not installed.")
     worker = tmp_path / "worker.mjs"
     worker.write_text((ROOT / "deploy" / "edge" / "worker.js").read_text())
-    case = {"worker": str(worker), "status": status, "headers": dict(headers), "env": env,
+    case = {"worker": str(worker), "status": status, "headers": dict(headers), "env": env, "url": url,
             "visitor": {**FORGED, "User-Agent": "GPTBot/1.0"}}  # fmt: skip
     done = subprocess.run([node, "-e", WORKER], input=json.dumps(case), capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -72,3 +72,9 @@ def test_the_worker_answers_denials_as_the_service_does(tmp_path, status):
 def test_the_worker_keeps_open_only_pages_that_are_named_while_the_service_is_down(tmp_path, env, status):
     assert worked(tmp_path, 0, **env)["status"] == status
     assert worked(tmp_path, 500, **env)["status"] == status
+
+
+def test_the_worker_keeps_public_pages_open_while_the_service_is_down(tmp_path):
+    pages = ["/robots.txt", "/.well-known/acme-challenge/a", "/.well-known/tdmrep.json", "/.well-known/..;/a"]
+    replies = [worked(tmp_path, 0, url=f"https://pub.example{page}")["status"] for page in pages]
+    assert replies == [200, 200, 503, 503]

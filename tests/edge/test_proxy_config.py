@@ -67,6 +67,27 @@ def test_what_is_priced_limited_licensed_or_denied_does_not_stay_open(api, accou
     assert api.get(f"/v1/sites/{site.pk}/proxy-config?for=nginx")["openPatterns"] == ["/open/"]
 
 
+@pytest.mark.parametrize("proxy", ["nginx", "caddy", "envoy"])
+def test_open_pages_are_refused_to_crawlers_whose_use_they_do_not_allow_to_everybody(api, account, proxy):
+    reads = {**READERS, "conditions": {"permission": ["read", "search"]}, "permissions": ["read", "search"]}
+    uses = {"permission": ["ai_training", "ai_input"], "hasValidLicense": True}
+    sells = {**READERS, "conditions": uses, "pricePerAccess": {"amount": "1", "currency": "USD"}}
+    policy = factories.policy(account, reads, {**sells, "permissions": ["ai_training", "ai_input"]})
+    site = factories.site(account, {"/sold/": policy})
+    content = api.get(f"/v1/sites/{site.pk}/proxy-config?for={proxy}")["content"].lower()
+    assert [name for name in ("gptbot", "chatgpt.agent", "archive.org_bot") if name not in content] == []
+    assert "googlebot" not in content
+
+
+@pytest.mark.parametrize("proxy", ["nginx", "caddy", "envoy"])
+def test_no_crawler_is_refused_a_page_that_allows_every_use(api, account, proxy):
+    everything = factories.policy(account, {**READERS, "permissions": ["full_access"]})
+    site = factories.site(account, {"/open/": everything, "/": None}, unknown="allow")
+    content = api.get(f"/v1/sites/{site.pk}/proxy-config?for={proxy}")["content"].lower()
+    assert "googlebot" not in content
+    assert "gptbot" not in content
+
+
 def test_restricted_asset_folders_are_asked_about(api, account):
     site = factories.site(account, {"/assets/": factories.policy(account, DENY)})
     content = api.get(f"/v1/sites/{site.pk}/proxy-config?for=nginx")["content"]

@@ -6,13 +6,15 @@ from itertools import groupby
 from django.conf import settings
 from msgspec import Struct
 
-from licensing.edge.proxies.open_pages import ASSET_FOLDERS, Entry, OpenPages, open_pages
+from licensing.edge.proxies.open_pages import ASSET_FOLDERS, OpenPages, open_pages
+from licensing.edge.proxies.paths import naming
 from licensing.sites.models import Site
 
 HOST = "pub.example"
 FOLDERS = f"({'|'.join(ASSET_FOLDERS)})"
 NO_FOLDER = "assets-open-to-everybody"  # where each of the usual folders has restricted pages
 NOT_POSSIBLE = "This proxy cannot keep pages open while the service is down."
+TERMS = ("/license.xml", "/.well-known/tdmrep.json", "/.well-known/tdm-policy.json")
 FILTER = '{"@type": type.googleapis.com/envoy.config.route.v3.FilterConfig'
 
 
@@ -26,31 +28,40 @@ class ProxyFile(Struct, frozen=True):
     omitted: Sequence[tuple[str, str]]
 
 
-def nginx(entries: Sequence[Entry]) -> list[str]:
+def nginx_crawlers(pages: OpenPages) -> list[str]:
+    """Return lines of the map of $access_crawler."""
+    return [f'    "~*{naming([token])}" crawler;' for token in pages.refused_crawlers]
+
+
+def nginx(pages: OpenPages) -> list[str]:
     """Return lines of the map of $access_undecided, of which the first that matches counts."""
     return [
         rf'    "~^50[24] {one.expression}(\?|$)" open;' if one.is_open else f'    "~*^50[24] {one.expression}" closed;'
-        for one in entries
+        for one in pages.entries
     ]
 
 
-def caddy(entries: Sequence[Entry]) -> list[str]:
-    """Return a block whose expression takes the first group of entries that matches."""
+def caddy(pages: OpenPages) -> list[str]:
+    """Return a matcher whose expression takes the first group of entries that matches."""
     choice = "false"
-    for is_open, group in reversed([(key, list(of_it)) for key, of_it in groupby(entries, lambda one: one.is_open)]):
+    groups = [(is_open, list(group)) for is_open, group in groupby(pages.entries, lambda one: one.is_open)]
+    for is_open, group in reversed(groups):
         either = "|".join(one.expression for one in group)
         whole = rf"^({either})(\\?|$)" if is_open else f"(?i)^({either})"
         choice = f'({{http.request.orig_uri}}.matches("{whole}") ? {str(is_open).lower()} : {choice})'
-    lines = ["handle_errors 502 504 {", f"\t@open `{choice}`", "\troute @open {", "\t\timport origin", "\t}", "}"]
-    return [f"\t{line}" for line in lines]
+    matcher = ["@open {", f"\texpression `{choice}`", f"\tnot path {' '.join(TERMS)}"]
+    if pages.refused_crawlers:
+        matcher.append(f"\tnot header_regexp User-Agent (?i){naming(pages.refused_crawlers)}")
+    return [f"\t\t{line}" for line in (*matcher, "}", "route @open {", "\timport origin", "}")]
 
 
-def envoy(entries: Sequence[Entry]) -> list[str]:
+def envoy(pages: OpenPages) -> list[str]:
     """Return routes, of which the first match counts. Routes of closed pages ask the service, like all others."""
     lines = []
-    for one in entries:
+    for one in pages.entries:
         expression = one.expression if one.is_open else f"(?i){one.expression}.*"
-        lines += [f"- match: {{safe_regex: {{regex: '{expression}'}}}}", "  route: {cluster: origin}"]
+        visitors = envoy_visitors(pages.refused_crawlers, lines) if one.is_open else ""
+        lines += [f"- match: {{safe_regex: {{regex: '{expression}'}}{visitors}}}", "  route: {cluster: origin}"]
         if one.is_open:
             lines += [
                 "  typed_per_filter_config:",
@@ -60,11 +71,26 @@ def envoy(entries: Sequence[Entry]) -> list[str]:
     return [" " * 24 + line for line in lines]
 
 
-class Kind(Struct, frozen=True):
-    """A proxy: its file, and how to write the lines in place of the example of pages that stay open.
+def envoy_visitors(refused: Sequence[str], lines: Sequence[str]) -> str:
+    """Return the condition of an open route on visitors, in full for the first one."""
+    if not refused or any("&people" in line for line in lines):
+        return ", headers: *people" if refused else ""
+    named = f"name: user-agent, string_match: {{safe_regex: {{regex: '(?i).*{naming(refused)}.*'}}}}"
+    return f", headers: &people [{{{named}, invert_match: true, treat_missing_header_as_empty: true}}]"
 
-    `service`, `origin` and `key` are the texts in the file that publishers replace. `example` begins the example,
-    which has `length` lines.
+
+class Example(Struct, frozen=True):
+    """An example in a file: the beginning of its first line, its length in lines, and what writes the site's lines."""
+
+    start: str
+    length: int
+    write: Callable[[OpenPages], list[str]]
+
+
+class Kind(Struct, frozen=True):
+    """A proxy: its file, and the examples in it of pages that stay open.
+
+    `service`, `origin` and `key` are the texts in the file that publishers replace.
     """
 
     label: str
@@ -72,30 +98,22 @@ class Kind(Struct, frozen=True):
     service: str
     origin: str
     key: str = "svc_sk_PUT-THE-KEY-HERE"
-    write: Callable[[Sequence[Entry]], list[str]] | None = None
-    example: str = ""
-    length: int = 0
+    examples: Sequence[Example] = ()
 
 
 KINDS = {
     "nginx": Kind(
         *("nginx", "nginx.conf", "127.0.0.1:8000", "127.0.0.1:8080"),
-        write=nginx,
-        example='# "~^50[24] ',
-        length=1,
+        examples=[Example('# "~*', 1, nginx_crawlers), Example('# "~^50[24] ', 1, nginx)],
     ),
     "caddy": Kind(
         *("Caddy", "Caddyfile", "licensing:8000", "origin:8080", "{env.LICENSING_KEY}"),
-        write=caddy,
-        example="# handle_errors 502 504 {",
-        length=6,
+        examples=[Example("# @open {", 7, caddy)],
     ),
     "traefik": Kind("Traefik", "traefik.yml", "licensing:8000", "origin:8080"),
     "envoy": Kind(
         *("Envoy", "envoy.yaml", "address: licensing, port_value: 8000", "address: origin, port_value: 8080"),
-        write=envoy,
-        example="# - match: {safe_regex",
-        length=5,
+        examples=[Example("# - match: {safe_regex", 5, envoy)],
     ),
 }
 
@@ -107,11 +125,12 @@ def proxy_file(site: Site, proxy: str) -> ProxyFile:
     kind, pages = KINDS[proxy], open_pages(site)
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
     text = with_folders(text.replace(HOST, site.host), pages)
-    if kind.write is None:
+    if not kind.examples:
         unnamed = [(pattern, NOT_POSSIBLE) for pattern in pages.patterns]
         return ProxyFile(proxy, kind.file, text, (), [*unnamed, *pages.omitted])
     if pages.patterns:
-        text = with_lines(text, kind, kind.write(pages.entries))
+        for example in kind.examples:
+            text = with_lines(text, example, example.write(pages))
     return ProxyFile(proxy, kind.file, text, pages.patterns, pages.omitted)
 
 
@@ -119,8 +138,8 @@ def with_folders(text: str, pages: OpenPages) -> str:
     return text.replace(FOLDERS, f"({'|'.join(pages.asset_folders) or NO_FOLDER})")
 
 
-def with_lines(text: str, kind: Kind, lines: Sequence[str]) -> str:
+def with_lines(text: str, example: Example, lines: Sequence[str]) -> str:
     """Replace the example in the text by the lines."""
     given = text.split("\n")
-    [at] = [number for number, line in enumerate(given) if line.strip().startswith(kind.example)]
-    return "\n".join([*given[:at], *lines, *given[at + kind.length :]])
+    [at] = [number for number, line in enumerate(given) if line.strip().startswith(example.start)]
+    return "\n".join([*given[:at], *lines, *given[at + example.length :]])

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from accounts.models import Unknown
 from licensing.access.lookup import compiled_policies
-from licensing.edge.documents import compiled_rules, items_of, linked_revisions, registered_at
+from licensing.edge.crawlers import current_table
+from licensing.edge.documents import Item, compiled_rules, items_of, linked_revisions, registered_at
 from licensing.edge.promises import READ, always_allows
 from licensing.edge.proxies.paths import closing, opening
 from licensing.policies.decision import CompiledPolicy
@@ -30,23 +31,28 @@ class Entry(Struct, frozen=True):
 class OpenPages(Struct, frozen=True):
     """`omitted` are patterns that everybody may read, but that a proxy's file cannot name, with the reason.
 
-    `asset_folders` are the asset folders in the files of deploy/edge that have no restricted page.
+    `asset_folders` are the asset folders in the files of deploy/edge that have no restricted page. `refused_crawlers`
+    are the User-Agents of known crawlers for whom the pages do not stay open: some page does not allow everybody their
+    use.
     """
 
     entries: Sequence[Entry]
     patterns: Sequence[str]
     omitted: Sequence[tuple[str, str]]
     asset_folders: Sequence[str]
+    refused_crawlers: Sequence[str]
 
 
 def open_pages(site: Site) -> OpenPages:
     """Return the pages that everybody may read: by rules that allow it always, without a price or a limit."""
     prefetch_related_objects([site], "rules__policy")
-    rules = [(text, compiled(text), is_open(site, policy)) for text, policy in compiled_rules(site)]
+    with_policies = list(compiled_rules(site))
+    rules = [(text, compiled(text), is_open(site, policy)) for text, policy in with_policies]
     rules.sort(key=lambda rule: (-rule[1].length, rule[2]))  # the longest decides; of two alike the closed one
     opened = [pattern for _, pattern, opens in rules if opens]
     closed = [pattern for _, pattern, opens in rules if not opens]
-    items = closed_items(site)
+    registered = registered_items(site)
+    items = closed_items(registered)
     inside = [item for item in items if any(may_be_in(pattern, item.parts[0]) for pattern in opened)]
     entries = [Entry(one, is_open=False) for one in map(closing, inside[:MAX_CLOSED_ITEMS]) if one]
     patterns, omitted = [], []
@@ -62,7 +68,10 @@ def open_pages(site: Site) -> OpenPages:
             patterns.append(text)
     while entries and not entries[-1].is_open:
         entries.pop()
-    return OpenPages(entries, patterns, omitted, unrestricted_folders([*closed, *items]))
+    used = [*(policy for _, policy in with_policies), *(item.policy for item in registered)]
+    policies = {id(policy): policy for policy in used if policy is not None}.values()
+    refused = crawlers_refused_by([policy for policy in policies if always_allows(policy, READ)])
+    return OpenPages(entries, patterns, omitted, unrestricted_folders([*closed, *items]), refused)
 
 
 def is_open(site: Site, policy: CompiledPolicy | None) -> bool:
@@ -74,11 +83,22 @@ def may_be_in(pattern: Pattern, path: str) -> bool:
     return pattern.matches(path) or pattern.matches(f"{path}/")
 
 
-def closed_items(site: Site) -> list[Pattern]:
-    """Return the pages of the host's items that are not open to everybody."""
+def crawlers_refused_by(policies: Sequence[CompiledPolicy]) -> list[str]:
+    """Return the User-Agents of the known crawlers that one of the policies does not always allow."""
+    known = current_table.get().crawlers
+    wanted = {crawler.permission for crawler in known}
+    refused = {use for use in wanted if not all(always_allows(policy, use) for policy in policies)}
+    return [crawler.user_agent for crawler in known if crawler.permission in refused]
+
+
+def registered_items(site: Site) -> list[Item]:
     items = items_of(site)
-    found = registered_at(site.host, items, compiled_policies.get(linked_revisions(items)))
-    closed = (one for one in found if one.policy is None or not always_allows(one.policy, READ))
+    return list(registered_at(site.host, items, compiled_policies.get(linked_revisions(items))))
+
+
+def closed_items(registered: Iterable[Item]) -> list[Pattern]:
+    """Return the pages of the items that are not open to everybody."""
+    closed = (one for one in registered if one.policy is None or not always_allows(one.policy, READ))
     paths = dict.fromkeys(one.page.path for one in closed)
     return [Pattern((path,), is_anchored=True) for path in paths]
 

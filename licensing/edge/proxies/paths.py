@@ -6,6 +6,7 @@ Expressions contain neither quotes, backslashes, braces nor spaces, so they can 
 """
 
 import re
+from collections.abc import Iterable
 
 from licensing.sites.patterns import Pattern
 
@@ -43,6 +44,12 @@ def closing(pattern: Pattern) -> str | None:
     text = quoted((first if others else first.rstrip("/"))[: MAX_LENGTH // 3])
     rest = "".join(f".*{quoted(part.rstrip('/'))}" for part in others if part.rstrip("/"))
     return text + rest if len(text + rest) <= MAX_LENGTH else text
+
+
+def naming(tokens: Iterable[str]) -> str:
+    """Return an expression in lower case of a token between other characters, as crawlers are recognised."""
+    words = "|".join(re.sub(r"[^a-z0-9_-]", ".", token.lower()) for token in tokens)
+    return f"(^|[^a-z0-9])({words})([^a-z0-9]|$)"
 
 
 def quoted(part: str) -> str:

@@ -92,7 +92,7 @@ def caddy(at: Place) -> list[str]:
         ("pub.example {", f"http://pub.example:{at.port} {{\n\tbind 127.0.0.1"),
         ("{env.LICENSING_KEY}", at.key),
     )
-    text = at.opened(text, "handle_errors 502 504 {", 6)
+    text = at.opened(text, "@open {", 7)
     wrapper = "servers { \n listener_wrappers { \n proxy_protocol { \n allow 127.0.0.1/32 \n}\n}\n}\n"
     protocol = wrapper if at.behind_balancer else ""
     file = at.written("Caddyfile", f"{{\n\tadmin off\n\tpersist_config off\n{protocol}}}\n{text}")

@@ -12,12 +12,27 @@ HOSTILE = [
     *('/a"b', "/a'b", "/a`b", "/a{env.HOME}b", "/a%24HOME", "/a;return%20200", "/a\\b", "/(a|licensed)/", "/.*"),
     *("/[l]icensed", "/licensed|", "/%6cicensed/%2e%2e%2e/x", "/ü", "/a}", "/a%20b", "/d//b", "/*/*/*/*/*/x", "/+a"),
 ]
-OPENED = ["/open/a", "/open/a?x=1", "/open/", "/about", "/about-us", "/blog/2026/x.html", "/news", "/news/a/b"]
+LONG = f"/{'long-' * 30}"
+OPENED = [
+    f"{LONG}/a",
+    "/open/a",
+    "/open/a?x=1",
+    "/open/",
+    "/about",
+    "/about-us",
+    "/blog/2026/x.html",
+    "/news",
+    "/news/a/b",
+]
 CLOSED = [
+    f"/news{LONG}",
     *("/licensed/a", "/priced/a", "/news/secret", "/news/secret/a", "/news/Secret", "/blog/x.html.pdf", "/blog/x.pdf"),
     *("/open/../licensed/a", "/open/%2e%2e/licensed/a", "/open/..;/licensed/a", "/open//licensed/a", "/open/.a", "/o"),
     *("/licensed/a?/open/a", "//open/a", "/open/item", "/open/item?x", "/assets/a.css", "/elsewhere"),
 ]
+# READERS lets nobody search, train or archive; `other` crawlers read.
+CRAWLERS = ["GPTBot", "Mozilla/5.0 (compatible; gptbot/1.2)", "ChatGPT Agent/1", "Googlebot"]
+READING = ["", "Mozilla/5.0 (X11; Linux x86_64) Chrome/131", "Feedly/1.0", "NotGPTBots/1"]
 
 
 @pytest.fixture
@@ -28,9 +43,9 @@ def generated(proxy, site, publisher):
     everybody = site.post("/policies", json={"name": "Everybody", "rules": [READERS]}).json()["id"]
     nobody = site.post("/policies", json={"name": "Nobody", "rules": [NOBODY]}).json()["id"]
     own = site.get(f"/sites/{publisher.site_id}").json()
-    opened = ["/about", "/blog/*.html$", "/news", *HOSTILE, *(f"/many/{number}/" for number in range(100))]
+    opened = ["/about", "/blog/*.html$", "/news", f"{LONG}/", *HOSTILE, *(f"/many/{number}/" for number in range(100))]
     rules = [*own["rules"], *({"pattern": pattern, "policyId": everybody} for pattern in opened)]
-    rules.append({"pattern": "/news/secret", "policyId": nobody})
+    rules += [{"pattern": pattern, "policyId": nobody} for pattern in ("/news/secret", f"/news{LONG}")]
     item = site.post("/content", json={"title": "Closed", "source": f"https://{HOST}/open/item", "policyId": nobody})
     item.raise_for_status()
     changed = site.patch(f"/sites/{publisher.site_id}", json={"rules": rules})
@@ -41,8 +56,9 @@ def generated(proxy, site, publisher):
     site.delete(f"/content/{item.json()['id']}").raise_for_status()
 
 
-def ask(port: int, path: str) -> bool:
-    request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode()
+def ask(port: int, path: str, agent: str = "Mozilla/5.0") -> bool:
+    head = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nUser-Agent: {agent}\r\nConnection: close\r\n\r\n"
+    request = head.replace("User-Agent: \r\n", "").encode()
     return FROM_THE_ORIGIN in exchange(port, request)
 
 
@@ -53,11 +69,14 @@ def test_open_patterns_stay_open_and_others_closed(generated, proxy, server, pub
         server.kill()
         try:
             opened = {path: ask(at.port, path) for path in OPENED + CLOSED}
+            by_agent = {agent: ask(at.port, "/open/a", agent) for agent in (*CRAWLERS, *READING)}
+            assert ask(at.port, "/robots.txt", "GPTBot/1.0")
         finally:
             server.start()
         assert eventually(lambda: ask(at.port, "/open/a"), 30)
     wanted = {path: proxy.can_keep_open and path in OPENED for path in OPENED + CLOSED}
     assert opened == wanted
+    assert by_agent == {agent: proxy.can_keep_open and agent in READING for agent in (*CRAWLERS, *READING)}
     assert bool(generated["openPatterns"]) is proxy.can_keep_open
     told = {one["pattern"] for one in generated["omitted"]} | set(generated["openPatterns"])
     assert set(HOSTILE) <= told

@@ -18,6 +18,15 @@ from tests.services import free_port
 
 OPEN = ("/open/a", "/open/a/b-c.html?x=1", "/about")
 CLOSED = ("/licensed/a", "/licensed/a?/open/a", "/open/../licensed/a", "/open/%2e%2e/licensed/a", "//licensed/a")
+PUBLIC = (
+    *("/robots.txt", "/robots.txt?x=1", "/sitemap.xml", "/.well-known/security.txt"),
+    "/.well-known/acme-challenge/a-_1",
+)
+NEARLY_PUBLIC = (
+    *("/.well-known/../licensed/a", "/.well-known/..;/licensed/a", "/robots.txt/../licensed/a"),
+    *("/.well-known/a;/../../licensed/a", "/robots.txt/a", "/a/robots.txt", "/.well-known/.a"),
+    *("/license.xml", "/.well-known/tdmrep.json"),
+)
 # Spellings that some origin reads as a closed page, which cannot be resolved while the service is down.
 DOUBTFUL = (
     *("/open/..;/licensed/a", "/open/%252e%252e/licensed/a", "/open/.%00./licensed/a", "/about/..%2Flicensed/a"),
@@ -114,6 +123,10 @@ def test_a_service_that_stalls_is_one_that_is_down(proxy, stalled, origin, tmp_p
         assert FROM_THE_ORIGIN not in terms.result()
 
 
+def is_served(port: int, path: str) -> bool:
+    return FROM_THE_ORIGIN in visited(port, path)
+
+
 def visited(port: int, path: str) -> bytes:
     """Return the reply to a visitor who waits six seconds; empty if none came."""
     with suppress(TimeoutError):
@@ -129,10 +142,12 @@ def test_a_question_that_the_service_refuses_opens_nothing(keeping_open, server)
             assert FROM_THE_ORIGIN not in exchange(keeping_open, request)
 
 
-def test_without_pages_that_stay_open_nothing_is_served_while_the_service_is_down(visit, proxy, server):
+def test_without_named_pages_only_the_public_ones_stay_open_while_the_service_is_down(visit, port, proxy, server):
     server.kill()
     try:
         assert visit.get("/open/a").status_code == proxy.down
+        assert [path for path in PUBLIC if not is_served(port, path)] == []
+        assert [path for path in (*CLOSED, *NEARLY_PUBLIC) if is_served(port, path)] == []
     finally:
         server.start()
     assert eventually(lambda: visit.get("/open/a").status_code == httpx.codes.OK, 30)
