@@ -9,7 +9,7 @@ from msgspec import Struct
 from licensing.edge.audiences import AUDIENCES
 from licensing.edge.documents import revisions_of, site_at, terms_of_site
 from licensing.edge.promises import READ, Promise, allowed_to_some, promised_uses
-from licensing.edge.terms import pattern_spellings
+from licensing.edge.terms import Terms, pattern_spellings
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.lint import lint, wanted_permissions
 from licensing.policies.modes import Mode
@@ -69,10 +69,11 @@ def of_the_whole(site: Site) -> Iterator[Finding]:
 
 
 def of_the_rules(site: Site) -> Iterator[Finding]:
-    policies, told = revisions_of(site), {one.url: one.uses for one in terms_of_site(site)}
+    policies, terms = revisions_of(site), {one.url: one for one in terms_of_site(site)}
     for rule in site.ordered_rules:
         policy = policies.get(rule.policy_id)
-        own, published = promised_uses(policy), told.get(pattern_spellings(rule.pattern)[0], frozenset())
+        told = terms.get(url := pattern_spellings(rule.pattern)[0], Terms(url))
+        own, published = promised_uses(policy), told.uses
         if not published <= own:  # terms_of prevents this; checked all the same
             yield Finding("warning", "laxer_than_policy", rule.pattern, "The documents permit more than the policy.")
         if own - published:
@@ -85,7 +86,7 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
             )
         if policy is not None:
             yield from of_the_policy(rule.pattern, policy)
-        unsaid = allowed_to_some(policy) - own
+        unsaid = allowed_to_some(policy) - own - told.prices.keys()
         if unsaid:
             yield Finding(
                 "note",

@@ -42,6 +42,12 @@ def test_each_audience_is_told_in_one_sentence_what_it_may_do(site):
     ]
 
 
+def test_uses_whose_price_is_published_are_not_left_out(site):
+    found = {one.pattern: one.message for one in lint_site(site(sold=[FOR_SALE, SEARCH_ONLY], closed=[LICENSEES]))
+             if one.code == "stricter_than_policy"}  # fmt: skip
+    assert list(found) == ["/closed/*"]
+
+
 def test_a_site_without_patterns_has_sentences_too():
     assert sentences([], denies_unknown=True)[0][1] == "Search engines are refused at all other pages."
 
