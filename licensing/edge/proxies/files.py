@@ -57,7 +57,7 @@ def caddy(pages: OpenPages) -> list[str]:
 
 def envoy(pages: OpenPages) -> list[str]:
     """Return routes, of which the first match counts. Routes of closed pages ask the service, like all others."""
-    lines = []
+    lines: list[str] = []
     for one in pages.entries:
         expression = one.expression if one.is_open else f"(?i){one.expression}.*"
         visitors = envoy_visitors(pages.refused_crawlers, lines) if one.is_open else ""
