@@ -23,7 +23,7 @@ PHRASES = {
     LICENSED: "need a licence for {}",
     SOME: "may use {} under conditions",
     REFUSED: "are refused at {}",
-    UNKNOWN: "are treated as on unknown pages at {}",
+    UNKNOWN: "get the answer for unknown pages at {}",
 }
 
 

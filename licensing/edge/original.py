@@ -182,7 +182,8 @@ def whole_url(text: str, header: str) -> str:
 def require_trust(is_trusted: bool, header: str) -> None:
     if not is_trusted:
         raise InvalidRequest(
-            "This header counts only from proxies in TRUSTED_PROXIES, and this address is none.", param=header
+            "This header counts only from addresses in TRUSTED_PROXIES. Add that of your proxy.",
+            param=header,
         )
 
 

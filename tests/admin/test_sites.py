@@ -150,7 +150,7 @@ def test_the_texts_of_the_refusal_page_are_set_and_emptied(admin, account):
     ("fields", "complaint"),
     [
         ({"link_url": "javascript:alert(1)"}, "Must be an http(s) URL"),
-        ({"refusal_message": "a" * 501}, "no more than 500 characters"),
+        ({"refusal_message": "a" * 501}, "at most 500 characters"),
         ({"name": "a" * 101}, "101"),
     ],
 )
@@ -194,7 +194,7 @@ def test_robots_txt_is_stored_with_the_line_ends_of_files(admin, account):
     site.refresh_from_db()
     assert site.robots_txt == "User-agent: GPTBot\nDisallow: /private/"
     reply = submit(admin, page_of(site), robots_txt="#" * 65_537)
-    assert "no more than 65536 characters" in reply.content.decode()
+    assert "at most 65536 characters" in reply.content.decode()
     submit(admin, page_of(site), robots_txt="")
     site.refresh_from_db()
     assert site.robots_txt is None
