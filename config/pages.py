@@ -3,7 +3,7 @@
 from functools import cache
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.crypto import constant_time_compare
@@ -13,6 +13,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.auditing.models import AuditEntry
+from accounts.events.models import Event
+from accounts.retries.models import IdempotencyRecord
+from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
+from analytics.events import partitions
+from analytics.models import AccessEvent, LedgerEntry, RecentUsage
 from config.admin_settings import NAME
 from config.documentation.build import COMMANDS
 from config.documentation.serving import is_built
@@ -23,11 +29,30 @@ from kit.http.content_security import content_security_policy
 from kit.http.middleware import TrustedProxies, client_address_of
 from kit.rest.views import ApiViewSet
 from kit.telemetry.metrics import BuildInfo, registry
+from kit.telemetry.tables import TableSizes
 from kit.version import VERSION
 from licensing.access.models import Algorithm
 from licensing.access.tokens.signing import key_set
+from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
 
 CONTENT_SECURITY_POLICY = content_security_policy()
+
+# docs/reference/observability.md says what bounds each of them.
+GROWING_TABLES = (
+    AccessEvent._meta.db_table,
+    *([partitions.DEFAULT] if connection.vendor == "postgresql" else []),
+    LedgerEntry._meta.db_table,
+    AuditEntry._meta.db_table,
+    IdempotencyRecord._meta.db_table,
+    VisitorDay._meta.db_table,
+    Page._meta.db_table,
+    PageDay._meta.db_table,
+    ReferralDay._meta.db_table,
+    Event._meta.db_table,
+    WebhookDelivery._meta.db_table,
+    WebhookAttempt._meta.db_table,
+    RecentUsage._meta.db_table,
+)
 
 LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
 
@@ -87,6 +112,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         raise Http404
     everything = registry()
     everything.register(BuildInfo(VERSION))
+    everything.register(TableSizes(GROWING_TABLES))
     return HttpResponse(generate_latest(everything), content_type=CONTENT_TYPE_LATEST)
 
 

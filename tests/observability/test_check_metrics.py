@@ -12,6 +12,8 @@ from tests.client import ApiClient
 from tests.observability.scrape import change, scrape, value
 from tests.ways import GatewayClient
 
+pytestmark = pytest.mark.django_db  # the sizes of tables are metrics
+
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
 CHECKS = "licensing_access_checks_total"
 STALE, POSTPONED_ONES = "licensing_recorder_stale_decisions_total", "licensing_recorder_postponed_decisions_total"

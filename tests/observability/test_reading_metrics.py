@@ -3,6 +3,8 @@
 import pytest
 from django.test import Client
 
+pytestmark = pytest.mark.django_db  # the sizes of tables are metrics
+
 TOKEN = "a-token-for-prometheus"
 
 

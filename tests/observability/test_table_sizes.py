@@ -1,0 +1,61 @@
+"""/metrics shows the sizes of the tables that grow."""
+
+import pytest
+from django.db import OperationalError, connection
+
+from accounts.retries.models import IdempotencyRecord
+from config.pages import GROWING_TABLES
+from kit.telemetry import tables
+from tests import factories
+from tests.observability.scrape import scrape, value
+
+ROWS, BYTES = "licensing_table_rows", "licensing_table_bytes"
+ON_POSTGRESQL = connection.vendor == "postgresql"
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def flush_statistics() -> None:
+    """Let PostgreSQL count what this session wrote, which it otherwise does within a second."""
+    if ON_POSTGRESQL:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_force_next_flush()")
+
+
+def test_every_table_that_grows_is_shown():
+    samples = scrape()
+    for table in GROWING_TABLES:
+        assert f'{ROWS}{{table="{table}"}}' in samples
+        assert (f'{BYTES}{{table="{table}"}}' in samples) is ON_POSTGRESQL
+
+
+def test_rows_are_counted(account):
+    table = IdempotencyRecord._meta.db_table
+    before = value(scrape(), ROWS, table=table)
+    records = [
+        IdempotencyRecord(account=account, key=str(n), fingerprint=b"", created=account.created) for n in range(7)
+    ]
+    IdempotencyRecord.objects.bulk_create(records)
+    flush_statistics()
+    assert value(scrape(), ROWS, table=table) == before + 7
+
+
+def test_a_partitioned_table_has_the_rows_of_its_partitions(api, account):
+    item = factories.content(account)
+    before = value(scrape(), ROWS, table="analytics_accessevent")
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    flush_statistics()
+    after = scrape()
+    assert value(after, ROWS, table="analytics_accessevent") == before + 1
+    if ON_POSTGRESQL:
+        default = "analytics_accessevent_default"
+        assert value(after, BYTES, table="analytics_accessevent") >= value(after, BYTES, table=default) > 0
+
+
+def test_other_metrics_are_shown_while_the_database_is_gone(monkeypatch):
+    def fail(self):
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(tables.TableSizes, "read", fail)
+    samples = scrape()
+    assert ROWS not in samples
+    assert "licensing_build_info" in samples
