@@ -75,11 +75,12 @@ class KeysetPagination(BasePagination):
         caller: Any = request.auth  # an accounts grant
         scope = f"{caller.account_id} {request.path} {sort} {filters!r}"
         counting = counting_of(query)
-        rows = queryset
+        rows, begin = queryset, None
         if "cursor" in query:
             value, raw_id = decode_cursor(scope, query["cursor"])
-            rows = order.after(rows, order.kind.decode(value), decode_key(queryset.model, raw_id))
-        shown, last = self.fill(rows, order, limit, show)
+            begin = order.kind.decode(value)
+            rows = order.after(rows, begin, decode_key(queryset.model, raw_id))
+        shown, last = self.fill(rows, order, limit, show, begin)
         page: dict[str, object] = {"object": "list", "data": shown, "hasMore": last is not None}
         if counting is not CountMode.NONE:
             is_whole = last is None and "cursor" not in query
@@ -91,7 +92,12 @@ class KeysetPagination(BasePagination):
         return Response(page)
 
     def fill(
-        self, queryset: QuerySet[M], order: Order, limit: int, show: Callable[[list[M]], Iterable[object]]
+        self,
+        queryset: QuerySet[M],
+        order: Order,
+        limit: int,
+        show: Callable[[list[M]], Iterable[object]],
+        begin: object = None,
     ) -> tuple[list[orjson.Fragment], M | None]:
         """Return a page's rows as JSON, and its last row if more follow.
 
@@ -103,7 +109,9 @@ class KeysetPagination(BasePagination):
         size, step = 0, READ_FIRST
         while True:
             step = min(step, limit - len(shown))
-            rows = list((ordered if last is None else order.after_row(ordered, last))[: step + 1])
+            if last is not None:
+                begin = getattr(last, order.field)
+            rows = self.read(ordered if last is None else order.after_row(ordered, last), order, step + 1, begin)
             for row, told in zip(rows[:step], show(rows[:step]), strict=True):
                 encoded = render_json(told)
                 if shown and size + len(encoded) > MAX_PAGE:
@@ -117,11 +125,21 @@ class KeysetPagination(BasePagination):
                 return shown, last
             step = (MAX_PAGE - size) * len(shown) // size + 1
 
+    def read(self, rows: QuerySet[M], order: Order, size: int, begin: object = None) -> list[M]:
+        """Return the first rows of a sorted queryset. `begin` is the value behind which it starts, if any."""
+        return list(rows[:size])
+
     def walk(self, queryset: QuerySet[M], request: Request, size: int, last: M | None = None) -> Iterator[list[M]]:
         """Yield all rows behind `last` in the requested order, in chunks of `size`."""
         _, order = self.order(request)
         ordered = order.sorted(queryset)
-        while rows := list((ordered if last is None else order.after_row(ordered, last))[:size]):
+        rest, begin = ordered, None
+        while True:
+            if last is not None:
+                rest, begin = order.after_row(ordered, last), getattr(last, order.field)
+            rows = self.read(rest, order, size, begin)
+            if not rows:
+                return
             yield rows
             last = rows[-1]
 

@@ -44,6 +44,18 @@ class SelectedDecisions(Struct, frozen=True):
                 events = events.filter(requester_id__in=self.numbers_of(value))
         return events
 
+    def filter_times(self, events: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
+        for one, value in self.given:
+            if one.of == "created":
+                events = one.filter(events, value)
+        return events
+
+    @property
+    def is_unindexed(self) -> bool:
+        """Whether the filters are by other facts than time, item and requester, which have indexes."""
+        indexed = {one.of for one, _ in self.given if one.operator != "ne"} & KEYS.keys()
+        return not indexed and any(one.of != "created" for one, _ in self.given)
+
     def numbers_of(self, value: object) -> list[int]:
         return [number for name in members(value) for number in self.numbers.get(name, ())]
 

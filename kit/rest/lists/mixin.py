@@ -36,7 +36,7 @@ class ListMixin(GenericViewSet[M]):
         rows = self.filtered(every)
         name = self.exportable.get(self.action)
         form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
-        paginator = (self.pagination_class or KeysetPagination)()
+        paginator = self.pager(every)
         fields = requested_fields(self.request.query_params, self.serializer_class)
 
         render = self.row_renderer(context)
@@ -58,6 +58,10 @@ class ListMixin(GenericViewSet[M]):
         if "after" in self.request.query_params:
             raise InvalidRequest("after is for files (format=csv or format=jsonl). Use cursor.", param="after")
         return paginator.page(rows, self.request, show, self.total)
+
+    def pager(self, every: QuerySet[M]) -> KeysetPagination:
+        """Return the pagination of the filtered rows; `every` are all rows."""
+        return (self.pagination_class or KeysetPagination)()
 
     def last_received(self, rows: QuerySet[M]) -> M | None:
         """Return the row after which a file continues (`after`), or None. Raises InvalidRequest."""
