@@ -22,6 +22,7 @@ from kit.http.errors import InvalidRequest
 from licensing.content import services as content_services
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
+from licensing.demo.crawlers import import_log, make_site
 from licensing.demo.prepaid import open_wallets, record_prepaid_checks
 from licensing.demo.story import (
     CUSTOMERS,
@@ -46,6 +47,7 @@ from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.serializers import PolicySerializer
 from licensing.requesters.models import Requester
+from licensing.sites.models import Site
 
 DRAWN = 2_000  # items per file that are ever requested
 DAYS = 365
@@ -82,13 +84,17 @@ def seed_demo(
     )
     _, secret_key = key_services.create_api_key(account.pk, name="Demo server", type="secret")
     _, public_key = key_services.create_api_key(account.pk, name="Demo website", type="public")
-    names = [*register(account, opened), *(name for path in files for name in load(account, path))]
+    linked = register_policies(account, opened)
+    names = [*register(account, opened, linked), *(name for path in files for name in load(account, path))]
+    site = make_site(account, linked)
     issue_licenses(account, opened, now)
     make_rates(opened, now)
     open_wallets(account, opened)
     backdate(account, opened)
     record_prepaid_checks(account, licensed_items(), opened, now)
     record_visits(account, names, Random(seed), opened, now, progress)  # noqa: S311 - nothing secret hangs on it
+    paths = [f"/{item['type']}s/{item['externalId']}" for item in read_items()]
+    import_log(site, paths, Random(seed), now, days)  # noqa: S311
     note_first_visits(account)
     return Demo(account, secret_key, public_key)
 
@@ -146,11 +152,16 @@ def make_rates(opened: datetime, now: datetime) -> None:
         )
 
 
-def register(account: Account, opened: datetime) -> list[str]:
-    """Create the policies and items. Returns the items' externalIds, most popular first."""
+def register_policies(account: Account, opened: datetime) -> dict[str, str | None]:
+    """Create the policies. Returns their ids by the items' column `policy`."""
     linked: dict[str, str | None] = {"": None}
     for name, body in policies((opened + EMBARGO).date()).items():
         linked[name] = policy_services.create_policy(account.pk, validated(PolicySerializer, body)).pk
+    return linked
+
+
+def register(account: Account, opened: datetime, linked: abc.Mapping[str, str | None]) -> list[str]:
+    """Create the items. Returns their externalIds, most popular first."""
     items = read_items()
     mapping = ColumnMapping({name: name for name in items[0] if is_target(name)}, {}, is_csv=True)
     for item in reversed(items):  # lists start with the newest
@@ -179,6 +190,7 @@ def backdate(account: Account, opened: datetime) -> None:
     Policy.objects.filter(account=account).update(created=opened)
     PolicyRevision.objects.filter(policy__account=account).update(created=opened)
     Content.objects.filter(account=account).update(created=opened, updated=opened)
+    Site.objects.filter(account=account).update(created=opened, updated=opened)
     Requester.objects.filter(account=account).update(created=opened)
     License.objects.filter(account=account).update(created=F("starts_at"), updated=F("starts_at"))
 

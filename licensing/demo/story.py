@@ -9,7 +9,8 @@ PUBLISHER = "The Saltmarsh Review (demo)"
 SITE = "https://saltmarsh.example"
 SHOWN = "herring-quota"  # the item in the curl command
 
-OPEN, LICENSED, EMBARGOED = "open", "licensed", "embargoed"
+OPEN, LICENSED, EMBARGOED, CRAWLERS_PAY = "open", "licensed", "embargoed", "crawlers_pay"
+SITE_PAGES = 120  # of the archive, which has no items
 
 
 def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
@@ -41,6 +42,40 @@ def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
                     "requester": {"id": "bot_gleaner"},
                     "permission": "text_mining",
                     "expect": {"allowed": False, "reason": "permission_not_granted"},
+                },
+            ],
+        },
+        CRAWLERS_PAY: {
+            "name": "Crawlers pay",
+            "description": "People and search engines read; AI training and answers cost USD 0.015 for each page.",
+            "rules": [
+                {
+                    "action": "allow",
+                    "priority": 1,
+                    "conditions": {"permission": ["read", "search"]},
+                    "permissions": ["read", "search"],
+                },
+                {
+                    "action": "allow",
+                    "priority": 2,
+                    "conditions": {"permission": ["ai_training", "ai_input"], "licenseType": "ai"},
+                    "permissions": ["ai_training", "ai_input"],
+                    "pricePerAccess": {"amount": "0.015", "currency": "USD"},
+                },
+            ],
+            "defaultAction": "deny",
+            "tests": [
+                {
+                    "name": "Search engines index",
+                    "requester": {"id": "crawler:googlebot"},
+                    "permission": "search",
+                    "expect": {"allowed": True, "matchedRule": 0},
+                },
+                {
+                    "name": "Nobody trains without a licence or a payment",
+                    "requester": {"id": "crawler:gptbot"},
+                    "permission": "ai_training",
+                    "expect": {"allowed": False, "reason": "no_license"},
                 },
             ],
         },

@@ -70,7 +70,7 @@ def test_its_account_has_something_of_everything() -> None:
     content = api.get("/v1/content", limit=100)["data"]
     assert len(content) == 30
     assert {item["type"] for item in content} == {"article", "report", "image", "dataset", "video"}
-    assert api.get("/v1/policies")["totalCount"] == 3
+    assert api.get("/v1/policies")["totalCount"] == 4
     assert {key["type"] for key in api.get("/v1/api-keys")["data"]} == {"secret", "public"}
     assert ApiClient(shown["publicKey"]).get("/v1/content").status == 200
 
@@ -84,7 +84,7 @@ def test_the_example_of_a_check_in_the_reference_is_allowed_with_its_key() -> No
 def test_its_policies_have_examples_which_guard_them() -> None:
     api = ApiClient(seed()["key"])
     policies = api.get("/v1/policies")["data"]
-    assert [len(policy["tests"]) >= 2 for policy in policies] == [True] * 3
+    assert [len(policy["tests"]) >= 2 for policy in policies] == [True] * 4
     for policy in policies:
         reply = api.patch(f"/v1/policies/{policy['id']}", {"rules": [], "defaultAction": "deny"})
         assert (reply.status, reply.error["param"]) == (422, "tests[0]")
@@ -217,6 +217,19 @@ def test_two_customers_paid_in_advance_and_one_has_nearly_used_it_up() -> None:
         )
     low = [event["data"] for event in api.get("/v1/events", type="wallet.low")["data"]]
     assert [one["requesterId"] for one in low] == ["org_moorhen"]
+
+
+def test_its_site_has_crawlers_that_take_and_readers_whom_they_send() -> None:
+    api = ApiClient(seed()["key"])
+    [site] = api.get("/v1/sites")["data"]
+    assert (site["host"], site["mode"]) == ("saltmarsh.example", "observe")
+    report = api.get("/v1/analytics/crawlers", period="30d")
+    assert {one["crawlerClass"] for one in report["byClass"]} == {"ai_training", "ai_input", "search"}
+    operators = {one["operator"]: one for one in report["byOperator"]}
+    assert operators["OpenAI"]["violations"] > 0
+    assert operators["OpenAI"]["crawlsPerReferral"] > operators["Google"]["crawlsPerReferral"] > 0
+    assert report["summary"]["revenueAtStake"][0]["amount"] > 0
+    assert len({one["date"] for one in report["timeSeries"]}) >= DAYS - 1
 
 
 def test_it_earns_in_three_currencies_and_reports_them_in_one() -> None:
