@@ -5,11 +5,12 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from httptools import HttpParserError, HttpParserUpgrade
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from config.server import framing
 from config.server.connections import Wait, Watch, connections_of
 from config.server.framing import MAX_HEAD_BYTES, MAX_HEADERS, MAX_UNREAD_BYTES, NOTED, PARSED_AT_ONCE, TOO_LARGE
+from config.server.last_requests import StoppingProtocol
 from config.server.refusals import cut_short, no_room, refusal, unreadable
 from config.server.whole_request import IS_PLAIN_PATH, MAX_WHOLE_BYTES, Cycle, WholeRequest
 from kit.http.errors import ApiError, InvalidRequest
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
 BETWEEN, HEAD, BODY = range(3)  # the next part of a message: its first byte, its head, or its body
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(StoppingProtocol):
     """Limits heads, trailers and memory for bodies. Rejects invalid HTTP after answering the requests before it.
 
-    Drops trailer fields, so that they never count as headers (RFC 9110, 6.5.1). A plain request that has arrived
-    completely, like most access checks, is served by WholeRequest.
+    Drops trailers, so that they never count as headers (RFC 9110, 6.5.1). WholeRequest serves most access checks.
     """
 
     stage = BETWEEN
@@ -240,6 +240,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
         self.running = cycle
+        cycle.keep_alive = cycle.keep_alive and not self.is_last
         if type(cycle) is WholeRequest:
             self.registry.tasks.start(cycle.run_asgi(app))
         else:
@@ -262,11 +263,10 @@ class BoundedProtocol(HttpToolsProtocol):
         elif self.refusal is not None:
             self.send_refusal()
             return
-        if not self.pipeline:
-            if self.unparsed:
-                self.loop.call_soon(self.parse_later)
-            else:
-                self.flow.resume_reading()
+        if not self.pipeline and self.unparsed:
+            self.loop.call_soon(self.parse_later)
+        elif not self.pipeline:
+            self.flow.resume_reading()
 
     # --- What is refused ---------------------------------------------------------------------------------------------
 

@@ -3,10 +3,9 @@ import os
 import socket
 import sys
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from http.client import HTTPConnection, HTTPException
 from threading import Thread
-from typing import Any
 
 import uvicorn
 from django.conf import settings
@@ -14,11 +13,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connections
 from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
 
 from accounts.keys import pepper
 from config import schema
 from config.server.open_files import allow_connections
+from config.server.stopping import StoppingServer, Workers
 from kit.storage.outages import is_read_only
 from kit.storage.poolers import are_sessions_shared, keeps_no_session_state
 from kit.telemetry.workers import shared_metrics
@@ -62,9 +61,9 @@ class Command(BaseCommand):
             check_free(settings.HOST, port)
         Thread(target=self.announce, args=(admin_port,), daemon=True).start()
         if admin_port and settings.ADMIN:
-            serve_on_two_ports(configuration(settings.PORT), configuration(admin_port))
+            serve_on([configuration(settings.PORT), configuration(admin_port)])
         else:
-            uvicorn.run(**options_of(settings.PORT))
+            serve_on([configuration(settings.PORT)])
 
     def announce(self, admin_port: int) -> None:
         """Print the addresses once they answer."""
@@ -141,37 +140,34 @@ def check_free(host: str, port: int) -> None:
         raise CommandError(f"Port {port} of {host} cannot be used: {error.strerror}. Set PORT to another.") from None
 
 
-def options_of(port: int) -> dict[str, Any]:
-    return {
-        "app": "config.asgi:application",
-        "host": settings.HOST,
-        "port": port,
-        "workers": settings.WORKERS,
-        "loop": "uvloop",
-        "ws": "none",
-        "http": "config.server.protocol:BoundedProtocol",
-        "lifespan": "on",
-        "backlog": 2048,
-        "access_log": False,
-        "log_config": None,  # uvicorn logs through Django's logging
-        "server_header": False,
-        "proxy_headers": False,  # kit.http.middleware decides which proxies to trust
-        "timeout_graceful_shutdown": 30,
-        "timeout_worker_healthcheck": 30,  # a worker without CPU time is not a hanging one
-    }
-
-
 def configuration(port: int) -> uvicorn.Config:
-    return uvicorn.Config(**options_of(port))
+    return uvicorn.Config(
+        app="config.asgi:application",
+        host=settings.HOST,
+        port=port,
+        workers=settings.WORKERS,
+        loop="uvloop",
+        ws="none",
+        http="config.server.protocol:BoundedProtocol",
+        lifespan="on",
+        backlog=2048,
+        access_log=False,
+        log_config=None,  # uvicorn logs through Django's logging
+        server_header=False,
+        proxy_headers=False,  # kit.http.middleware decides which proxies to trust
+        timeout_graceful_shutdown=30,
+        timeout_worker_healthcheck=30,  # a worker without CPU time is not a hanging one
+    )
 
 
-def serve_on_two_ports(api: uvicorn.Config, admin: uvicorn.Config) -> None:
-    """Run the same processes on two ports, like uvicorn.run does on one."""
-    sockets = [api.bind_socket(), admin.bind_socket()]
-    if api.workers > 1:
-        Multiprocess(api, sockets=sockets).run()
+def serve_on(ports: list[uvicorn.Config]) -> None:
+    """Run the same processes on one port or two."""
+    sockets = [port.bind_socket() for port in ports]
+    if ports[0].workers > 1:
+        Workers(ports[0], sockets).run()
         return
-    server = uvicorn.Server(api)
-    server.run(sockets)
+    server = StoppingServer(ports[0])
+    with suppress(KeyboardInterrupt):
+        server.run(sockets)
     if not server.started:
         sys.exit(STARTUP_FAILURE)
