@@ -49,7 +49,7 @@ function nameSearchingFields(root) {
 window.addEventListener("load", () => {
   nameIcons(document);
   setTimeout(nameSearchingFields, 0, document); // after those who make these fields at the same event
-  window.django?.jQuery(document).on("select2:open", () => {
+  window.django?.jQuery?.(document).on("select2:open", () => {
     document.querySelector(".select2-container--open input.select2-search__field")?.setAttribute("aria-label", "Search");
   });
 });

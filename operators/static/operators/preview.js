@@ -24,6 +24,6 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   form.addEventListener("input", later);
-  window.django?.jQuery(form).on("change", later); // select2 tells jQuery alone
+  window.django?.jQuery?.(form).on("change", later); // select2 tells jQuery alone
   tell();
 });
