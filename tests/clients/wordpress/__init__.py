@@ -57,6 +57,8 @@ def missing() -> str:
     """Return what is missing to run WordPress; empty if nothing."""
     if not (PROGRAMS / "wp-load.php").exists():
         return "WordPress is not installed: `apt-get install wordpress`, or set WORDPRESS to its folder"
+    if not (PROGRAMS / "wp-content" / "themes" / "twentytwentythree").exists():
+        return "WordPress lacks its theme: `apt-get install wordpress-theme-twentytwentythree`"
     if mariadbd() is None:
         return "MariaDB is not installed: `apt-get install mariadb-server-core`, or set MARIADBD to its program"
     php = shutil.which("php")
