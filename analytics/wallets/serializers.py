@@ -90,7 +90,7 @@ class WalletChangeSerializer(StrictSerializer):
     licenseId = Text(
         required=False, max_length=100, allow_null=True, source="license_id", help_text="Cannot be changed."
     )
-    unit = Text(required=False, max_length=100, help_text="Cannot be changed.")
+    unit = ParsedField(str, required=False, help_text="Cannot be changed.")
     balance = Amount(read_only=True)
     floor = Amount(required=False, help_text="The lowest permitted balance; 0 or less.")
     thresholds = Array(child=ThresholdSerializer(), required=False, max_length=MAX_THRESHOLDS)
@@ -126,7 +126,7 @@ class WalletSerializer(WalletChangeSerializer):
 
     requesterId = Text(max_length=255, source="requester_id")
     licenseId = Id("lic", max_length=100, required=False, allow_null=True, source="license_id")
-    unit = Unit(help_text="ISO 4217, or `access`: how many accesses.")  # type: ignore[assignment]
+    unit = Unit(help_text="ISO 4217, or `access`: how many accesses.")
 
 
 def refill_of(wallet: Wallet) -> Rendered | None:

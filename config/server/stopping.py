@@ -6,11 +6,13 @@ was accepted and then reset.
 
 import asyncio
 import signal
+from collections.abc import Callable
 from contextlib import closing, suppress
 from socket import socket
 from threading import Event
 from time import monotonic, sleep
 from types import FrameType
+from typing import cast
 
 from uvicorn import Config, Server
 from uvicorn.supervisors import Multiprocess, multiprocess
@@ -53,9 +55,8 @@ class StoppingServer(Server):
         await super().shutdown(sockets)
 
     def new_protocol(self) -> asyncio.Protocol:
-        return self.config.http_protocol_class(  # type: ignore[call-arg]
-            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-        )
+        make = cast("Callable[..., asyncio.Protocol]", self.config.http_protocol_class)
+        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
 
 
 def take_queue(listening: socket) -> list[socket]:
@@ -86,7 +87,7 @@ class Workers(Multiprocess):
 
     def __init__(self, config: Config, sockets: list[socket]) -> None:
         super().__init__(config, sockets)
-        multiprocess.Process = Worker  # type: ignore[misc] # Multiprocess has no parameter for it
+        vars(multiprocess)["Process"] = Worker  # Multiprocess has no parameter for it
         self.should_exit = Flag()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self.stop)

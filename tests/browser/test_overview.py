@@ -72,7 +72,7 @@ def test_the_overviews_figures_are_those_of_the_api(admin, api, account, decided
 
 def test_a_currency_without_rates_leads_to_the_one_that_has_them(admin, account, decided):
     admin.goto(f"/admin/?account={account.id}&currency=CHF")
-    admin.get_by_text("import_exchange_rates").wait_for()
+    admin.get_by_text("python manage.py import_exchange_rates").wait_for()
     admin.get_by_role("link", name="show it in USD").click()
     admin.wait_for_url("**currency=USD**")
     assert figures(admin, "revenue")["total"] == 1200.25

@@ -18,8 +18,8 @@ CAPABILITIES = [
     ["content", "clients"],
     ["licenses", "imports", "sites"],
     ["access"],
-    ["customers", "drafts", "demo", "edge"],
-    ["license_server"],
+    ["customers", "drafts", "edge"],
+    ["demo", "license_server"],
 ]
 # The packages of accounts, from the ground up. Endpoints stand above the base of all endpoints (`viewsets`), and that
 # above the keys and audit entries it works with. The longest matching name counts.
