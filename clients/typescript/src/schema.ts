@@ -1,4 +1,4 @@
-// Shapes: 363c8183e672613a
+// Shapes: e7cb3193025e0cea
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;

@@ -1,4 +1,4 @@
-# Shapes: 363c8183e672613a
+# Shapes: e7cb3193025e0cea
 # Generated. See tests/clients.
 
 from __future__ import annotations
