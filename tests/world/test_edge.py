@@ -50,4 +50,7 @@ def test_the_publishers_server_was_asked_for_what_was_allowed_and_nothing_else(m
 
 
 def test_the_publishers_server_was_told_that_every_page_was_allowed(month: Expected) -> None:
-    assert {one.decision for one in month.found["served"]} == {"allow"}
+    """/robots.txt stays open while the service is down, so the server may get it without a decision."""
+    served = month.found["served"]
+    assert {one.decision for one in served if one.path != "/robots.txt"} == {"allow"}
+    assert {one.decision for one in served if one.path == "/robots.txt"} <= {"allow", None}
