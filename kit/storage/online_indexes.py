@@ -177,7 +177,7 @@ def build_concurrently(editor: BaseDatabaseSchemaEditor, name: str, statement: s
 
 
 def is_valid(connection: BaseDatabaseWrapper, index: str) -> bool | None:
-    """Whether an index is complete and in use. None if there is none of that name."""
+    """Return whether the index is complete and in use; None if it does not exist."""
     row = read(connection, "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(quote_ident(%s))", index)
     return bool(row[0][0]) if row else None
 

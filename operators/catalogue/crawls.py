@@ -31,7 +31,7 @@ MONEY = ["revenue", "revenueAtStake"]
 
 
 class OperatorRow(Struct, frozen=True):
-    """What an operator's crawlers took, and the readers that its services sent."""
+    """A row of the table of operators, with the requests of its crawlers and the readers it referred."""
 
     name: str
     taker: Taker

@@ -128,7 +128,7 @@ def test_it_names_the_setting_that_fetches_lists(admin):
 
 @pytest.fixture
 def crawls(account):
-    """Crawlers' requests of two days, and readers whom their operators sent."""
+    """Record two days of requests by crawlers, and readers referred by their operators."""
     today = timezone.now().date()
     site = factories.site(account, host="pub.example")
 

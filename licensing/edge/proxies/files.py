@@ -6,6 +6,7 @@ from itertools import groupby
 from django.conf import settings
 from msgspec import Struct
 
+from licensing.edge.documents import DOCUMENTS
 from licensing.edge.proxies.open_pages import ASSET_FOLDERS, OpenPages, open_pages
 from licensing.edge.proxies.paths import naming
 from licensing.sites.models import Site
@@ -14,7 +15,7 @@ HOST = "pub.example"
 FOLDERS = f"({'|'.join(ASSET_FOLDERS)})"
 NO_FOLDER = "assets-open-to-everybody"  # where each of the usual folders has restricted pages
 NOT_POSSIBLE = "This proxy cannot keep pages open while the service is down."
-TERMS = ("/license.xml", "/.well-known/tdmrep.json", "/.well-known/tdm-policy.json")
+TERMS = [path for path in DOCUMENTS if path != "/robots.txt"]  # robots.txt is the site's own
 FILTER = '{"@type": type.googleapis.com/envoy.config.route.v3.FilterConfig'
 
 

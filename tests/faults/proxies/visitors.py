@@ -1,4 +1,7 @@
-"""What visitors get behind every proxy: the table that docs/reference/edge.md shows and test_visitors.py runs."""
+"""The answers that each kind of visitor gets behind every proxy.
+
+The docs print this table (docs/reference/edge.md), and test_visitors.py runs it.
+"""
 
 from typing import NamedTuple
 
