@@ -92,7 +92,7 @@ def test_a_plan_includes_ten_times_its_requests(db):
     assert factories.account(plan="enterprise", **own, edge_requests_per_day=9).edge_limits == (70, 9)
 
 
-def test_the_edges_key_needs_no_request_of_the_plan_but_has_to_be_valid(ask, site, small):
+def test_the_edges_key_needs_no_request_of_the_plan_but_has_to_be_valid(ask, site, small, clock):  # noqa: F811
     site(READERS)
     assert [ask("/premium/a", x_licensing_key="svc_sk_nope").status for _ in range(61)][-1] == 429
     assert ask("/premium/a").status == 200
