@@ -100,6 +100,8 @@ def decode_dots(text: str) -> str:
 
 def resolve(text: str) -> str:
     """Merge slashes and resolve dot segments; a final `/`, `.` or `..` marks a folder."""
+    if text.startswith("/") and "//" not in text and "/." not in text:
+        return text
     return join_segments(text.split("/"), ("", "."))
 
 

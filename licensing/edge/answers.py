@@ -1,5 +1,6 @@
 """Translates decisions for proxies: a status, headers, and a body that is passed on to the visitor."""
 
+import re
 from math import ceil
 from urllib.parse import quote
 
@@ -37,6 +38,7 @@ CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scop
 
 
 VISIBLE = "".join(map(chr, range(0x21, 0x7F))).replace("%", "")
+IS_VISIBLE = re.compile(f"[{re.escape(VISIBLE)}]*").fullmatch
 
 
 # Why a token, signature or price that a visitor sent is refused.
@@ -81,7 +83,7 @@ def decision_headers(status: int, decision: str, original: Original) -> dict[str
 
 def shown_requester(requester_id: str) -> str:
     """Return the id for a header: percent-encoded except for visible ASCII characters."""
-    return quote(requester_id, safe=VISIBLE)
+    return requester_id if IS_VISIBLE(requester_id) else quote(requester_id, safe=VISIBLE)
 
 
 def license_link(original: Original) -> dict[str, str]:

@@ -5,7 +5,7 @@ visitor's own headers.
 """
 
 import re
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,6 +32,8 @@ REPEATED = (
     *(b"x-licensing-url", b"x-licensing-method", b"x-licensing-address", b"x-licensing-requester"),
 )
 FROM_PROXIES = frozenset({b"host", b"x-forwarded-proto", *REPEATED})
+UNESCAPED = "/!$&'()*+,;=:@~?%\\"  # and letters, digits and `_.-`
+IS_ESCAPED = re.compile(rf"[\w.{re.escape(UNESCAPED)}-]*", re.ASCII).fullmatch
 WHOLE_URL = re.compile(r"(https?)://([^/?#]*)(.*)", re.ASCII | re.IGNORECASE | re.DOTALL)
 
 
@@ -51,9 +53,14 @@ class Original(Struct, frozen=True):
     referrer: str | None = None
 
     @property
+    def origin(self) -> str:
+        """The URL's scheme, host and port."""
+        return self.url[: self.url.index("/", len("https://"))]
+
+    @property
     def host(self) -> str:
         """The host in normal form, without the port."""
-        return host_of_header(urlsplit(self.url).netloc) or ""
+        return host_of_header(self.origin.partition("//")[2]) or ""
 
     @property
     def is_free(self) -> bool:
@@ -66,7 +73,7 @@ class Original(Struct, frozen=True):
 
         False if an origin could read the path as another page.
         """
-        path = read_once(urlsplit(self.url).path)
+        path = read_once(self.url.removeprefix(self.origin).partition("?")[0])
         return path is not None and (path in FREE_PATHS or path.startswith(FREE_FOLDER))
 
     @property
@@ -75,23 +82,27 @@ class Original(Struct, frozen=True):
 
     @property
     def license_url(self) -> str:
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}/license.xml"
+        return f"{self.origin}/license.xml"
 
 
 def original_of(head: Head, proxies: TrustedProxies) -> Original:
     """Read the visitor's request. Raises InvalidRequest if no trusted source describes it."""
     check_lengths([name for name in head.too_long if name in FROM_PROXIES], b"")
-    sent = [name for name, _ in head.scope["headers"] if name in FROM_PROXIES]
-    for name in REPEATED:
-        if sent.count(name) > 1:
-            raise InvalidRequest(f"{name.decode()} is sent twice.", param=name.decode())
+    if len(head.headers) < len(head.scope["headers"]):
+        refuse_repeated([name for name, _ in head.scope["headers"]])
     found = described_by_middleware(head) if head.path == MIDDLEWARE else described_by_proxy(head, proxies)
     if b"referer" in head.headers:
         found = replace(found, referrer=referring_host(head.header(b"referer"), found.host))
     if len(found.url) > MAX_URI:
         raise InvalidRequest(f"The URL of the page is longer than {MAX_URI:,} characters.")
     return found
+
+
+def refuse_repeated(sent: list[bytes]) -> None:
+    """Raise InvalidRequest if a header that describes the page was sent more than once."""
+    for name in REPEATED:
+        if sent.count(name) > 1:
+            raise InvalidRequest(f"{name.decode()} is sent twice.", param=name.decode())
 
 
 def referring_host(referer: str, host: str) -> str | None:
@@ -112,9 +123,8 @@ def described_by_proxy(head: Head, proxies: TrustedProxies) -> Original:
         url, method = described_by_ingress_nginx(head, is_trusted)
     else:
         url, method = read_forwarded(head, is_trusted)
-    hops = head.headers.get(b"x-forwarded-for")
-    visitor = proxies.client_of(peer, hops.decode("latin-1")) if is_trusted and hops is not None else None
-    return Original(url, method, in_words(visitor))
+    is_said = is_trusted and b"x-forwarded-for" in head.headers
+    return Original(url, method, in_words(head.address) if is_said else None)
 
 
 def described_by_middleware(head: Head) -> Original:
@@ -213,7 +223,7 @@ def escape_uri(uri: str) -> str:
     Encodes `#` too, because requests have no fragment and some origins read it as part of the path. Bytes above ASCII
     keep their values.
     """
-    return quote(uri.encode("latin-1", "replace"), safe="/!$&'()*+,;=:@~?%\\")
+    return uri if IS_ESCAPED(uri) else quote(uri.encode("latin-1", "replace"), safe=UNESCAPED)
 
 
 def peer_of(head: Head) -> Address | None:

@@ -15,6 +15,7 @@ from licensing.policies.offers import Offer, Payment
 PRICE, EXACT, MOST, CHARGED, ERROR = (
     *("crawler-price", "crawler-exact-price", "crawler-max-price", "crawler-charged", "crawler-error"),
 )
+OFFERS = frozenset({EXACT.encode(), MOST.encode()})
 IS_PRICE = re.compile(r"([A-Z]{3}) ([0-9]{1,7}(?:\.[0-9]{1,6})?)").fullmatch
 
 
@@ -31,6 +32,8 @@ def payment_of(head: Head, covered: frozenset[str] | None) -> Payment | None:
 
     If the request is signed, the signature must cover the price (`covered` are the signed components).
     """
+    if OFFERS.isdisjoint(head.headers):
+        return None
     exact, most = head.header(EXACT.encode()), head.header(MOST.encode())
     if exact and most:
         raise PaymentRefused("ConflictingPriceHeaders", f"Send {EXACT} or {MOST}, not both.")

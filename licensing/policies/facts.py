@@ -388,6 +388,7 @@ def load_facts(facts: Iterable[Fact], recorded: Recorded) -> Values:
     )
 
 
+LOADED_OF_CHECK = {fact.name: (place, fact.load) for place, fact in enumerate(OF_CHECK)}
 PLACES_OF_STORED = tuple(OF_CHECK.index(fact) for fact in STORED)
 
 
@@ -408,7 +409,12 @@ class GivenFacts(Struct, frozen=True, gc=False):
 
     @classmethod
     def from_record(cls, recorded: Recorded) -> "GivenFacts":
-        return cls(load_facts(OF_CHECK, recorded), recorded)
+        values = list(NOTHING.facts)
+        for name, value in recorded.items():
+            if name in LOADED_OF_CHECK:
+                place, load = LOADED_OF_CHECK[name]
+                values[place] = load(value)
+        return cls(tuple(values), recorded)
 
 
 NOTHING = GivenFacts()

@@ -48,9 +48,8 @@ def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, 
     )
     if is_secure:
         lines += HSTS
-    for name, value in headers.items():
-        lines += f"{name.lower()}: {value}\r\n".encode("latin-1")
-    return lines
+    own = "".join([f"{name.lower()}: {value}\r\n" for name, value in headers.items()])
+    return lines + own.encode("latin-1")
 
 
 def deprecation_of(path: str, query: bytes, body: bytes, grant: Grant | None) -> dict[str, str]:
