@@ -17,6 +17,11 @@ MOVED = {  # pages of /docs/ by their former addresses
 }
 
 urlpatterns = [
+    path("v1/", include("licensing.urls")),  # the most frequent routes come first
+    path("v1/", include("accounts.urls")),
+    path("v1/", include("analytics.urls")),
+    path("v1/openapi.json", pages.OpenApiDocument.as_view({"get": "retrieve"})),
+    re_path(r"^v1(?P<rest>/.*)?$", unknown_path),
     path("", pages.home),
     path("docs", RedirectView.as_view(url="/docs/")),
     path("docs/", pages.docs),
@@ -31,11 +36,6 @@ urlpatterns = [
     path(".well-known/jwks.json/platform", pages.license_jwks),
     path("olp/jwks.json", pages.license_jwks),
     path("olp/", include("licensing.license_server.urls")),
-    path("v1/openapi.json", pages.OpenApiDocument.as_view({"get": "retrieve"})),
-    path("v1/", include("licensing.urls")),  # the most frequent routes come first
-    path("v1/", include("accounts.urls")),
-    path("v1/", include("analytics.urls")),
-    re_path(r"^v1(?P<rest>/.*)?$", unknown_path),
 ]
 
 handler404 = "config.error_pages.not_found"

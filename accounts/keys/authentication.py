@@ -1,7 +1,7 @@
 """Authentication: from the Authorization header to the key's grant."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from ipaddress import ip_network
@@ -11,6 +11,8 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
+from msgspec import Struct
+from msgspec.structs import replace
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
@@ -30,8 +32,7 @@ LAST_USED_PRECISION = timedelta(minutes=1)
 Networks = tuple[Network, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """An authenticated key: its account, permissions and limits."""
 
     key_id: str

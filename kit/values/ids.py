@@ -8,7 +8,7 @@ else uses the text. Every UUID has exactly one text, and texts sort by creation 
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypedDict, Unpack
 from uuid import UUID
 
@@ -36,6 +36,9 @@ def encode(prefix: str, value: bytes) -> str:
         f"{PAIRS[low >> 40 & 1023]}{PAIRS[low >> 30 & 1023]}{PAIRS[low >> 20 & 1023]}{PAIRS[low >> 10 & 1023]}"
         f"{PAIRS[low & 1023]}"
     )
+
+
+encode_stored = lru_cache(maxsize=10_000)(encode)  # rows of a list have their account in common, and many their policy
 
 
 def decode(prefix: str, text: object) -> bytes | None:
@@ -120,7 +123,7 @@ class IdField(models.Field):
         return UUID(bytes=raw) if connection.vendor == "postgresql" else raw
 
     def from_db_value(self, value: RawId | None, expression: object, connection: BaseDatabaseWrapper) -> str | None:
-        return None if value is None else encode(self.prefix, raw_bytes(value))
+        return None if value is None else encode_stored(self.prefix, raw_bytes(value))
 
     def to_python(self, value: object) -> object:
         return value

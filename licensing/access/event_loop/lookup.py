@@ -5,11 +5,11 @@ blocking_calls. Checks wait for these reads on a cache miss and after each chang
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from uuid import UUID
 
 import orjson
+from msgspec.structs import replace
 
 from accounts.keys import keytext
 from accounts.keys.authentication import POSTGRESQL as GRANTS

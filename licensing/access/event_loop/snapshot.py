@@ -1,8 +1,9 @@
 """Per-process cache of items, requesters and grants: bounded in memory, valid up to each account's epoch."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import overload
+
+from msgspec.structs import replace
 
 from accounts.keys.authentication import Grant
 from accounts.plans.epochs import EVERYTHING, Changes
