@@ -112,7 +112,11 @@ class Hook(Quiet):
     server: Receiver
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        length = int(self.headers["Content-Length"])
+        body = self.rfile.read(length)
+        if len(body) < length:  # the service was killed while it sent: nothing was delivered
+            self.close_connection = True
+            return
         headers = {name.lower(): value for name, value in self.headers.items()}
         receiver = self.server
         with receiver.lock:
