@@ -58,6 +58,8 @@ SAW: dict[str, Any] = {
     "file": 4,
     "missing": "resource_not_found",
 }
+# Java's second compiler and parallel collector cost more than such short programs gain by them.
+SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 def saw(*command: object, cwd: Path, **environment: str) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def saw(*command: object, cwd: Path, **environment: str) -> dict[str, Any]:
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
-        env={**os.environ, "no_proxy": "*", "PYTHONPATH": str(cwd), "PATH": TOOLS_FIRST, **environment},
+        env={**os.environ, "no_proxy": "*", "PYTHONPATH": str(cwd), "PATH": TOOLS_FIRST, **SHORT_LIVED, **environment},
         capture_output=True,
         text=True,
         check=False,
