@@ -85,7 +85,7 @@ def test_reading_keys_is_what_it_takes(account, leaked):
     assert reader.post(FIND, {"key": leaked[1]}).status == 403
 
 
-def test_it_is_counted_as_any_request(account, leaked):
+def test_it_is_counted_as_any_request(account, leaked, clock):
     account.requests_per_minute = 2
     account.plan = "enterprise"
     account.save()
