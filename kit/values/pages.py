@@ -21,8 +21,11 @@ HALF = 8  # bytes of a key for the page, and again for a parameter
 NO_PARAMETER = bytes(HALF)
 MAX_PARAMETERS = 1_000  # per request; applications ignore more
 MAX_KEYS = 2_000  # per request
-IS_PLAIN = re.compile(r"[A-Za-z0-9._~=&-]*").fullmatch  # a query that every application parses the same way
+PLAIN_PAIR = r"[A-Za-z0-9_~-]*(?:=[A-Za-z0-9._~=-]*)?"
+IS_PLAIN = re.compile(f"{PLAIN_PAIR}(?:&{PLAIN_PAIR})*").fullmatch  # every application parses such a query the same way
 ARRAY = re.compile(r"\[[^\]]*\]$")
+END = re.compile("#|%23")  # of the query, for some applications
+UNDERLINED = re.compile(r"[ .\[]")  # in names, PHP reads `_` instead
 
 Parameters = frozenset[tuple[str, str]]  # names and values
 
@@ -53,8 +56,9 @@ class RegisteredPage(Struct, frozen=True):
 class RequestedPages(Struct, frozen=True):
     """The pages that a requested URL may name, because origins read URLs differently.
 
-    `paths` starts with the usual reading, `parameters` are all that some application may see, `spelling` is the
-    normalised URL. Not `is_complete` if there are too many readings to follow.
+    `paths` starts with the usual reading, `parameters` are all that some application may see, `sure_parameters` those
+    that every application sees, `spelling` is the normalised URL. Not `is_complete` if there are too many readings to
+    follow.
     """
 
     host: str
@@ -63,6 +67,7 @@ class RequestedPages(Struct, frozen=True):
     spelling: str
     is_complete: bool
     address: str  # the URL of the usual reading, without port and query
+    sure_parameters: Parameters
 
     @classmethod
     def from_url(cls, url: str, same: SamePage | None) -> "RequestedPages":
@@ -72,14 +77,16 @@ class RequestedPages(Struct, frozen=True):
         if same is not None:
             paths = tuple(dict.fromkeys(map(same.path, paths)))
         parameters: Parameters = frozenset()
+        sure: Parameters = frozenset()
         if parts.query.count("&") + parts.query.count(";") < MAX_PARAMETERS:
             parameters = frozenset(read_query(parts.query))
+            sure = sure_of(parts.query, parameters)
         else:
             is_complete = False
         is_complete = is_complete and len(paths) * (1 + len(parameters)) <= MAX_KEYS
         host = normalised_host(parts.hostname or "")
         address = f"{parts.scheme}://{host}{quote(paths[0], safe=PATH_CHARACTERS)}"
-        return cls(host, paths, parameters, spelling_of(url, same), is_complete, address)
+        return cls(host, paths, parameters, spelling_of(url, same), is_complete, address, sure)
 
     @property
     def pages(self) -> list[bytes]:
@@ -91,12 +98,6 @@ class RequestedPages(Struct, frozen=True):
         """Return every key under which a matching item may be registered."""
         parameters = [NO_PARAMETER, *map(parameter_digest, self.parameters)]
         return [page + parameter for page, parameter in product(self.pages, parameters)]
-
-    @property
-    def sure_parameters(self) -> Parameters:
-        """The parameters that every application reads like this, because their names have no other values."""
-        given = Counter(name for name, _ in self.parameters)
-        return frozenset(pair for pair in self.parameters if given[pair[0]] == 1)
 
 
 def page_digest(host: str, path: str) -> bytes:
@@ -137,10 +138,28 @@ def read_query(query: str) -> Iterator[tuple[str, str]]:
     if IS_PLAIN(query):
         return
     for piece in {*query.split("&"), *re.split("[&;]", query)}:
-        for text in {piece, re.split("#|%23", piece, maxsplit=1)[0]}:
-            name, _, value = text.partition("=")
-            for one_name, one_value in product(decodings(name), decodings(value)):
-                yield from ((short, one_value) for short in {one_name, ARRAY.sub("", until_nul(one_name).strip())})
+        yield from readings(piece)
+
+
+def readings(piece: str) -> Iterator[tuple[str, str]]:
+    """Yield the parameters that applications may read a part of a query as."""
+    for text in {piece, END.split(piece, maxsplit=1)[0]} - {""}:
+        name, _, value = text.partition("=")
+        for one_name, one_value in product(decodings(name), decodings(value)):
+            short = ARRAY.sub("", until_nul(one_name).strip())
+            yield from ((form, one_value) for form in {one_name, short, UNDERLINED.sub("_", short)})
+
+
+def sure_of(query: str, parameters: Parameters) -> Parameters:
+    """Return the parameters that every application sees: spelled in a way that has one reading, with one value."""
+    values = Counter(name for name, _ in parameters)
+    if IS_PLAIN(query):
+        return frozenset(pair for pair in parameters if values[pair[0]] == 1)
+    *sure, last = END.split(query, maxsplit=1)[0].split("&")
+    if END.search(query) is None:
+        sure.append(last)
+    only = [found for piece in sure if ";" not in piece and len(found := set(readings(piece))) == 1]
+    return frozenset(pair for found in only for pair in found if values[pair[0]] == 1)
 
 
 def decodings(text: str) -> tuple[str, ...]:

@@ -26,6 +26,30 @@ def site(account):
     return factories.site(account, {"/*": factories.policy(account, READERS)}, host="pub.example")
 
 
+# Some applications see `id=5` here, others no such parameter.
+DOUBTFUL = [
+    *("id[]=5", "id[0]=5", "id%5B%5D=5", "x=1;id=5", "x=1&amp;id=5", "x=1%23&id=5", "x=1#&id=5", "id=5%23", "id=5;x=1"),
+    *("+id=5", "%20id=5", "id+=5", "id%00=5", "id%09=5", "%2569d=5", "id=5&id=6", "id=6&id[]=5"),
+]
+
+
+@pytest.mark.parametrize("query", DOUBTFUL)
+def test_a_parameter_that_only_some_applications_see_opens_no_paid_page_and_closes_no_less(ask, account, query):
+    shut, free = (factories.policy(account, rule) for rule in (factories.DENY_ALL, READERS))
+    factories.site(account, {"/shut/*": shut, "/free/*": free}, host="pub.example")
+    factories.content(account, source="https://pub.example/shut/a?id=5", policy_id=free.pk)
+    factories.content(account, source="https://pub.example/free/a?id=5", policy_id=shut.pk)
+    assert [ask(f"/{folder}/a?{query}").status for folder in ("shut", "free")] == [403, 403]
+    assert [ask(f"/{folder}/a?x=a%20b&id=5&y=caf%C3%A9").status for folder in ("shut", "free")] == [200, 403]
+
+
+@pytest.mark.parametrize("query", ["my.id=5", "my%20id=5", "my+id=5", "my[id=5"])
+def test_names_in_which_php_reads_an_underscore_are_read_so_too(ask, account, shut, query):
+    factories.site(account, {"/*": factories.policy(account, READERS)}, host="pub.example")
+    factories.content(account, source="https://pub.example/a?my_id=5", policy_id=shut.pk)
+    assert ask(f"/a?{query}").status == 403
+
+
 @pytest.mark.usefixtures("site")
 @pytest.mark.parametrize("uri", ["/a", "/a?utm=1", "/a;x", "//a"])
 def test_every_change_of_an_item_holds_for_the_next_request(ask, account, shut, uri):
