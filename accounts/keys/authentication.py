@@ -1,7 +1,6 @@
 """Authentication: from the Authorization header to the key's grant."""
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from ipaddress import ip_network
@@ -20,7 +19,7 @@ from accounts.keys import keytext
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import require
 from accounts.plans.models import Account
-from kit.http.admission import Steps, admit, done_before, run_blocking
+from kit.http.admission import Steps, done_before
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
 from kit.storage.prepared import prepared_cursor
@@ -120,36 +119,6 @@ class GrantSteps(Steps):
 
     def authorize(self) -> None:
         require(self.grant, self.permission)
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """A key used from an address, for an operation that needs a permission."""
-
-    grant: Grant
-    address: Address | None
-    permission: str
-
-    def check_at(self, epoch: int, now: datetime) -> None:
-        """Check the caller again with the current state of the key, if the account's epoch has changed since.
-
-        Call it inside the transaction, after reading `epoch`, so that no decision is recorded for a key that had ended
-        by then. Raises InvalidApiKey, IpNotAllowed or InsufficientPermissions.
-        """
-        if epoch != self.grant.epoch:
-            run_blocking(admit(Readmission(self, now)))
-
-
-class Readmission(GrantSteps):
-    """Repeats the admission of a request with the current state of its key, without counting it."""
-
-    def __init__(self, caller: Caller, now: datetime) -> None:
-        self.caller, self.now = caller, now
-        self.address, self.permission = caller.address, caller.permission
-
-    async def authenticate(self) -> None:
-        self.grant = reload_grant(self.caller.grant)
-        self.grant.check(self.now)
 
 
 def is_within(address: Address | None, networks: Networks) -> bool:

@@ -26,11 +26,11 @@ class ChargeOfCase(Struct, gc=False):
 class Outcome(Struct, frozen=True, gc=False):
     """The result of recording an entry: all of its decisions are stored, unless it is `stale`.
 
-    `retry`: stale only because of its batch; its facts may still hold. `taken`: another request used its
-    Idempotency-Key first. `unpaid`: stale because a wallet needs a transaction (analytics.recording.spending). `room`:
-    what the rule's limit had left before the first decision (none if below 1), None without a claim. `available`: what
-    the last spend leaves in its wallet, in millionths. `behind`: the account has a newer epoch, at which the facts
-    still hold.
+    `retry`: stale only because of its batch; its facts may still hold. `taken`: another request used its Idempotency-
+    Key first. `unawaited`: its client has left. `unpaid`: stale because a wallet needs a transaction
+    (analytics.recording.spending). `room`: what the rule's limit had left before the first decision (none if below 1),
+    None without a claim. `available`: what the last spend leaves in its wallet, in millionths. `behind`: the account
+    has a newer epoch, at which the facts still hold.
     """
 
     stale: bool = False
@@ -39,6 +39,7 @@ class Outcome(Struct, frozen=True, gc=False):
     taken: bool = False
     behind: bool = False
     unpaid: bool = False
+    unawaited: bool = False
     available: int | None = None
 
     def counted(self, place: int) -> "LimitResult":
@@ -60,6 +61,7 @@ STALE = Outcome(stale=True)
 RETRY = Outcome(stale=True, retry=True)
 TAKEN = Outcome(stale=True, taken=True)
 UNPAID = Outcome(stale=True, retry=True, unpaid=True)
+UNAWAITED = Outcome(stale=True, unawaited=True)
 
 MANY_ALIKE = 8  # decisions per case from which one pending row per case pays off
 
@@ -132,16 +134,18 @@ class Batch:
         self.namings: dict[Naming, Naming] = {}  # in order of their numbers
         self.spendings: dict[Spending, int] = {}  # their numbers
         self.spends: list[SpendOfCase] = []
-        self.numbered = [self.add(entry) for entry in entries]  # each entry's case, or None if it is left out
+        self.numbered = [self.add(entry) for entry in entries]  # each entry's case, or its outcome if it is left out
 
-    def add(self, entry: Entry) -> Case | None:
-        """Return the entry's numbered case, or None if it must wait for a later batch."""
+    def add(self, entry: Entry) -> Case | Outcome:
+        """Return the entry's numbered case, or its outcome if this batch leaves it out."""
+        if entry.is_awaited is not None and not entry.is_awaited():
+            return UNAWAITED
         naming = None if entry.naming is None else self.naming(entry.naming)
         case = entry.case if naming is None else replace(entry.case, naming=naming)
         if entry.claim is not None:
             limit = self.counter(entry.claim, naming)
             if limit.window_start != entry.claim.window_start:
-                return None
+                return RETRY
             case = replace(case, counter=limit.number, claimed=limit.claimed)
             limit.claimed += len(entry.ids)
         elif entry.reply is not None:
@@ -231,8 +235,8 @@ class Batch:
         """
         outcomes = []
         for case in self.numbered:
-            if case is None:
-                outcomes.append(RETRY)
+            if isinstance(case, Outcome):
+                outcomes.append(case)
             elif case.account in stale:
                 outcomes.append(STALE)
             elif case.naming is not None and case.naming in unnamed:

@@ -1,5 +1,7 @@
 """The record of a request: its decisions, and what each claims, costs and stores."""
 
+from collections.abc import Callable
+
 from msgspec import Struct, field
 
 from analytics.recording.naming import Naming
@@ -89,8 +91,9 @@ class Reply(Struct, eq=False, frozen=True, gc=False):
 class Entry(Struct, frozen=True, gc=False):
     """Decisions to record: ids and items as UUIDs in hex, shared fields, claim and charge.
 
-    Entries with a `reply` have no claim. `spends` has what its only decision takes from wallets, each with the UUID of
-    its wallet entry in hex; then all entries of the request share its `spending`, and none has a claim or reply.
+    If `is_awaited` says that the client has left, nothing is recorded. Entries with a `reply` have no claim. `spends`
+    has what its only decision takes from wallets, each with the UUID of its wallet entry in hex; then all entries of
+    the request share its `spending`, and none has a claim or reply.
     """
 
     case: Case
@@ -102,3 +105,4 @@ class Entry(Struct, frozen=True, gc=False):
     naming: Naming | None = None
     spending: Spending | None = None
     spends: tuple[tuple[str, Spend], ...] = ()
+    is_awaited: Callable[[], bool] | None = None

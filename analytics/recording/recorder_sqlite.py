@@ -15,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 from accounts.plans.epochs import EVERYTHING, SINCE, Changes
 from analytics.models.usage import DAYS, MONTHS
 from analytics.recording.batch import Batch, LimitCounter, Outcome
-from analytics.recording.entries import Charge, Entry
+from analytics.recording.entries import Case, Charge, Entry
 from analytics.recording.naming import name_on_sqlite
 from analytics.recording.spending_sqlite import spend_on_sqlite
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
@@ -42,7 +42,7 @@ COUNT_ON_SQLITE = (
 
 def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     """Write the batch in the caller's transaction."""
-    entries = [entry for entry, case in zip(batch.entries, batch.numbered, strict=True) if case is not None]
+    entries = [entry for entry, case in zip(batch.entries, batch.numbered, strict=True) if isinstance(case, Case)]
     epochs = {account: current_epoch(cursor, account) for account in {entry.case.account for entry in entries}}
     missing = [entry for entry in entries if entry.case.epoch != epochs[entry.case.account]]
     behind = {entry.case.account for entry in missing}

@@ -12,7 +12,7 @@ from config.server.connections import Wait, Watch, connections_of
 from config.server.framing import MAX_HEAD_BYTES, MAX_HEADERS, MAX_UNREAD_BYTES, NOTED, PARSED_AT_ONCE, TOO_LARGE
 from config.server.last_requests import StoppingProtocol
 from config.server.refusals import cut_short, no_room, refusal, unreadable
-from config.server.whole_request import IS_PLAIN_PATH, MAX_WHOLE_BYTES, Cycle, WholeRequest
+from config.server.whole_request import IS_PLAIN_PATH, MAX_WHOLE_BYTES, Cycle, WholeRequest, is_connected
 from kit.http.errors import ApiError, InvalidRequest
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class BoundedProtocol(StoppingProtocol):
     """
 
     stage = BETWEEN
-    trailers = trailer_bytes = 0
+    trailers = trailer_bytes = unread_body = 0
     codings = b""  # Transfer-Encoding
     hosts: list[bytes]
     stand_in = b""  # the head that the parser reads again after stopping at one with Upgrade
@@ -39,7 +39,6 @@ class BoundedProtocol(StoppingProtocol):
     running: RequestResponseCycle | None = None  # of the request being served
     refusal: ApiError | None = None  # sent once all earlier requests are answered
     unparsed = b""  # input behind requests that wait for their turn
-    unread_body = 0
     drains = 0  # how often the client caught up after the server paused writing
     counted_for: str | None = None
 
@@ -203,7 +202,8 @@ class BoundedProtocol(StoppingProtocol):
     def begin_request(self) -> None:
         super().on_headers_complete()
         self.cycle.held = self.unread_body = 0
-        self.scope["extensions"] = {"let_go": partial(self.let_go, self.cycle)}  # type: ignore[dict-item]
+        told = {"let_go": partial(self.let_go, self.cycle), "is_awaited": partial(is_connected, self.transport)}
+        self.scope["extensions"] = told  # type: ignore[typeddict-item]
 
     def on_body(self, body: bytes) -> None:
         self.unfinished = 0

@@ -1,14 +1,27 @@
 """A request that arrived completely, like most access checks, served without most of uvicorn's setup."""
 
 import re
-from asyncio import Event
-from functools import cached_property
+from asyncio import Event, Transport
+from functools import cached_property, partial
+from select import POLLERR, POLLHUP, POLLRDHUP, poll
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 MAX_WHOLE_BYTES = 16 * 1024
 IS_PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._-]*").fullmatch  # no escapes, no query
+
+
+def is_connected(transport: Transport) -> bool:
+    """Return whether the client still holds the connection, from any thread.
+
+    Asks the socket, because the end of a connection may be waiting to be read behind its request.
+    """
+    if transport.is_closing():
+        return False
+    asked = poll()
+    asked.register(transport.get_extra_info("socket").fileno(), POLLRDHUP | POLLHUP | POLLERR)
+    return not asked.poll(0)
 
 
 class Cycle(RequestResponseCycle):
@@ -20,8 +33,8 @@ class Cycle(RequestResponseCycle):
 class WholeRequest(Cycle):
     """A request whose body arrived with its head, which saves most of uvicorn's setup.
 
-    Adds two `extensions` to the ASGI scope: `body`, and `respond(status, head, body)`, which sends a whole response in
-    one write, or returns False if the client reads too slowly.
+    Adds three `extensions` to the ASGI scope: `body`; `respond(status, head, body)`, which sends a whole response in
+    one write, or returns False if the client reads too slowly; and `is_awaited`, whether the client is still there.
     """
 
     access_log = False
@@ -38,7 +51,9 @@ class WholeRequest(Cycle):
         self.scope: Any = protocol.scope
         self.scope["method"] = protocol.parser.get_method().decode("ascii")
         self.scope["path"], self.scope["raw_path"], self.scope["query_string"] = path, protocol.url, b""
-        self.scope["extensions"] = {"body": body, "respond": self.respond}  # type: ignore[dict-item]
+        is_awaited = partial(is_connected, protocol.transport)
+        told: Any = {"body": body, "respond": self.respond, "is_awaited": is_awaited}
+        self.scope["extensions"] = told
         self.body: Any = body
         self.transport, self.flow, self.logger = protocol.transport, protocol.flow, protocol.logger
         self.default_headers = protocol.server_state.default_headers

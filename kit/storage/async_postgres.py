@@ -8,6 +8,7 @@ from struct import Struct
 from typing import cast
 
 import psycopg
+from django.conf import settings
 from django.db import OperationalError
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
@@ -16,6 +17,9 @@ from psycopg.rows import TupleRow
 from kit.storage.poolers import connection_string, keeps_no_session_state
 
 SECONDS_TO_WAIT = 20
+# PostgreSQL has to end a statement before this process gives up on it: otherwise it may still commit, and a check that
+# was answered by 503 would be recorded and charged. Through a pooler no setting stays with a session.
+LIMIT = "SELECT set_config('statement_timeout', %s, false)"
 # PostgreSQL disconnected or could not do its work, for example because a disk is full or failing.
 NOT_DONE = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
 
@@ -33,7 +37,7 @@ SIZE_OF_UUID = "00000010"
 class Sessions:
     """A pool of this process's PostgreSQL connections, each used by one call at a time.
 
-    `set_up` is a statement that every new connection runs first.
+    STATEMENT_SECONDS limits every statement. `set_up` is a statement that every new connection runs first.
     """
 
     def __init__(self, set_up: str = "") -> None:
@@ -66,8 +70,10 @@ class Sessions:
     async def connect(self) -> "Session":
         made = Session(await psycopg.AsyncConnection.connect(connection_string(), autocommit=True))
         try:
-            if self.set_up and made.prepares:
-                await made.run(self.set_up)
+            if made.prepares:
+                await made.run(LIMIT, [f"{settings.STATEMENT_SECONDS}s"])
+                if self.set_up:
+                    await made.run(self.set_up)
         except BaseException:
             made.close()
             raise

@@ -22,7 +22,7 @@ NO_PARAMETER = bytes(HALF)
 MAX_PARAMETERS = 1_000  # per request; applications ignore more
 MAX_KEYS = 2_000  # per request
 PLAIN_PAIR = r"[A-Za-z0-9_~-]*(?:=[A-Za-z0-9._~=-]*)?"
-IS_PLAIN = re.compile(f"{PLAIN_PAIR}(?:&{PLAIN_PAIR})*").fullmatch  # every application parses such a query the same way
+IS_PLAIN = re.compile(f"{PLAIN_PAIR}(?:&{PLAIN_PAIR})*").fullmatch  # a query with one reading
 ARRAY = re.compile(r"\[[^\]]*\]$")
 END = re.compile("#|%23")  # of the query, for some applications
 UNDERLINED = re.compile(r"[ .\[]")  # in names, PHP reads `_` instead

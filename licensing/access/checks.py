@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from accounts.keys.authentication import Caller
+from accounts.keys.callers import Caller
 from accounts.plans import epochs
 from analytics.recording import recorder
 from kit.http.errors import ApiError, ValidationFailed
@@ -74,4 +74,6 @@ def attempt(
     outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)
     if any(outcome.stale for outcome in outcomes):
         raise Stale
+    if caller is not None:
+        caller.check_presence()
     return batch.settle(outcomes)

@@ -1,7 +1,7 @@
 """Decide checks: from items and requesters to answers and records."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from secrets import token_urlsafe
 
@@ -246,6 +246,13 @@ class DecisionBatch:
     def keep(self, reply: Reply) -> None:
         """Store this reply together with the entries."""
         self.entries = [replace(entry, reply=reply) for entry in self.entries]
+
+    def record_while(self, is_awaited: Callable[[], bool]) -> None:
+        """Record what costs or counts something only if the client still waits for it then."""
+        self.entries = [
+            replace(entry, is_awaited=is_awaited) if entry.charge or entry.spends or entry.claim else entry
+            for entry in self.entries
+        ]
 
     def settle(self, outcomes: Sequence[Outcome]) -> list[Answer | ApiError]:
         """Return the answers, adjusted by the outcomes of recording."""

@@ -15,7 +15,8 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.keys.authentication import Caller, license_token
+from accounts.keys.authentication import license_token
+from accounts.keys.callers import Caller
 from accounts.viewsets import AccountViewSet
 from analytics.models import AccessEvent
 from analytics.usage.matching import count_matching

@@ -82,6 +82,8 @@ class Edge(Sender):
     def __init__(self, head: Head, callers: Callers) -> None:
         key = head.header(KEY_HEADER).strip()
         super().__init__(callers, f"Bearer {key}" if key else "", peer_of(head))
+        # A proxy gives up after two seconds and refuses the visitor, who is not to be charged for that.
+        self.is_awaited = head.scope.get("extensions", {}).get("is_awaited")
         self.signed: Any = UNSEEN  # who signed the visitor's request, once verified
 
     async def count(self) -> None:

@@ -7,7 +7,8 @@ from itertools import combinations
 import pytest
 
 from accounts.keys import services as accounts
-from accounts.keys.authentication import Caller, find_grant
+from accounts.keys.authentication import find_grant
+from accounts.keys.callers import Caller
 from accounts.models import ApiKey
 from kit.http.admission import Steps, admit, run_blocking
 from kit.http.errors import ApiError, IpNotAllowed, MissingApiKey

@@ -1,8 +1,10 @@
 """Parameters of SQL statements on the event loop (kit.storage.async_postgres)."""
 
+import asyncio
+
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import connection
+from django.db import OperationalError, connection
 
 from kit.storage.async_postgres import Parameter, Sessions
 
@@ -36,3 +38,24 @@ def test_the_elements_of_a_list_arrive_in_their_order(statement: str, sent: Para
         return [(value or b"").decode() for [value] in found]
 
     assert async_to_sync(rows)() == arrived
+
+
+def test_a_statement_ends_in_postgresql_before_its_request_is_answered_by_503(settings) -> None:
+    settings.STATEMENT_SECONDS = 1
+    table = "CREATE TABLE IF NOT EXISTS late (number int)"
+
+    async def late() -> list[bytes | None]:
+        sessions = Sessions()
+        await sessions.run(table)
+        try:
+            with pytest.raises(OperationalError, match="statement timeout"):
+                await sessions.run("INSERT INTO late SELECT 1 FROM pg_sleep(2)")
+            await asyncio.sleep(1.5)
+            [found] = await sessions.run("SELECT count(*) FROM late")
+            await sessions.run("DROP TABLE late")
+        finally:
+            for session in sessions.idle:
+                session.close()
+        return found
+
+    assert async_to_sync(late)() == [b"0"]

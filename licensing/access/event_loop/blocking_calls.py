@@ -9,7 +9,8 @@ from django.db import connection
 from django.utils import timezone
 from jwt import PyJWK
 
-from accounts.keys.authentication import Caller, Grant, find_grant, note_use
+from accounts.keys.authentication import Grant, find_grant, note_use
+from accounts.keys.callers import Caller
 from accounts.plans.epochs import Changes, changes_since
 from analytics.recording import recorder
 from analytics.recording.batch import Outcome

@@ -113,6 +113,8 @@ class Sender(GrantSteps):
     """
 
     permission = "access:check"
+    # Whether the client still waits; None if its decisions are recorded even if it has left.
+    is_awaited: Callable[[], bool] | None = None
 
     def __init__(self, callers: Callers, authorization: str, address: Address | None) -> None:
         self.callers, self.authorization, self.address = callers, authorization, address

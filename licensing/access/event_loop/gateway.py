@@ -14,12 +14,13 @@ from time import perf_counter
 
 from django.db import connection
 
-from accounts.keys.authentication import Caller, Grant
+from accounts.keys.authentication import Grant
+from accounts.keys.callers import Caller
 from analytics.recording.batch import Outcome, conflicts
 from analytics.recording.entries import Entry, Reply
 from analytics.recording.recorder import AsyncRecorder
 from kit.http.admission import admit
-from kit.http.errors import ApiError
+from kit.http.errors import ApiError, ClientGone
 from kit.storage.microbatch import InThread, MicroBatch, Turns
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
@@ -141,6 +142,8 @@ class Gateway:
         spend_in_record(batch)
         if keep is not None:
             batch.keep(keep(batch))
+        if sender.is_awaited is not None:
+            batch.record_while(sender.is_awaited)
         self.callers.note_use(sender.grant, now)
         return await self.records.result_of(batch.entries, render and partial(render, batch))
 
@@ -153,7 +156,7 @@ class Gateway:
         return decide_checks(checks, found, grant.account_key, now, grant.key_id)
 
     def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Return the outcomes of entries that were not stored, and note their epoch. Raises Taken."""
+        """Return the outcomes of entries that were not stored; note their epoch. Raises KeyTaken and ClientGone."""
         stale = [outcome for outcome in outcomes if outcome.stale]
         if outcomes[0].behind:
             self.snapshot.note(account_id, epoch + 1)
@@ -161,6 +164,8 @@ class Gateway:
             return stale
         if any(outcome.taken for outcome in stale):
             raise KeyTaken
+        if any(outcome.unawaited for outcome in stale):
+            raise ClientGone("The client left before it was answered.")
         if not all(outcome.retry for outcome in stale):
             self.snapshot.note(account_id, epoch + 1)
         return stale
@@ -175,7 +180,7 @@ class Gateway:
         await admit(sender)
         async with self.turns.of(sender.grant.account_id):
             self.callers.note_use(sender.grant, now)
-            caller = Caller(sender.grant, sender.address, sender.permission)
+            caller = Caller(sender.grant, sender.address, sender.permission, sender.is_awaited)
             answers = await self.slow_path.submit((caller, checks, now))
         if isinstance(answers, ApiError):
             raise answers

@@ -1,0 +1,84 @@
+"""A proxy that gives up on a stalled service refuses the visitor, who must not be charged for that."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import httpx
+import pytest
+
+from tests.faults.harness import Deployment
+
+pytestmark = pytest.mark.faults
+
+PRICED = {
+    "action": "allow",
+    "conditions": {"default": True},
+    "permissions": ["read"],
+    "pricePerAccess": {"amount": 0.05, "currency": "USD"},
+}
+GIVES_UP_AFTER = 0.5  # seconds
+STALLED = 1.5
+
+
+def visit(server: Deployment, key: str, **options: float) -> httpx.Response:
+    """Ask as nginx does, for a visitor who offers the price."""
+    headers = {
+        "X-Licensing-Key": key,
+        "X-Forwarded-For": "192.0.2.1",
+        "X-Forwarded-Host": "pub.example",
+        "X-Forwarded-Uri": "/a",
+        "Authorization": f"Bearer {key}",
+        "Crawler-Max-Price": "USD 1",
+    }
+    return httpx.get(f"{server.url}/v1/access/forward?deny=403", headers=headers, **options)
+
+
+def give_up(server: Deployment, key: str) -> None:
+    with pytest.raises(httpx.ReadTimeout):
+        visit(server, key, timeout=GIVES_UP_AFTER)
+
+
+def while_stalled(server: Deployment, key: str, stall: Callable[[], None]) -> None:
+    """Let a proxy ask three times meanwhile, and give up each time."""
+    with ThreadPoolExecutor(4) as pool:
+        stalled = pool.submit(stall)
+        time.sleep(0.1)
+        list(pool.map(lambda _: give_up(server, key), range(3)))
+        stalled.result()
+
+
+def lock_database(server: Deployment) -> None:
+    with closing(sqlite3.connect(server.directory / "db.sqlite3", isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        time.sleep(STALLED)
+        database.execute("ROLLBACK")
+
+
+STALLS = {"process": lambda server: server.stall(STALLED), "database": lock_database}
+
+
+@pytest.mark.parametrize("stalled", STALLS)
+def test_an_answer_for_which_the_proxy_no_longer_waits_is_neither_charged_nor_recorded(
+    server: Deployment, key: str, stalled: str
+) -> None:
+    if stalled == "database" and server.postgres:
+        pytest.skip("On PostgreSQL writers do not wait for each other's transactions.")
+    with server.client(key) as client:
+        policy = client.post("/v1/policies", json={"name": "Priced", "rules": [PRICED]}).json()["id"]
+        terms = [{"pattern": "/*", "policyId": policy}]
+        site = client.post("/v1/sites", json={"host": "pub.example", "rules": terms, "mode": "enforce"})
+        assert site.status_code == 201, site.text
+        assert (visit(server, key).status_code, booked(client)) == (200, 1)
+
+        while_stalled(server, key, lambda: STALLS[stalled](server))
+
+        assert (visit(server, key).status_code, booked(client)) == (200, 2)
+        assert client.get("/v1/access/decisions").json()["totalCount"] == 2
+
+
+def booked(client: httpx.Client) -> int:
+    entries: int = client.get("/v1/revenue").json()["totalCount"]
+    return entries
