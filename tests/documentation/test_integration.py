@@ -52,8 +52,8 @@ def test_rows_are_saved_listed_and_exported(service: Service, tmp_path: Path):
 CMS = """
 def articles():
     for number in range({count}):
-        yield f"cms-{{number}}", f"Article {{number}}", f"https://pub.example/{{number}}"
-    yield "cms-odd", "", "https://pub.example/odd"
+        yield number, f"Article {{number}}", f"https://pub.example/{{number}}"
+    yield "odd", "", "https://pub.example/odd"
 """
 
 
@@ -67,8 +67,12 @@ def test_a_cms_is_synchronised(client: Client, service: Service, tmp_path: Path)
 
     assert synchronised(1_100) == "1101 articles, 1 failed, 0 archived\n"
     assert synchronised(1_098) == "1099 articles, 1 failed, 2 archived\n"
-    assert [item["externalId"] for item in client.list_content({"status": "archived"})] == ["cms-1099", "cms-1098"]
+    assert [item["externalId"] for item in client.list_content({"status": "archived"})] == ["1099", "1098"]
     assert synchronised(1_100) == "1101 articles, 1 failed, 0 archived\n"
+    assert list(client.list_content({"status": "archived"})) == []
+
+    with pytest.raises(AssertionError, match="300 of 1100 articles are gone from the CMS"):
+        synchronised(800)
     assert list(client.list_content({"status": "archived"})) == []
 
 
