@@ -33,7 +33,11 @@ CAUSES = {  # by SQLSTATE (PostgreSQL, Appendix A) or SQLite's name of the error
 MESSAGES = {
     "password authentication failed": "login_refused",
     "no pg_hba.conf entry": "login_refused",
+    "is not permitted to log in": "login_refused",
+    "is not currently accepting connections": "login_refused",
+    "permission denied for database": "permission_denied",
     "too many clients": "too_many_connections",
+    "too many connections for": "too_many_connections",  # the role or the database
     "remaining connection slots": "too_many_connections",
     "the database system is starting up": "starting",
     "the database system is shutting down": "shutting_down",

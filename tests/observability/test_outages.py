@@ -31,6 +31,11 @@ def raised_from(cause: Exception) -> OperationalError:
         (OperationalError('FATAL:  password authentication failed for user "licensing"'), "login_refused"),
         (OperationalError('FATAL:  database "licensing" does not exist'), "no_such_database"),
         (OperationalError("FATAL:  sorry, too many clients already"), "too_many_connections"),
+        (OperationalError('FATAL:  too many connections for role "licensing"'), "too_many_connections"),
+        (OperationalError('FATAL:  too many connections for database "licensing"'), "too_many_connections"),
+        (OperationalError('FATAL:  role "licensing" is not permitted to log in'), "login_refused"),
+        (OperationalError('FATAL:  database "a" is not currently accepting connections'), "login_refused"),
+        (OperationalError('FATAL:  permission denied for database "licensing"'), "permission_denied"),
         (OperationalError("connection refused"), "unreachable"),
     ],
 )
