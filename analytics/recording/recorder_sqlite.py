@@ -29,7 +29,7 @@ from analytics.rollups.upserts import (
     running_totals,
     yearly,
 )
-from kit.values.decimals import from_millionths, plain
+from kit.values.decimals import plain_millionths
 from kit.values.timestamps import as_django_writes
 
 Rows = Sequence[Sequence[Parameter]]
@@ -83,7 +83,7 @@ class StoredDecision:
         self.entry, self.remaining = entry, None if counted is None else counted.remaining
         self.facts = case.facts
         if outcome.available is not None:
-            left = {"remaining": plain(from_millionths(outcome.available))}
+            left = {"remaining": plain_millionths(outcome.available)}
             self.facts = {**case.facts, "credits": {**cast("dict[str, object]", case.facts["credits"]), **left}}
         self.id, self.account, self.content = map(
             bytes.fromhex, (entry.ids[place], case.account, entry.contents[place])

@@ -52,7 +52,7 @@ PURSES = """, spend AS MATERIALIZED (
       FROM jsonb_array_elements(thresholds) AS one
     ) AS threshold WHERE level < balance AND level >= balance - total)
 ), uncovered AS MATERIALIZED (
-  SELECT DISTINCT spending FROM spend WHERE wallet NOT IN (SELECT id FROM covering)
+  SELECT spending FROM spend WHERE wallet NOT IN (SELECT id FROM covering)
 )"""
 AFTER_PURSES = "(SELECT count(*) FROM purse) >= 0 AND"
 IS_COVERED = "AND (spending IS NULL OR spending NOT IN (SELECT spending FROM uncovered))"

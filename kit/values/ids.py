@@ -82,6 +82,11 @@ def successive(prefix: str, count: int, nanoseconds: int) -> tuple[list[str], li
     return texts, [key[:-3] + digits for digits in TRIPLES[first : first + count]]
 
 
+def new_key(nanoseconds: int) -> str:
+    """Return a new UUID in hex for a time in nanoseconds since 1970, where no text of the id is needed."""
+    return uuid7(nanoseconds=nanoseconds).hex
+
+
 def new_id(prefix: str) -> str:
     return encode(prefix, uuid7().bytes)
 

@@ -1,7 +1,6 @@
 """Render decisions as JSON objects."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from orjson import Fragment
@@ -89,10 +88,8 @@ def present_trace(steps: list[dict[str, object]], room: int) -> dict[str, object
 
 
 def present_credits(paid: Mapping[str, object]) -> dict[str, object]:
-    """Return the wallet part of a decision. Amounts are stored as text."""
-    return {
-        name: render_amount(Decimal(str(value))) if name in CREDIT_AMOUNTS else value for name, value in paid.items()
-    }
+    """Return the wallet part of a decision. Its amounts are texts that are JSON numbers."""
+    return {name: Fragment(str(value)) if name in CREDIT_AMOUNTS else value for name, value in paid.items()}
 
 
 def present_charge(decision: Decision) -> dict[str, object] | None:

@@ -64,14 +64,14 @@ def check(gateway, api, account):
 
     admitted = []
 
-    async def send(item):
+    async def send(item, requester="org_acme"):
         sender = Sender(gateway.callers, api.headers["Authorization"], None)
         await admit(sender)
         admitted.append(sender)
-        await once_admitted(item)
+        await once_admitted(item, requester)
 
-    async def once_admitted(item):
-        [answer] = await gateway.check(admitted[-1], [Check(("contentId", item.pk), "org_acme")], timezone.now())
+    async def once_admitted(item, requester="org_acme"):
+        [answer] = await gateway.check(admitted[-1], [Check(("contentId", item.pk), requester)], timezone.now())
         assert answer.decision.allowed
 
     send.once_admitted = once_admitted
@@ -189,6 +189,56 @@ def test_a_commit_of_many_decisions_that_hangs_holds_no_other_up_for_long(begin_
 
     async def scenario():
         begun = [await begin_commit(), await begin_commit()]
+        commits_may_end.set()
+        await asyncio.gather(*begun)
+
+    async_to_sync(scenario)()
+
+
+@pytest.fixture
+def begin_to_spend(account, check, commits, lookups_may_end, commits_may_end):
+    """Return a function that begins a check that a wallet pays, once all facts are cached and commits wait."""
+    factories.license(account, "org_prepaid", per_access="1")
+    factories.wallet(account, "USD", 100, requester_id="org_prepaid")
+
+    async def begin():
+        if not commits:
+            lookups_may_end.set()
+            await check(check.items[0])
+            await check(check.items[0], "org_prepaid")
+            commits_may_end.clear()
+        return asyncio.ensure_future(check(check.items[0], "org_prepaid"))
+
+    return begin
+
+
+@needs_postgresql
+def test_checks_that_spend_wait_for_a_commit_that_spends_and_hold_no_others_up(
+    begin_to_spend, check, gateway, commits, commits_may_end, monkeypatch
+):
+    monkeypatch.setattr(module, "MAX_SECONDS_ALONE", 60)
+
+    async def scenario():
+        begun = [await begin_to_spend()]
+        await until(lambda: len(commits) == 3)
+        begun += [await begin_to_spend(), await begin_to_spend()]
+        await until(lambda: len(gateway.spending.waiting) == 2)
+        begun.append(asyncio.ensure_future(check(check.items[0])))
+        await until(lambda: len(commits) == 4)
+        commits_may_end.set()
+        await asyncio.gather(*begun)
+
+    async_to_sync(scenario)()
+    assert commits == [1, 1, 1, 1, 2]
+
+
+@needs_postgresql
+def test_a_commit_that_hangs_at_a_wallet_holds_no_other_up_for_long(begin_to_spend, commits, commits_may_end):
+    async def scenario():
+        begun = []
+        for number in (3, 4):
+            begun.append(await begin_to_spend())
+            await until(lambda number=number: len(commits) == number)
         commits_may_end.set()
         await asyncio.gather(*begun)
 

@@ -11,13 +11,14 @@ from analytics.wallets.spending import Purses
 from analytics.wallets.units import ACCESS
 from kit.http.errors import ApiError
 from kit.values import ids
-from kit.values.decimals import from_millionths, plain
+from kit.values.decimals import plain_millionths
 from licensing.access.answers import Answer
 from licensing.access.charging.charges import license_key
 from licensing.policies.decision import Decision, counts_as_access, unpaid
 from licensing.policies.facts import HeldLicense, Shortfall
 
 ONE = 1_000_000  # an access, in millionths
+MARK = "\0"  # in place of an amount; JSON has this byte nowhere else, because strings escape it
 Wallets = Sequence[Sequence[str | None]]  # key, unit, key of the licence
 
 
@@ -55,11 +56,12 @@ def wallet_id(key: str) -> str:
     return ids.encode("wal", bytes.fromhex(key))
 
 
-def with_credits(answer: Answer | ApiError, spend: Spend, available: int) -> Answer | ApiError:
-    """The answer with what its last spend leaves in its wallet, in millionths."""
+def with_credits(answer: Answer | ApiError, spend: Spend, available: int | None) -> Answer | ApiError:
+    """The answer with what its last spend leaves in its wallet, in millionths; None before it is recorded."""
     if isinstance(answer, ApiError):
         return answer
-    return replace(answer, credits={**paid_by(spend), "remaining": plain(from_millionths(available))})
+    remaining = MARK if available is None else plain_millionths(available)
+    return replace(answer, credits={**paid_by(spend), "remaining": remaining})
 
 
 def deny_unpaid(answer: Answer, spend: Spend, purses: Purses) -> Answer:

@@ -1,5 +1,7 @@
 """Recording decisions that spend from wallets."""
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from analytics.recording import recorder
@@ -7,9 +9,10 @@ from analytics.recording.batch import Outcome
 from analytics.recording.entries import Entry
 from analytics.recording.spending import Spending
 from analytics.wallets.spending import Purses
+from kit.http.errors import ApiError
 from kit.values import ids
 from licensing.access.answers import Answer
-from licensing.access.charging.credits import deny_unpaid, paid_by
+from licensing.access.charging.credits import MARK, deny_unpaid, paid_by, with_credits
 from licensing.access.decisions import DecisionBatch
 
 
@@ -20,10 +23,26 @@ def spend_in_record(batch: DecisionBatch) -> None:
     spending, nanoseconds = Spending(), ids.nanoseconds_of(batch.now)
     for number, entry in enumerate(batch.entries):
         spends = batch.spends.get(number, ())
-        _, keys = ids.successive("wen", len(spends), nanoseconds)
         if spends:
             entry.case.facts["credits"] = paid_by(spends[-1])
-        batch.entries[number] = replace(entry, spending=spending, spends=tuple(zip(keys, spends, strict=True)))
+        keyed = tuple((ids.new_key(nanoseconds), spend) for spend in spends)
+        batch.entries[number] = replace(entry, spending=spending, spends=keyed)
+
+
+def foresee_answers(batch: DecisionBatch) -> Sequence[Answer | ApiError]:
+    """Return the answers that the record will confirm, with a mark in place of the credit that remains."""
+    answers = list(batch.answers)
+    for number, spends in batch.spends.items():
+        [place] = batch.shared[number].places
+        answers[place] = with_credits(answers[place], spends[-1], None)
+    return answers
+
+
+def fill_remaining(reply: bytes, answer: Answer | ApiError) -> bytes:
+    """Replace the mark in a reply to a check by the credit that remains."""
+    if isinstance(answer, ApiError) or answer.credits is None:
+        return reply
+    return reply.replace(MARK.encode(), str(answer.credits["remaining"]).encode())
 
 
 def record_spending(batch: DecisionBatch) -> list[Outcome]:

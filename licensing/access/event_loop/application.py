@@ -27,6 +27,7 @@ from kit.values.json_values import JsonObject
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
+from licensing.access.charging.paying import fill_remaining, foresee_answers
 from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
@@ -212,20 +213,21 @@ class CheckApplication:
         """Decide without an Idempotency-Key; return the body of the reply."""
         checks = await self.checks_of(request)
         sign = await self.signer_of(request, checks)
-        ahead: tuple[Sequence[Answer | ApiError], bytes] | None = None
+        ahead: tuple[DecisionBatch, bytes] | None = None
 
         def render(batch: DecisionBatch) -> None:
             nonlocal ahead
-            if not batch.claims and not batch.spends:
-                ahead = batch.answers, render_reply(request.head.path, batch.answers, checks, sign)
+            if not batch.claims:
+                foreseen = foresee_answers(batch) if batch.spends else batch.answers
+                ahead = batch, render_reply(request.head.path, foreseen, checks, sign)
 
         # Batches are not rendered early: that would delay the decisions and commits of other requests.
-        when_idle = render if request.head.path == CHECK else None
-        answers = await self.gateway.check(request, checks, moment(), render=when_idle)
+        early = render if request.head.path == CHECK else None
+        answers = await self.gateway.check(request, checks, moment(), render=early)
         count_checks(outcomes_of(answers))
-        if ahead is not None and ahead[0] is answers:  # false if they were decided again
-            return ahead[1]
-        return render_reply(request.head.path, answers, checks, sign)
+        if ahead is None or ahead[0].answers is not answers:  # they were decided again
+            return render_reply(request.head.path, answers, checks, sign)
+        return fill_remaining(ahead[1], answers[0]) if ahead[0].spends else ahead[1]
 
     async def decide_once(self, request: Request, key: str, digest: str, is_free: bool) -> bytes:
         """Decide with an Idempotency-Key, and store the reply under it.
@@ -291,10 +293,7 @@ def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
 
 def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
     """Return the metric label of each answer."""
-    outcomes: list[str] = []
-    for answer in answers:
-        if isinstance(answer, ApiError):
-            outcomes.append(ERROR)
-        else:
-            outcomes.append(DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
-    return outcomes
+    return [
+        ERROR if isinstance(answer, ApiError) else (DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
+        for answer in answers
+    ]

@@ -50,7 +50,7 @@ MAX_ATTEMPTS = 5  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 ENOUGH_TO_COMMIT = 50  # decisions: a commit of as many costs by its rows, and more would only come later
 COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
-MAX_SECONDS_ALONE = 0.05  # of a commit of ENOUGH_TO_COMMIT or more; it may be waiting for a lock
+MAX_SECONDS_ALONE = 0.05  # of a commit of ENOUGH_TO_COMMIT or more, or that spends; it may be waiting for a lock
 
 
 class Gateway:
@@ -64,7 +64,11 @@ class Gateway:
         self.records: MicroBatch[Sequence[Entry], Sequence[Outcome]] = MicroBatch(
             self.record, in_flight=COMMITS_IN_FLIGHT if on_postgresql else 1, gather=self.gather
         )
-        self.being_written = 0  # decisions
+        self.spending = self.records  # SQLite has one writer anyway
+        if on_postgresql:
+            self.spending = MicroBatch(self.record_spending, in_flight=COMMITS_IN_FLIGHT, gather=self.gather_spending)
+        self.being_written = 0  # decisions that do not spend
+        self.spending_commits = 0  # under way
         self.facts = CachedFacts(self.snapshot)
         self.slow_path: MicroBatch[SlowPath, list[Answer | ApiError] | ApiError] = MicroBatch(
             InThread("slow path", check_now), max_items=20, max_waiting=1_000
@@ -145,7 +149,8 @@ class Gateway:
         if sender.is_awaited is not None:
             batch.record_while(sender.is_awaited)
         self.callers.note_use(sender.grant, now)
-        return await self.records.result_of(batch.entries, render and partial(render, batch))
+        records = self.spending if batch.spends else self.records
+        return await records.result_of(batch.entries, render and partial(render, batch))
 
     async def readmit(self, sender: Sender, epoch: int) -> bool:
         """Admit the request again by its key's current grant. Returns whether that holds at the epoch."""
@@ -194,7 +199,16 @@ class Gateway:
         """
         if self.being_written >= ENOUGH_TO_COMMIT and (written := self.records.answers()) is not None:
             await wait([written], timeout=MAX_SECONDS_ALONE)
-        if sum(len(entry.ids) for entries, _, _ in self.records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
+        await self.gather_into(self.records)
+
+    async def gather_spending(self) -> None:
+        """Do the same for checks that spend. Two such commits at once would wait for each other's wallets."""
+        if self.spending_commits and (written := self.spending.answers()) is not None:
+            await wait([written], timeout=MAX_SECONDS_ALONE)
+        await self.gather_into(self.spending)
+
+    async def gather_into(self, records: MicroBatch[Sequence[Entry], Sequence[Outcome]]) -> None:
+        if sum(len(entry.ids) for entries, _, _ in records.waiting for entry in entries) >= ENOUGH_TO_COMMIT:
             return
         calls = (self.callers.limits, self.facts.quick_lookups)
         expected = [answers for call in calls if call is not None and (answers := call.answers()) is not None]
@@ -202,20 +216,33 @@ class Gateway:
             await wait(expected, timeout=MAX_SECONDS_TO_GATHER)
 
     async def record(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
+        """Record many requests in one commit, and count their decisions while it is under way."""
+        size = sum(len(entry.ids) for entries in many for entry in entries)
+        self.being_written += size
+        try:
+            return await self.write_all(many)
+        finally:
+            self.being_written -= size
+
+    async def record_spending(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
+        """Do the same for requests that spend."""
+        self.spending_commits += 1
+        try:
+            return await self.write_all(many)
+        finally:
+            self.spending_commits -= 1
+
+    async def write_all(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """Record many requests in one commit, each entirely or not at all."""
         refusals = conflicts(many)
         fitting = [entry for entries, refusal in zip(many, refusals, strict=True) if not refusal for entry in entries]
         sizes = [len(entry.ids) for entries in many for entry in entries]
-        size = sum(sizes)
         begun = perf_counter()
-        self.being_written += size
         try:
             stored = iter(await self.write(fitting))
         except Exception:
             count_failed_commit()
             raise
-        finally:
-            self.being_written -= size
         outcomes: list[Sequence[Outcome]] = [
             [refusal or next(stored) for _ in entries] for entries, refusal in zip(many, refusals, strict=True)
         ]
@@ -224,7 +251,8 @@ class Gateway:
 
     def note_state(self) -> None:
         """Set the gauges of waiting and cached entries."""
-        metrics.waiting.values[0] = len(self.records.waiting)
+        waiting = len(self.records.waiting)
+        metrics.waiting.values[0] = waiting + (len(self.spending.waiting) if self.spending is not self.records else 0)
         metrics.entries.values[0] = len(self.snapshot.entries) + len(self.snapshot.grants)
 
 
