@@ -9,6 +9,7 @@ from accounts.auditing.filters import AuditFilters
 from accounts.auditing.models import AuditEntry
 from accounts.auditing.serializers import AuditEntrySerializer
 from accounts.viewsets import AccountViewSet
+from kit.rest.lists.windows import WindowedPagination
 
 
 class AuditViewSet(AccountViewSet[AuditEntry]):
@@ -18,6 +19,7 @@ class AuditViewSet(AccountViewSet[AuditEntry]):
     exportable = {"list": "audit"}
     serializer_class = AuditEntrySerializer
     filterset_class = AuditFilters
+    pagination_class = WindowedPagination
     queryset = AuditEntry.objects.all()
 
     @extend_schema(summary="List changes", responses=AuditEntrySerializer(many=True))

@@ -14,6 +14,7 @@ from accounts.webhooks import services
 from accounts.webhooks.models import WebhookEndpoint
 from accounts.webhooks.serializers import RedeliverySerializer
 from kit.http.errors import NotFound, ValidationFailed
+from kit.rest.lists.windows import WindowedPagination
 from kit.rest.resources import find
 
 
@@ -22,6 +23,7 @@ class EventViewSet(AccountViewSet[Event]):
     exportable = {"list": "events"}
     serializer_class = EventSerializer
     filterset_class = EventFilters
+    pagination_class = WindowedPagination
     queryset = Event.objects.all()
 
     @extend_schema(summary="List events", responses=EventSerializer(many=True))

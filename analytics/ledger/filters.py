@@ -4,7 +4,7 @@ import re
 
 from analytics.ledger.refunds import of_decisions
 from analytics.models import EntryType, LedgerEntry
-from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
+from kit.rest.filters import ORDER, Index, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
 
 IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
 
@@ -23,7 +23,7 @@ class LedgerFilters(OperatorFilterSet):
         "requesterId": Operand(text, "requester__requester_id", optional=True),
         "contentId": Operand(identifier("cnt"), "content_id", optional=True),
         "licenseId": Operand(identifier("lic"), "license_id", optional=True),
-        "decisionId": Operand(identifier("dec"), "decision_id", optional=True, any_of=of_decisions),
+        "decisionId": Operand(identifier("dec"), "decision_id", optional=True, any_of=of_decisions, index=Index.FINDS),
         "licenseType": Operand(text, "license_type", optional=True),
         "occurredAt": Operand(timestamp, "occurred_at", ORDER),
         "created": Operand(timestamp, operators=ORDER),

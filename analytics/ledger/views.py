@@ -13,6 +13,7 @@ from analytics.ledger.filters import LedgerFilters
 from analytics.ledger.refunds import balances_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.models import LedgerEntry
+from kit.rest.lists.windows import WindowedPagination
 from kit.values.json_values import Rendered
 
 
@@ -21,6 +22,7 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
     exportable = {"list": "revenue"}
     serializer_class = LedgerEntrySerializer
     filterset_class = LedgerFilters
+    pagination_class = WindowedPagination
     queryset = LedgerEntry.objects.select_related("requester")
     exact_numbers = True
 

@@ -5,6 +5,7 @@ A list declares its operands. Other parameters are rejected, because a typo must
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import ClassVar, Protocol
 
 import django_filters
@@ -148,12 +149,20 @@ class OperandField(forms.Field):
         return parsed if self.many else parsed[0]
 
 
+class Index(Enum):
+    """What a database index does for a filter by one value."""
+
+    FINDS = auto()  # it finds the few rows
+    SORTS = auto()  # it reads the rows, which may be many, in the list's order
+
+
 class Operand:
     """A filterable field of a list: its model field, value type and operators.
 
     An `optional` operand also takes `exists`; `absent` is what its column holds for no value. `startsWith` needs an
     index by code points or with varchar_pattern_ops. `any_of` builds the condition for a list of texts if comparing
-    one column is not enough, `begins_with` that of `prefix`.
+    one column is not enough, `begins_with` that of `prefix`. `index` is the index for one value, if any
+    (kit.rest.lists.windows).
     """
 
     def __init__(
@@ -167,9 +176,10 @@ class Operand:
         absent: object = None,
         any_of: Callable[[list[str]], Q] | None = None,
         begins_with: Callable[[str], Q] | None = None,
+        index: Index | None = None,
     ) -> None:
         self.kind, self.field_name, self.lookup, self.absent = kind, field_name, lookup, absent
-        self.any_of, self.begins_with = any_of, begins_with
+        self.any_of, self.begins_with, self.index = any_of, begins_with, index
         self.operators = (*operators, "exists") if optional else operators
 
     def filters(self, name: str) -> dict[str, django_filters.Filter]:
@@ -182,6 +192,7 @@ class OperatorFilter(django_filters.Filter):
 
     def __init__(self, operand: Operand, name: str, operator: str) -> None:
         self.operand, self.operator, self.of = operand, operator, name
+        self.index = operand.index if operator == "eq" else None
         many = operator == "in"
         kind = boolean if operator == "exists" else operand.kind
         description = DESCRIPTIONS[operator].format(name=name)

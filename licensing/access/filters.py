@@ -10,6 +10,7 @@ from django.db.models.lookups import Exact, In
 from analytics.models import AccessEvent
 from kit.rest.filters import (
     ORDER,
+    Index,
     Operand,
     OperatorFilterSet,
     boolean,
@@ -35,8 +36,8 @@ def begins_with(prefix: str) -> Q:
 
 class DecisionFilters(OperatorFilterSet):
     operands = {
-        "contentId": Operand(identifier("cnt"), "content_id"),
-        "requesterId": Operand(text, "requester__requester_id"),
+        "contentId": Operand(identifier("cnt"), "content_id", index=Index.SORTS),
+        "requesterId": Operand(text, "requester__requester_id", index=Index.SORTS),
         "policyId": Operand(identifier("pol"), "policy_id", optional=True),
         "allowed": Operand(boolean),
         "reason": Operand(choice(Reason), optional=True),

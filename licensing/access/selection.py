@@ -12,11 +12,11 @@ from analytics.models import AccessEvent
 from analytics.usage.matching import ALLOWED, Keys, One, Outcomes, Selection
 from analytics.windows import MICROSECOND, YEARS
 from kit.rest.filters import OperatorFilter, given_filters
+from kit.rest.lists.mixin import Given
 from licensing.access.filters import DecisionFilters
 from licensing.requesters.models import Requester
 
 KEYS: dict[str, One] = {"contentId": "content", "requesterId": "requester"}
-Given = tuple[OperatorFilter, object]
 
 
 class SelectedDecisions(Struct, frozen=True):
@@ -34,8 +34,9 @@ class SelectedDecisions(Struct, frozen=True):
         names = {name for one, value in given if one.of == "requesterId" for name in members(value)}
         return cls(account_id, given, numbers_with_merged(account_id, names) if names else {})
 
-    def filter(self, events: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
-        for one, value in self.given:
+    def filter(self, events: QuerySet[AccessEvent], given: Iterable[Given] | None = None) -> QuerySet[AccessEvent]:
+        """Apply all filters, or only those `given`."""
+        for one, value in self.given if given is None else given:
             if one.of != "requesterId":
                 events = one.filter(events, value)
             elif one.operator == "ne":
@@ -43,18 +44,6 @@ class SelectedDecisions(Struct, frozen=True):
             else:
                 events = events.filter(requester_id__in=self.numbers_of(value))
         return events
-
-    def filter_times(self, events: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
-        for one, value in self.given:
-            if one.of == "created":
-                events = one.filter(events, value)
-        return events
-
-    @property
-    def is_unindexed(self) -> bool:
-        """Whether the filters are by other facts than time, item and requester, which have indexes."""
-        indexed = {one.of for one, _ in self.given if one.operator != "ne"} & KEYS.keys()
-        return not indexed and any(one.of != "created" for one, _ in self.given)
 
     def numbers_of(self, value: object) -> list[int]:
         return [number for name in members(value) for number in self.numbers.get(name, ())]

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from django.db import connection
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -24,8 +23,8 @@ from kit.http.errors import ApiError
 from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
 from kit.rest.lists.counting import CountMode, Total
+from kit.rest.lists.mixin import Given
 from kit.rest.lists.windows import WindowedPagination
-from kit.rest.pagination import KeysetPagination
 from kit.rest.sparse import pick_fields, requested_fields
 from kit.storage.limited import TookTooLong
 from kit.values.json_values import Rendered
@@ -132,6 +131,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
     exportable = {"list": "decisions"}
     serializer_class = DecisionSerializer
     filterset_class = DecisionFilters
+    pagination_class = WindowedPagination
     query_parameters = frozenset({"expand"})
     queryset = AccessEvent.objects.select_related("requester")
 
@@ -144,11 +144,8 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         self.selected = SelectedDecisions.from_query(self.account_id, self.request.query_params)
         return self.selected.filter(rows)
 
-    def pager(self, every: QuerySet[AccessEvent]) -> KeysetPagination:
-        paginator = WindowedPagination()
-        if connection.vendor == "postgresql" and self.selected.is_unindexed:
-            paginator.every = self.selected.filter_times(every)
-        return paginator
+    def apply(self, given: Iterable[Given], rows: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
+        return self.selected.filter(rows, given)
 
     def total(self, rows: QuerySet[AccessEvent], counting: CountMode) -> Total:
         selection = self.selected.counted_by_rollups()

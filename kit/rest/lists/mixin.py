@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
+from django.db import connection
 from django.db.models import Model, QuerySet
 from django.http.response import HttpResponseBase
 from rest_framework.serializers import BaseSerializer
@@ -10,14 +11,17 @@ from rest_framework.viewsets import GenericViewSet
 
 from kit.http.errors import InvalidRequest, NotFound
 from kit.rest.export import CHUNK, columns_of, export, wanted_format
-from kit.rest.filters import OperatorFilterSet, StrictFilterBackend
+from kit.rest.filters import Index, OperatorFilter, OperatorFilterSet, StrictFilterBackend, given_filters
 from kit.rest.lists.counting import CountMode, Total, count_rows, counting_of
+from kit.rest.lists.orders import Order
+from kit.rest.lists.windows import WindowedPagination
 from kit.rest.pagination import KeysetPagination, parse_limit
 from kit.rest.resources import find
 from kit.rest.sparse import columns_picked, pick_fields, requested_fields
 from kit.values.json_values import Rendered
 
 M = TypeVar("M", bound=Model)
+Given = tuple[OperatorFilter, object]  # a filter of a request, with its value
 
 
 class ListMixin(GenericViewSet[M]):
@@ -61,7 +65,25 @@ class ListMixin(GenericViewSet[M]):
 
     def pager(self, every: QuerySet[M]) -> KeysetPagination:
         """Return the pagination of the filtered rows; `every` are all rows."""
-        return (self.pagination_class or KeysetPagination)()
+        paginator = (self.pagination_class or KeysetPagination)()
+        if isinstance(paginator, WindowedPagination) and self.filterset_class and connection.vendor == "postgresql":
+            given = list(given_filters(self.filterset_class, self.request.query_params))
+            _, order = paginator.order(self.request)
+            paginator.every = self.rows_in_order(every, given, order)
+        return paginator
+
+    def rows_in_order(self, every: QuerySet[M], given: Sequence[Given], order: Order) -> QuerySet[M] | None:
+        """Apply the filters whose index keeps the list's order. Returns None if the others need no windows."""
+        if any(one.index is Index.FINDS for one, _ in given):
+            return None
+        sorting = [(one, value) for one, value in given if one.field_name == order.field or one.index is Index.SORTS]
+        return None if len(sorting) == len(given) else self.apply(sorting, every)
+
+    def apply(self, given: Iterable[Given], rows: QuerySet[M]) -> QuerySet[M]:
+        """Return the rows that match these filters."""
+        for one, value in given:
+            rows = one.filter(rows, value)
+        return rows
 
     def last_received(self, rows: QuerySet[M]) -> M | None:
         """Return the row after which a file continues (`after`), or None. Raises InvalidRequest."""

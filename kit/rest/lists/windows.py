@@ -1,56 +1,128 @@
-"""Reading a long list in growing windows of time, whatever PostgreSQL expects of the filters.
+"""Read a long filtered list in growing windows of time (PostgreSQL).
 
-Expecting few rows to match, PostgreSQL collects and sorts all that do. Reading the newest rows first would find enough
-at once. Its expectation is wrong after many writes, and for filters that depend on each other. A window is so small
-that either way is fast.
+Two plans are slow: sorting all matches of a frequent value, and reading in order until enough matches of a rare value
+are found. PostgreSQL chooses by its statistics, which are outdated after many writes and ignore that filters depend on
+each other.
+
+The first windows are so small that any plan is fast. If they have too few matches, matches are rare. So the matches of
+a longer window are counted first. PostgreSQL plans that for the whole window, not in the hope of an early match, and
+can use a summary (kit.storage.summaries).
 """
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
 from django.db.models import Model, QuerySet
+from msgspec import Struct
 
-from kit.rest.lists.orders import Order
+from kit.rest.lists.orders import Moments, Order
 from kit.rest.pagination import KeysetPagination
 
 FIRST_ROWS = 200  # rows in the first window, matching or not: so few that they are read by the index
 GROWTH = 4  # of each further window's length
+SHORT = GROWTH**3  # first windows: a window of at most this length is read in order
+FEW = 500  # matches that are sorted here
 M = TypeVar("M", bound=Model)
 
 
+class Window(Struct, frozen=True):
+    """A stretch of a list in its order, from `begin` up to `end` (excluded), or to the list's end."""
+
+    order: Order
+    begin: datetime | None
+    end: datetime | None = None
+    first: timedelta = timedelta(0)  # the length of the list's first window
+
+    @property
+    def is_short(self) -> bool:
+        return self.begin is None or self.end is None or abs(self.end - self.begin) <= SHORT * abs(self.first)
+
+    def of(self, rows: QuerySet[M]) -> QuerySet[M]:
+        behind, until = ("lte", "gt") if self.order.descending else ("gte", "lt")
+        if self.begin is not None:
+            rows = rows.filter(**{f"{self.order.field}__{behind}": self.begin})
+        if self.end is not None:
+            rows = rows.filter(**{f"{self.order.field}__{until}": self.end})
+        return rows
+
+    def parts(self) -> "Iterator[Window]":
+        """Divide a window that has both bounds."""
+        if self.begin is None or self.end is None:
+            raise ValueError("A window without bounds cannot be divided.")
+        begin, step = self.begin, (self.end - self.begin) / GROWTH
+        for _ in range(GROWTH - 1):
+            yield Window(self.order, begin, begin + step, self.first)
+            begin += step
+        yield Window(self.order, begin, self.end, self.first)
+
+
 class WindowedPagination(KeysetPagination):
-    """Reads in windows if `every` is set: all rows that the filters choose from, without the filters."""
+    """Reads in windows if `every` is set: rows that include all matches and are read in order by an index."""
 
     every: QuerySet[Model] | None = None
 
     def read(self, rows: QuerySet[M], order: Order, size: int, begin: object = None) -> list[M]:
-        if self.every is None:
+        if self.every is None or order.kind is not Moments:
             return super().read(rows, order, size, begin)
         found: list[M] = []
-        for window in self.windows(rows, self.every, order, begin):
-            found += super().read(window, order, size - len(found))
+        for window in windows(self.every, order, begin if isinstance(begin, datetime) else None):
+            found += self.read_window(rows, window, size - len(found))
             if len(found) == size:
                 break
         return found
 
-    def windows(self, rows: QuerySet[M], every: QuerySet[Model], order: Order, begin: object) -> Iterator[QuerySet[M]]:
-        """Yield parts of the rows, in order. Together they are all rows from `begin` on."""
-        field, sign = order.field, "-" if order.descending else ""
-        behind, until = (f"{field}__lte", f"{field}__gt") if order.descending else (f"{field}__gte", f"{field}__lt")
-        moments = every.order_by(f"{sign}{field}").values_list(field, flat=True)
-        first = begin if isinstance(begin, datetime) else moments.first()
-        following = moments if begin is None else moments.filter(**{behind: begin})
-        edge = next(iter(following[FIRST_ROWS : FIRST_ROWS + 1]), None)
-        if first is None or edge is None:
-            yield rows
-            return
-        last = moments.reverse().first()
-        length = edge - first
-        yield rows.filter(**{until: edge})
-        while length and (last < edge if order.descending else last > edge):
-            length *= GROWTH
-            further = edge + length
-            yield rows.filter(**{behind: edge, until: further})
-            edge = further
-        yield rows.filter(**{behind: edge})
+    def read_window(self, rows: QuerySet[M], window: Window, size: int) -> list[M]:
+        """Return the first rows of a window."""
+        inside = window.of(rows)
+        if window.is_short:
+            return super().read(inside, window.order, size)
+        matches = count_up_to(FEW, inside)
+        if matches == 0:
+            return []
+        if matches < FEW:
+            keys = sorted(inside.order_by().values_list(window.order.field, "pk"), reverse=window.order.descending)
+            return super().read(inside.filter(pk__in=[key for _, key in keys[:size]]), window.order, size)
+        found: list[M] = []
+        for part in window.parts():
+            found += self.read_window(rows, part, size - len(found))
+            if len(found) == size:
+                break
+        return found
+
+
+def windows(every: QuerySet[Model], order: Order, begin: datetime | None) -> Iterator[Window]:
+    """Yield windows of increasing length that together have all rows from `begin` on."""
+    sign = "-" if order.descending else ""
+    moments = every.order_by(f"{sign}{order.field}").values_list(order.field, flat=True)
+    following = Window(order, begin).of(moments)
+    start = begin or moments.first()
+    edge = next(iter(following[FIRST_ROWS : FIRST_ROWS + 1]), None)
+    if start is None or edge is None:
+        yield Window(order, begin)
+        return
+    last = moments.reverse().first()
+    first = length = edge - start
+    yield Window(order, begin, edge, first)
+    while length and (last < edge if order.descending else last > edge):
+        length *= GROWTH
+        yield Window(order, edge, edge + length, first)
+        edge += length
+    yield Window(order, edge)
+
+
+def count_up_to(limit: int, rows: QuerySet[M]) -> int:
+    """Count rows, but stop at `limit`. PostgreSQL plans the search as if it had to find all of them."""
+    try:
+        sql, parameters = rows.order_by().values("pk").query.sql_with_params()
+    except EmptyResultSet:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"WITH found AS MATERIALIZED ({sql}) "  # noqa: S608 - the ORM's
+            f"SELECT count(*) FROM (SELECT 1 FROM found LIMIT {limit:d}) AS counted",
+            parameters,
+        )
+        return int(cursor.fetchone()[0])

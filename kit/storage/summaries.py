@@ -1,0 +1,55 @@
+"""Migrations that summarise blocks of a large table on PostgreSQL, so that searches skip blocks without a rare value.
+
+A summary is a BRIN index with a Bloom filter per column and block range. It takes a hundredth of a B-tree and costs
+almost nothing per row written: rows are appended to blocks that autovacuum summarises later.
+
+Models do not list summaries, because SQLite has none.
+"""
+
+from django.contrib.postgres.indexes import BrinIndex, OpClass
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import ProjectState
+from django.db.models import Expression
+from django.db.models.expressions import OrderBy
+from django.db.models.functions import Collate
+from django.db.models.indexes import IndexExpression
+
+from kit.storage.online_indexes import AddIndexOnline
+
+# as django.contrib.postgres does when it is installed
+IndexExpression.register_wrappers(OrderBy, OpClass, Collate)
+BLOCKS = 64  # of 8 KiB in a range
+
+
+def values_of(column: str | Expression, kind: str, distinct: int) -> OpClass:
+    """Return a Bloom filter over a column of a type, sized for the number of distinct values in a range."""
+    return OpClass(column, f"{kind}_bloom_ops(n_distinct_per_range={distinct:d}, false_positive_rate=0.005)")
+
+
+def summary(name: str, *columns: str | OpClass) -> BrinIndex:
+    """Return an index of Bloom filters, and of the lowest and highest value of the columns that are named."""
+    return BrinIndex(*columns, name=name, pages_per_range=BLOCKS, autosummarize=True)
+
+
+class AddSummaryOnline(AddIndexOnline):
+    """Add a summary without blocking writers; does nothing on SQLite."""
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """Leave the model as it is."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        if is_postgresql(schema_editor.connection):
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        if is_postgresql(schema_editor.connection):
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+
+
+def is_postgresql(connection: BaseDatabaseWrapper) -> bool:
+    return connection.vendor == "postgresql"
