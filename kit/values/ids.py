@@ -38,7 +38,7 @@ def encode(prefix: str, value: bytes) -> str:
     )
 
 
-encode_stored = lru_cache(maxsize=10_000)(encode)  # rows of a list have their account in common, and many their policy
+encode_stored = lru_cache(maxsize=512)(encode)  # rows of a list have their account in common, and many their policy
 
 
 def decode(prefix: str, text: object) -> bytes | None:
