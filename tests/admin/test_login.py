@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from operators.login.limits import PER_ADDRESS, PER_NAME, in_words, seconds_to_wait
 from operators.login.sessions import SIGNED_IN_AT
+from tests.clock import clock  # noqa: F401 - a fixture
 
 LOGIN, INDEX = reverse("admin:login"), reverse("admin:index")
 PASSWORD = "correct-horse-9"
@@ -41,7 +42,7 @@ def test_a_wrong_password_a_name_that_nobody_has_and_one_who_is_no_staff_look_al
     assert len(errors) == 1
 
 
-def test_after_ten_attempts_on_a_name_even_the_right_password_waits(anna):
+def test_after_ten_attempts_on_a_name_even_the_right_password_waits(anna, clock):  # noqa: F811
     for number in range(PER_NAME[0].limit):
         assert try_to_sign_in(password="wrong", address=f"192.0.2.{number}").status_code == 200
     refused = try_to_sign_in(address="192.0.2.99")
@@ -50,20 +51,20 @@ def test_after_ten_attempts_on_a_name_even_the_right_password_waits(anna):
     assert f"Try again in {in_words(int(refused.headers['Retry-After']))}" in refused.content.decode()
 
 
-def test_the_case_of_a_name_gives_no_further_attempts(anna):
+def test_the_case_of_a_name_gives_no_further_attempts(anna, clock):  # noqa: F811
     for number in range(PER_NAME[0].limit):
         try_to_sign_in("ANNA" if number % 2 else "anna", "wrong")
     assert try_to_sign_in("Anna").status_code == 429
 
 
-def test_after_fifty_attempts_from_an_address_no_name_is_tried_from_there(anna):
+def test_after_fifty_attempts_from_an_address_no_name_is_tried_from_there(anna, clock):  # noqa: F811
     for number in range(PER_ADDRESS[0].limit):
         try_to_sign_in(f"guess{number}", "wrong")
     assert try_to_sign_in().status_code == 429
     assert try_to_sign_in(address="198.51.100.7").status_code == 302
 
 
-def test_of_simultaneous_attempts_no_more_than_ten_pass(db):
+def test_of_simultaneous_attempts_no_more_than_ten_pass(db, clock):  # noqa: F811
     with ThreadPoolExecutor(16) as pool:
         waits = list(pool.map(lambda number: seconds_to_wait("anna", ip_address(f"192.0.2.{number}")), range(60)))
     assert waits.count(None) == PER_NAME[0].limit
@@ -73,7 +74,7 @@ def test_a_wait_is_said_in_minutes_and_never_too_short():
     assert [in_words(seconds) for seconds in (1, 60, 61, 900)] == ["1 minute", "1 minute", "2 minutes", "15 minutes"]
 
 
-def test_the_name_that_was_tried_is_in_the_log_and_the_password_is_not(anna, caplog):
+def test_the_name_that_was_tried_is_in_the_log_and_the_password_is_not(anna, caplog, clock):  # noqa: F811
     for _ in range(PER_NAME[0].limit + 1):
         try_to_sign_in(password="hunter2-hunter2")
     assert "anna" in caplog.text
