@@ -218,7 +218,7 @@ def elsewhere(account, clock):
 
 
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "once"}])
-def test_a_flood_from_an_address_outside_a_keys_list_counts_by_address(elsewhere, headers):
+def test_a_flood_from_an_address_outside_a_keys_list_counts_by_address(elsewhere, headers, clock):
     check = {"contentId": "cnt_unknown", "requester": "org_acme"}
     replies = [elsewhere.post("/v1/access/check", check, headers=headers) for _ in range(61)]
     assert [reply.status for reply in replies] == [403] * 60 + [429]
