@@ -26,8 +26,8 @@ class ChargeOfCase(Struct, gc=False):
 class Outcome(Struct, frozen=True, gc=False):
     """The result of recording an entry: all of its decisions are stored, unless it is `stale`.
 
-    `retry`: stale only because of its batch; its facts may still hold. `taken`: another request used its Idempotency-
-    Key first. `unawaited`: its client has left. `unpaid`: stale because a wallet needs a transaction
+    `retry`: stale only because of its batch; its facts may still hold. `taken`: another request used its
+    Idempotency-Key first. `unawaited`: its client has left. `unpaid`: stale because a wallet needs a transaction
     (analytics.recording.spending). `room`: what the rule's limit had left before the first decision (none if below 1),
     None without a claim. `available`: what the last spend leaves in its wallet, in millionths. `behind`: the account
     has a newer epoch, at which the facts still hold.

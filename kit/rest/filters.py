@@ -150,7 +150,7 @@ class OperandField(forms.Field):
 
 
 class Index(Enum):
-    """What a database index does for a filter by one value."""
+    """How a database index helps a filter by one value."""
 
     FINDS = auto()  # it finds the few rows
     SORTS = auto()  # it reads the rows, which may be many, in the list's order

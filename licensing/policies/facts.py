@@ -409,7 +409,7 @@ class GivenFacts(Struct, frozen=True, gc=False):
 
     @classmethod
     def from_record(cls, recorded: Recorded) -> "GivenFacts":
-        values = list(NOTHING.facts)
+        values = list(NOTHING.facts)  # the edge gives few of the facts, on each request; `load_facts` visits all
         for name, value in recorded.items():
             if name in LOADED_OF_CHECK:
                 place, load = LOADED_OF_CHECK[name]

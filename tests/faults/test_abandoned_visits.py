@@ -42,7 +42,7 @@ def give_up(server: Deployment, key: str) -> None:
 
 
 def while_stalled(server: Deployment, key: str, stall: Callable[[], None]) -> None:
-    """Let a proxy ask three times meanwhile, and give up each time."""
+    """Stall the service while a proxy asks three times and gives up each time."""
     with ThreadPoolExecutor(4) as pool:
         stalled = pool.submit(stall)
         time.sleep(0.1)
