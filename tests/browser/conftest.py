@@ -16,7 +16,6 @@ import httpx
 import pytest
 from django.conf import settings
 
-from tests.examples import ALL
 from tests.faults.harness import Deployment, deployed
 
 try:
@@ -43,16 +42,15 @@ NOT_WANTED = (
 )
 ARGUMENTS = ["--no-sandbox", f"--disable-features={','.join(NOT_WANTED)}"]
 
-# Rules of axe-core. Those of colours take most of its time: on a phone, they are for CI (tests/examples.py).
+# Rules of axe-core. Those of colours take most of its time, so each theme and each size is measured once.
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
 EVERYTHING: dict[str, Any] = {}
 COLOURS = {"runOnly": OF_COLOURS}
 ALL_BUT_COLOURS = {"rules": {name: {"enabled": False} for name in OF_COLOURS}}
 LOOKS: list[tuple[str, dict[str, int], dict[str, Any]]] = [
     ("light", DESKTOP, EVERYTHING),
-    ("light", PHONE, EVERYTHING if ALL else ALL_BUT_COLOURS),
-    ("dark", DESKTOP, COLOURS),
-    *([("dark", PHONE, COLOURS)] if ALL else []),
+    ("light", PHONE, ALL_BUT_COLOURS),
+    ("dark", PHONE, COLOURS),
 ]
 
 
