@@ -29,7 +29,7 @@ from tests.client import ApiClient
 from tests.conventions.by_design import is_by_design
 from tests.conventions.conftest import Stocked
 from tests.conventions.endpoints import ENDPOINTS, Endpoint, each
-from tests.examples import FEW, examples
+from tests.examples import FEW, ON_POSTGRESQL, examples
 from tests.standing import as_new
 
 pytestmark = pytest.mark.django_db  # which fixtures of generated tests cannot declare
@@ -49,9 +49,22 @@ RESOURCES |= {"we": "webhook", "evt": "event", "led": "entry"}
 IS_ID = re.compile(rf"({'|'.join(RESOURCES)})_[0-7][0-9a-z]{{25}}").fullmatch
 
 
+LONG = 10_000  # characters: schemathesis needs a second for each pattern with such a maxLength
+
+
 @cache
 def document() -> dict[str, Any]:
-    return SchemaGenerator().get_schema(request=None, public=True)
+    return without_long_limits(SchemaGenerator().get_schema(request=None, public=True))
+
+
+def without_long_limits(part: Any) -> Any:
+    """Leave out each large `maxLength`; tests of the endpoints exceed those."""
+    if isinstance(part, list):
+        return [without_long_limits(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    is_long = isinstance(part.get("maxLength"), int) and part["maxLength"] > LONG
+    return {name: without_long_limits(one) for name, one in part.items() if not (is_long and name == "maxLength")}
 
 
 def anonymous(path: str) -> str:
@@ -71,7 +84,7 @@ def schema(endpoint: Endpoint) -> Any:
         config=schemathesis.Config.from_dict(
             {
                 "generation": {"allow-x00": False},
-                "phases": {"coverage": {"enabled": not FEW or bool(MOST)}},
+                "phases": {"coverage": {"enabled": not (FEW or ON_POSTGRESQL) or bool(MOST)}},
                 "operations": [{"exclude-method": endpoint.method, "enabled": False}],
                 **SEED,
             }

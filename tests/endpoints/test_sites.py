@@ -50,6 +50,14 @@ def test_what_is_no_host_name_is_refused(api, host):
     assert (reply.status, reply.error["param"]) == (422, "host")
 
 
+def test_robots_txt_may_be_64_kib_long_and_not_blank(api):
+    made = create(api, robotsTxt="#" * 65_536)
+    assert (made.status, made["robotsTxt"]) == (201, "#" * 65_536)
+    for refused in ("#" * 65_537, " ", ""):
+        reply = api.patch(f"/v1/sites/{made['id']}", {"robotsTxt": refused})
+        assert (reply.status, reply.error["param"]) == (422, "robotsTxt")
+
+
 @pytest.mark.parametrize(
     "pattern",
     ["", "premium", "*", "/a b", "/a?b", "/a#b", "/a$b", "/a/../b", "/a/%2e%2e/b", "/./a", "/a\tb", "/" + "a" * 2048],

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from tests.examples import examples
+from tests.examples import rounds
 from tests.faults.conftest import ON_POSTGRESQL, kills
 from tests.faults.harness import Deployment, deployed
 from tests.faults.ledger import Ledger
@@ -19,8 +19,8 @@ from tests.services import Postgres, postgres, valkey
 
 pytestmark = pytest.mark.faults
 
-SERVER_KILLS = kills(examples(8 if ON_POSTGRESQL else 3))
-DATABASE_KILLS = kills(examples(4))
+SERVER_KILLS = kills(rounds(8 if ON_POSTGRESQL else 3))
+DATABASE_KILLS = kills(rounds(4))
 LOAD_SECONDS = 1.0
 PATIENCE = 15  # seconds; less than what the service gives a statement whose reply never comes
 

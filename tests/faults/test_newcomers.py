@@ -9,7 +9,7 @@ from itertools import count
 
 import pytest
 
-from tests.examples import examples
+from tests.examples import rounds
 from tests.factories import ALLOW_ALL
 from tests.faults.conftest import ON_POSTGRESQL, kills
 from tests.faults.harness import Deployment
@@ -17,7 +17,7 @@ from tests.faults.traffic import at_once, request, statuses, under_load
 
 pytestmark = pytest.mark.faults
 
-KILLS = kills(examples(5 if ON_POSTGRESQL else 2))
+KILLS = kills(rounds(5 if ON_POSTGRESQL else 2))
 ROUNDS = 12 if ON_POSTGRESQL else 4
 LIMITED = {**ALLOW_ALL, "rateLimit": {"requests": 1_000_000, "period": "month"}}
 ALONE = """SELECT requester_id FROM licensing_requester requester WHERE requester_id LIKE 'new-%'

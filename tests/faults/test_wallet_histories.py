@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.examples import examples
+from tests.examples import rounds
 from tests.faults.conftest import ON_POSTGRESQL
 from tests.faults.harness import Deployment, deployed
 from tests.faults.traffic import at_once, request
@@ -21,7 +21,7 @@ from tests.wallets.machine import Wallets
 
 pytestmark = pytest.mark.faults
 
-HISTORIES = int(os.environ.get("WALLET_HISTORIES") or examples(12))
+HISTORIES = int(os.environ.get("WALLET_HISTORIES") or rounds(12))
 MADE_UP = settings(
     max_examples=HISTORIES,
     stateful_step_count=20,

@@ -33,7 +33,8 @@ from licensing.policies import services as policy_services
 from licensing.policies.models import Policy
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
-from tests import examples, factories
+from tests import factories
+from tests.examples import rounds
 from tests.gateway.conftest import Ask
 from tests.ways import make_application
 
@@ -188,7 +189,7 @@ def told(answer: Answer | ApiError) -> object:
     return answer.decision, answer.content_id, revision, known
 
 
-@pytest.mark.parametrize("seed", range(examples.examples(9)))
+@pytest.mark.parametrize("seed", range(rounds(9)))
 def test_each_check_is_decided_as_by_a_process_that_has_cached_nothing(account, application, seed):
     World(account, application, seed).run()
 

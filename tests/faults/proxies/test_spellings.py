@@ -13,7 +13,7 @@ import pytest
 
 from tests.edge.origins import ORIGINS
 from tests.edge.spellings import spelled_uri
-from tests.examples import examples
+from tests.examples import rounds
 from tests.faults.harness import Deployment
 from tests.faults.proxies.conftest import NOBODY, Publisher
 from tests.faults.proxies.programs import HOST, Place, Proxy, running
@@ -108,5 +108,5 @@ def test_no_spelling_gets_a_closed_page_from_the_origin(address):
     for uri in LIKE_ASSETS:
         assert (uri, SECRET in send(address, uri)) == (uri, False)
     chance = Random(24)
-    asked = [spelled_uri(chance, chance.choice(CLOSED)) for _ in range(examples(600))]
+    asked = [spelled_uri(chance, chance.choice(CLOSED)) for _ in range(rounds(600))]
     assert [uri for uri in asked if SECRET in send(address, uri)] == []
