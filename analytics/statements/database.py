@@ -1,16 +1,18 @@
 """Database views of statements: closed months from their tables, open ones summed up from the ledger.
 
-SQLite cannot rename a table used by a view, and PostgreSQL cannot change its columns. So the views are dropped before
-migrations that might do so, and recreated afterwards. Otherwise they are replaced in one transaction, unnoticed by a
-running service.
+SQLite cannot rename a table used by a view, and PostgreSQL cannot change its columns. So SQLite drops the views before
+all migrations. PostgreSQL drops and restores them in the transaction of each migration that might do so, and replaces
+them in one transaction afterwards: a running service always finds views.
 """
 
 from collections.abc import Sequence
 
 from django.db import connections, transaction
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations import AddConstraint, AddField, Migration, RunPython, RunSQL
 from django.db.migrations.operations.models import IndexOperation
+from django.db.migrations.state import StateApps
 
 from kit.storage.lock_waits import until_unlocked
 
@@ -171,11 +173,38 @@ UNION ALL SELECT {STATEMENT_COLUMNS}, {{null_moment}} FROM analytics_openstateme
 
 
 def drop_views(using: str = "default", plan: Plan = (), **options: object) -> None:
-    """Drop the views before migrations that may change columns of their tables."""
+    """Drop the views before migrations that may change columns of their tables, if possible only for each of them."""
     connection = connections[using]
-    if plan if connection.vendor == "sqlite" else changes_tables(plan):
+    is_postgresql = connection.vendor == "postgresql"
+    changing = [one for one in plan if changes_tables([one]) or not is_postgresql]
+    if is_postgresql and all(migration.atomic and not is_undone for migration, is_undone in changing):
+        for migration, _ in changing:
+            without_views(migration)
+    elif changing:
         with connection.cursor() as cursor:
             drop_all(cursor)
+
+
+def without_views(migration: Migration) -> None:
+    """Let a migration drop the views first and restore them last, in its transaction."""
+    definitions: dict[str, str] = {}
+
+    def drop(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+        with schema_editor.connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT viewname, definition FROM pg_views WHERE schemaname = current_schema() AND viewname = ANY(%s)",
+                [list(NAMES)],
+            )
+            definitions.update(cursor.fetchall())
+            drop_all(cursor)
+
+    def restore(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+        with schema_editor.connection.cursor() as cursor:
+            for name in reversed(NAMES):
+                if name in definitions:
+                    cursor.execute(f"CREATE VIEW {name} AS {definitions[name]}")
+
+    vars(migration)["operations"] = [RunPython(drop), *migration.operations, RunPython(restore)]
 
 
 def changes_tables(plan: Plan) -> bool:
