@@ -4,6 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.plans.models import Account
+from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import AnyIdField, IdField
 from kit.values.numbers import NumbersOfTheApi
 
@@ -15,7 +16,7 @@ class ActorType(models.TextChoices):
     SYSTEM = "system"
 
 
-class AuditEntry(models.Model):
+class AuditEntry(QuicklyLoaded):
     """An entry of the audit log. Database triggers reject every UPDATE and DELETE.
 
     Its references have no constraints: the log must neither block nor vanish with the rows it refers to. Entries of an

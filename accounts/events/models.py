@@ -5,10 +5,11 @@ from typing import ClassVar
 from django.db import models
 from django.utils import timezone
 
+from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import AnyIdField, IdField
 
 
-class Event(models.Model):
+class Event(QuicklyLoaded):
     """A change with its resource as the API showed it.
 
     Written with the change, never modified, deleted after the retention period.

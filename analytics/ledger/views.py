@@ -14,6 +14,7 @@ from analytics.ledger.refunds import balances_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.models import LedgerEntry
 from kit.rest.lists.windows import WindowedPagination
+from kit.storage.loading import join
 from kit.values.json_values import Rendered
 
 
@@ -23,7 +24,7 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
     serializer_class = LedgerEntrySerializer
     filterset_class = LedgerFilters
     pagination_class = WindowedPagination
-    queryset = LedgerEntry.objects.select_related("requester")
+    queryset = join(LedgerEntry.objects.all(), "requester", "requester_id")
     exact_numbers = True
 
     @extend_schema(summary="List ledger entries", responses=LedgerEntrySerializer(many=True))

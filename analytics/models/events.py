@@ -5,10 +5,11 @@ from typing import ClassVar
 from django.db import models
 
 from accounts.models import Account
+from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import IdField
 
 
-class AccessEvent(models.Model):
+class AccessEvent(QuicklyLoaded):
     """A decision with the facts it was based on. Never changed.
 
     Its references have no database constraints: the log must neither block nor vanish with the rows it refers to.

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from analytics.models.usage import MONTHS, OfContent, OfRequester, add_counts
+from kit.storage.loading import QuicklyLoaded
 from kit.values.amounts import AmountField, TotalField, plain
 from kit.values.currencies import in_full
 from kit.values.ids import IdField
@@ -23,7 +24,7 @@ class EntryType(models.TextChoices):
     ADJUSTMENT = "adjustment"  # a refund, a correction or a sale made elsewhere
 
 
-class LedgerEntry(models.Model):
+class LedgerEntry(QuicklyLoaded):
     """Revenue, or a refund if negative. Never changed: a correction is another entry.
 
     The database rejects changes and deletions, and so the deletion of an account with entries.

@@ -27,6 +27,7 @@ from kit.rest.lists.mixin import Given
 from kit.rest.lists.windows import WindowedPagination
 from kit.rest.sparse import pick_fields, requested_fields
 from kit.storage.limited import TookTooLong
+from kit.storage.loading import join
 from kit.values.json_values import Rendered
 from licensing.access.answers import Answer
 from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
@@ -133,7 +134,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
     filterset_class = DecisionFilters
     pagination_class = WindowedPagination
     query_parameters = frozenset({"expand"})
-    queryset = AccessEvent.objects.select_related("requester")
+    queryset = join(AccessEvent.objects.all(), "requester", "requester_id")
 
     @extend_schema(summary="List decisions", parameters=[EXPAND], responses=DecisionSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:

@@ -7,6 +7,7 @@ from django.db.models import F, Q
 
 from accounts.models import Account
 from kit.storage.code_points import ByCodePoint
+from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import IdField
 from kit.values.numbers import NumbersOfTheApi
 from licensing.content.metadata import shown_metadata
@@ -22,7 +23,7 @@ class Status(models.TextChoices):
     ARCHIVED = "archived"
 
 
-class Content(models.Model):
+class Content(QuicklyLoaded):
     """A publisher's content item. Deleting it only sets `deleted_at`, because analytics refer to the row."""
 
     searched_by: ClassVar[tuple[str, ...]] = ("/v1/content?externalId=",)

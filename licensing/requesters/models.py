@@ -6,6 +6,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.models import Account
+from kit.storage.loading import QuicklyLoaded
 from kit.values.numbers import NumbersOfTheApi
 
 # The account as an expression, so that only lists use this index. If the index began with the plain column,
@@ -13,7 +14,7 @@ from kit.values.numbers import NumbersOfTheApi
 OWNER = Coalesce("account", "account")
 
 
-class Requester(models.Model):
+class Requester(QuicklyLoaded):
     """Whoever asks for content, named by the publisher's own id. Checks and licences create unknown requesters."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)  # covered by the constraint's index

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import orjson
 import pytest
 
 from analytics.models import AccessEvent
@@ -51,6 +52,20 @@ def test_a_table_has_a_column_for_each_field_of_the_list(api, ids, endpoint):
     fields = {name for row in api.get(path, limit=100)["data"] for name in row} - {"object"}
     columns = {name.partition(".")[0] for row in rows_of(api.get(path, format="csv"), "csv")[:1] for name in row}
     assert fields - columns == set()
+
+
+@each_exportable_list()
+def test_a_cell_has_what_the_object_has(api, ids, endpoint):
+    path = endpoint.filled(ids)[0]
+    grow(api, ids, endpoint.path, 7)
+    lines = api.get(path, format="jsonl").content.splitlines()
+    for row, line in zip(rows_of(api.get(path, format="csv"), "csv"), lines, strict=True):
+        for column, text in row.items():
+            value = orjson.loads(line)
+            for name in column.split("."):
+                value = (value or {}).get(name)
+            expected = value if isinstance(value, str) else "" if value is None else orjson.dumps(value).decode()
+            assert (column, text.removeprefix("'")) == (column, expected)
 
 
 def test_a_list_of_objects_is_a_cell_of_json(api, account):

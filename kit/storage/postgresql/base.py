@@ -1,14 +1,17 @@
 """Django's PostgreSQL backend with a time limit on statements and a pool that recovers fast from a restart."""
 
 from collections.abc import Callable, Mapping
+from datetime import UTC
 from select import POLLIN, poll
 from typing import TypeVar, cast
 
 from django.db import DEFAULT_DB_ALIAS
 from django.db.backends.postgresql import base
 from django.db.backends.utils import CursorWrapper
-from psycopg import Connection
+from psycopg import Connection, Cursor
 from psycopg.pq import TransactionStatus
+from psycopg.rows import TupleRow
+from psycopg.types.datetime import TimestamptzLoader
 from psycopg_pool import ConnectionPool
 
 from kit import statements
@@ -48,6 +51,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise
             vars(connection)["statement_milliseconds"] = wanted
         return connection
+
+    def create_cursor(self, name: str | None = None) -> Cursor[TupleRow]:
+        cursor: Cursor[TupleRow] = super().create_cursor(name)
+        # Django's own loader takes 5 µs per timestamp, because it is written in Python.
+        if self.timezone is UTC:
+            cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
+        return cursor
 
 
 def limit_statement(

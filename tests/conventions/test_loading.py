@@ -1,0 +1,29 @@
+"""Rows of long lists are loaded as Django loads them."""
+
+import pytest
+from django.db import models
+from django.db.models.signals import post_init, pre_init
+
+from kit.storage.loading import QuicklyLoaded
+
+DJANGOS = models.Model.from_db.__func__
+each_model = pytest.mark.parametrize("model", QuicklyLoaded.__subclasses__(), ids=lambda model: model.__name__)
+
+
+@each_model
+@pytest.mark.parametrize("count", [None, 3], ids=["all fields", "three fields"])
+def test_a_loaded_row_is_as_django_loads_it(model, count):
+    names = [field.attname for field in model._meta.concrete_fields][:count]
+    values = [object() for _ in names]
+    loaded, usual = (load(model, "default", names, values) for load in (QuicklyLoaded.from_db.__func__, DJANGOS))
+    attributes, expected = dict(vars(loaded)), dict(vars(usual))
+    states = [(one.adding, one.db, one.fields_cache) for one in (attributes.pop("_state"), expected.pop("_state"))]
+    assert states == [(False, "default", {})] * 2
+    assert attributes == expected
+    assert loaded.get_deferred_fields() == usual.get_deferred_fields()
+
+
+@each_model
+def test_nobody_waits_for_signals_of_loaded_rows(model):
+    assert not pre_init.has_listeners(model)
+    assert not post_init.has_listeners(model)
