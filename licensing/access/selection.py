@@ -14,8 +14,10 @@ from analytics.windows import MICROSECOND, YEARS
 from kit.rest.filters import OperatorFilter, given_filters
 from kit.rest.lists.mixin import Given
 from licensing.access.filters import DecisionFilters
+from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 
+ANOTHER = "another"  # a reason of a later version
 KEYS: dict[str, One] = {"contentId": "content", "requesterId": "requester"}
 
 
@@ -36,6 +38,8 @@ class SelectedDecisions(Struct, frozen=True):
 
     def filter(self, events: QuerySet[AccessEvent], given: Iterable[Given] | None = None) -> QuerySet[AccessEvent]:
         """Apply all filters, or only those `given`."""
+        if given is None and not self.outcomes():
+            return events.none()
         for one, value in self.given if given is None else given:
             if one.of != "requesterId":
                 events = one.filter(events, value)
@@ -44,6 +48,18 @@ class SelectedDecisions(Struct, frozen=True):
             else:
                 events = events.filter(requester_id__in=self.numbers_of(value))
         return events
+
+    def outcomes(self) -> set[str]:
+        """Return the outcomes that the filters leave.
+
+        PostgreSQL does not know that only denials have a reason, and would read all allowed decisions to find none.
+        """
+        left = {ALLOWED, *map(str, Reason), ANOTHER}
+        for one, value in self.given:
+            if one.of in ("allowed", "reason"):
+                selected = outcomes_of(one, value)
+                left = left.difference(selected.names) if selected.are_excluded else left.intersection(selected.names)
+        return left
 
     def numbers_of(self, value: object) -> list[int]:
         return [number for name in members(value) for number in self.numbers.get(name, ())]

@@ -1,6 +1,8 @@
 """GET /v1/access/decisions (docs/reference/api.md, Checks and decisions)."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from tests import factories
 from tests.client import ApiClient
@@ -58,3 +60,24 @@ def test_decisions_on_more_policies_than_are_read_at_once_are_told_by_their_own(
     assert [(one["id"], one["message"]) for one in reversed(listed)] == [
         (decision, f"rule {number}") for number, decision in enumerate(made)
     ]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"allowed": "true", "reason": "no_license"}, 0),
+        ({"allowed": "true", "reason[exists]": "true"}, 0),
+        ({"allowed": "false", "reason[exists]": "false"}, 0),
+        ({"reason": "no_license", "reason[ne]": "no_license"}, 0),
+        ({"allowed": "true", "reason[ne]": "no_license"}, 1),
+        ({"allowed": "false", "reason": "no_license"}, 1),
+        ({"allowed[ne]": "true", "reason[exists]": "true"}, 1),
+    ],
+)
+def test_outcomes_that_exclude_each_other_are_not_searched_for(api, item, query, found):
+    for who in (factories.LICENSED_REQUESTER, "org_b"):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": who})
+    with CaptureQueriesContext(connection) as asked:
+        assert len(api.get("/v1/access/decisions", count="none", **query)["data"]) == found
+    searches = [one["sql"] for one in asked if '"analytics_accessevent"."facts"' in one["sql"]]
+    assert len(searches) == found
