@@ -9,7 +9,6 @@ from xml.sax.saxutils import quoteattr
 import orjson
 from django.conf import settings
 from django.db.models import F, Q, QuerySet
-from msgspec import Struct
 
 from accounts.keys.authentication import find_grant
 from accounts.models import Unknown
@@ -18,8 +17,11 @@ from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
 from licensing.access.lookup import compiled_policies, current_epoch
 from licensing.content.models import Content, Status
-from licensing.edge.promises import MINING, PAYMENT, USES, Promise
-from licensing.edge.terms import EVERY_PAGE, Item, Terms, terms_of
+from licensing.edge.promises import MINING, PAYMENT, USES
+from licensing.edge.publication import Publication
+from licensing.edge.published_terms import Terms
+from licensing.edge.robots_group import robots
+from licensing.edge.terms import Item, terms_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Price
 from licensing.sites.models import Site
@@ -29,8 +31,6 @@ ROWS = 5_000  # of items in memory at a time
 CURRENCIES = "http://cvx.iptc.org/iso4217a/"  # IRIs of currencies, for ODRL
 MAX_AGE_DAYS = 1
 NAMES_IN_RSL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
-NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
-NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
 
 
 def site_at(host: str, key: str | None) -> Site | None:
@@ -100,37 +100,6 @@ def registered_at(
             yield Item(source or "", page, policies.get((policy, version)) if status == Status.ACTIVE else None)
 
 
-class Publication(Struct, frozen=True):
-    """The terms of a site, as published.
-
-    `netloc` is its host with the requested port, `publisher` the account's name, and `server` the licence server's URL
-    (None if it cannot be reached under a served host name).
-    """
-
-    netloc: str
-    terms: list[Terms]
-    publisher: str
-    server: str | None = None
-
-    @property
-    def covers_every_page(self) -> bool:
-        return any(one.url in EVERY_PAGE for one in self.terms)
-
-    @property
-    def everywhere(self) -> Promise:
-        """The uses that are promised for every page; none if some pages match no pattern."""
-        if not self.covers_every_page:
-            return frozenset()
-        return frozenset(USES).intersection(*(one.uses for one in self.terms))
-
-    @property
-    def nowhere(self) -> Promise:
-        """The uses that are promised for no page; none if no policy is about every page."""
-        if not self.covers_every_page:
-            return frozenset()
-        return frozenset(USES).difference(*(one.uses for one in self.terms))
-
-
 def revisions_of(site: Site) -> dict[str | None, CompiledPolicy]:
     """Return the policies of the site's patterns by id."""
     wanted = {(rule.policy.pk, rule.policy.version) for rule in site.ordered_rules if rule.policy is not None}
@@ -185,26 +154,6 @@ def payment(price: Price) -> str:
     return f'<payment type="crawl"><amount currency="{price.currency}">{amount}</amount></payment>'
 
 
-def robots(told: Publication) -> bytes | None:
-    """Render a group to add to robots.txt; None without terms. It does not change which pages may be fetched.
-
-    It states a use for the whole host only if all pages agree and a policy is about all of them.
-    """
-    if not told.terms:
-        return None
-    lines = ["User-agent: *", f"License: https://{told.netloc}/license.xml"]
-    settled = [use for use in USES if use in told.everywhere | told.nowhere]
-    if settled:
-        signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in told.everywhere else 'no'}" for use in settled)
-        lines += [f"Content-Signal: {signal}", f"Content-Usage: {usage(told.everywhere, settled)}"]
-    lines += [f"Content-Usage: {one.url} {usage(one.uses)}" for one in told.terms]
-    return "\n".join([*lines, ""]).encode()
-
-
-def usage(uses: Promise, about: Sequence[str] = USES) -> str:
-    return ", ".join(f"{NAMES_IN_USAGE[use]}={'y' if use in uses else 'n'}" for use in reversed(about))
-
-
 def tdmrep(told: Publication) -> bytes | None:
     """Render TDMRep; None without terms. The first matching location applies.
 
@@ -219,7 +168,9 @@ def tdmrep(told: Publication) -> bytes | None:
         if is_reserved(one) and one.duties:
             location["tdm-policy"] = f"https://{told.netloc}{TDM_POLICY}"
         locations.append(location)
-    return orjson.dumps([*locations, {"location": "/", "tdm-reservation": 1}])
+    if not told.covers_every_page:
+        locations.append({"location": "/", "tdm-reservation": 1})
+    return orjson.dumps(locations)
 
 
 def is_reserved(terms: Terms) -> bool:

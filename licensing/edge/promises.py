@@ -45,6 +45,26 @@ def always_allows(policy: CompiledPolicy, permission: str) -> bool:
     return False  # defaultAction grants no named permission
 
 
+def free_to_some(policy: CompiledPolicy | None) -> Promise:
+    """Return the uses that some visitors without a licence may have for free, perhaps under conditions."""
+    return frozenset(use for use in USES if policy is not None and is_free_to_some(policy, use))
+
+
+def is_free_to_some(policy: CompiledPolicy, use: str) -> bool:
+    for rule in policy.rules:
+        if not may_match(rule, use) or needs_license(rule):
+            continue
+        if rule.action == "allow" and rule.price is None and rule.grants_at_edge(use):
+            return True
+        if all(condition.name in SETTLED | LICENSED for condition in rule.conditions):
+            return False  # this rule decides for everybody else
+    return False  # defaultAction grants no named permission
+
+
+def needs_license(rule: Rule) -> bool:
+    return any(one.name in LICENSED and one.wanted is not False for one in rule.conditions)
+
+
 def may_match(rule: Rule, permission: str) -> bool:
     """Whether the rule's permission conditions admit this permission."""
     wanted = [condition.wanted for condition in rule.conditions if condition.name == "permission"]

@@ -5,7 +5,6 @@ that matches the path. Where these choices differ, the published terms are narro
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from urllib.parse import quote
 
 import msgspec
@@ -16,51 +15,15 @@ from kit.values.pages import RegisteredPage
 from kit.values.paths import PATH_CHARACTERS, read
 from kit.values.same_page import INDEX, SamePage
 from kit.values.urls import normalise
-from licensing.edge.promises import MINING, Prices, Promise, duties_of, prices_of, promised_uses
+from licensing.edge.promises import USES
+from licensing.edge.published_terms import Terms
 from licensing.policies.decision import CompiledPolicy
-from licensing.policies.rules import Price
 from licensing.sites.patterns import Pattern, compiled, may_overlap
 
 MAX_ITEM_TERMS = 1_000  # items published with terms of their own
 MAX_GAPS = 3  # wildcards of a pattern whose matches in queries are published separately
 LITERAL = "".join(set(PATH_CHARACTERS) - set("*$"))  # documents read * and $ as wildcard and end
 EVERY_PAGE = ("/", "/*")  # patterns that match every page
-
-
-class Terms(Struct, frozen=True):
-    """The uses promised for pages that match `url`, a pattern of RFC 9309 for path and query.
-
-    `prices` are those of an access for the uses that everybody may buy. `duties` are the ODRL duties under which text
-    and data mining is possible; empty if it is not. `item` is the URL of the item that has these terms; None for the
-    terms of a pattern.
-    """
-
-    url: str
-    uses: Promise = frozenset()
-    duties: tuple[str, ...] = ()
-    prices: Prices = msgspec.field(default_factory=dict)
-    item: str | None = None
-
-    @classmethod
-    def from_policy(cls, policy: CompiledPolicy | None, url: str = "") -> "Terms":
-        return cls(url, promised_uses(policy), duties_of(policy), prices_of(policy))
-
-    @property
-    def mining_price(self) -> Price | None:
-        """The price of an access for mining; None if it is not for sale to everybody, or at several prices."""
-        prices = {self.prices.get(use) for use in MINING - self.uses}
-        return prices.pop() if len(prices) == 1 else None
-
-    def intersect(self, others: Iterable["Terms"]) -> "Terms":
-        """Return the terms with only the uses and prices that all others have too."""
-        uses, prices = self.uses, self.prices
-        for other in others:
-            uses = uses & other.uses
-            prices = {use: price for use, price in prices.items() if other.prices.get(use) == price}
-        return replace(self, uses=uses, prices=prices)
-
-    def is_like(self, other: "Terms") -> bool:
-        return (self.uses, self.duties, self.prices) == (other.uses, other.duties, other.prices)
 
 
 class Item(Struct, frozen=True):
@@ -135,19 +98,20 @@ def terms_of(
         if one.is_published:
             terms = one.terms.intersect([other.terms for other in ruled if one.may_hide(other)])
             terms = terms.intersect(hidden[id(one)])
-            guards = [] if is_uniform or is_closed(terms) else query_guards(one.pattern)
+            guards = [] if is_uniform or terms.is_closed else query_guards(one.pattern)
             if guards is None:
                 terms, guards = replace(terms, uses=frozenset(), prices={}), []
             entries += [replace(terms, url=url) for url in one.urls]
-            entries += [Terms(url) for url in guards]
+            entries += [unsettled(url) for url in guards]
     by_url: dict[str, Terms] = {}
     for entry in entries:  # an item's entry replaces that of a pattern for its page alone
         by_url.setdefault(entry.url, entry)
     return sorted(by_url.values(), key=lambda entry: (-len(entry.url), entry.url))
 
 
-def is_closed(terms: Terms) -> bool:
-    return not terms.uses and not terms.prices
+def unsettled(url: str) -> Terms:
+    """Return terms that promise and refuse nothing, for pages that several policies may decide."""
+    return Terms(url, open_to_some=frozenset(USES))
 
 
 # --- Patterns --------------------------------------------------------------------------------------------------------
@@ -236,7 +200,7 @@ def entries_of(page: PageOfItems, ruled: Sequence[Ruled], same: SamePage | None)
     plain = page.plain or (decisive.terms if decisive is not None else Terms(""))
     with_query = plain.intersect(page.queried)
     if len(read(quoted(page.path))[0]) > 1:  # with another query, origins may read another page
-        with_query = Terms("")
+        with_query = unsettled("")
     for path in spellings(page.path, same):
         if page.plain is not None:
             yield replace(plain, url=f"{quoted(path)}$")
@@ -282,18 +246,3 @@ def all_items(one: Ruled, pages: Iterable[PageOfItems]) -> Iterator[Terms]:
     for page in pages:
         if one.pattern.matches(page.path):
             yield from terms_at(page)
-
-
-# --- What crawlers read ----------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=10_000)
-def url_pattern(url: str) -> Pattern:
-    """Return a published URL as a pattern for path and query."""
-    is_anchored = url.endswith("$")
-    return Pattern(tuple(url.removesuffix("$").split("*")), is_anchored)
-
-
-def terms_for(terms: Sequence[Terms], target: str) -> Terms | None:
-    """Return the terms that a crawler reads for a path with its query; None if there are none."""
-    return next((one for one in terms if url_pattern(one.url).matches(target)), None)

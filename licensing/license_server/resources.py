@@ -10,7 +10,8 @@ from kit.values.paths import normalize_path
 from licensing.access.lookup import find_pages, page_by_rule
 from licensing.access.subjects import Item
 from licensing.edge.documents import NAMESPACE, license_terms, terms_of_site
-from licensing.edge.terms import pattern_spellings, terms_for
+from licensing.edge.published_terms import terms_for
+from licensing.edge.terms import pattern_spellings
 from licensing.sites.models import Site
 from licensing.sites.patterns import most_specific
 

@@ -175,6 +175,15 @@ def read_content_usage(document: bytes, url: str) -> set[str]:
     return most_specific(told, url) or set()
 
 
+def refused_content_usage(document: bytes, url: str) -> set[str]:
+    """Return the uses that the Content-Usage lines with the longest matching path refuse."""
+    told = []
+    for line in lines_of(document, "Content-Usage"):
+        path, _, rest = line.partition(" ") if line.startswith("/") else ("", "", line)
+        told.append((path, granted(rest, "n")))
+    return most_specific(told, url) or set()
+
+
 def read_content_signal(document: bytes, url: str) -> set[str]:
     """Return the uses of the group's signal, which applies to every page."""
     return set().union(*(granted(line, "yes") for line in lines_of(document, "Content-Signal")))

@@ -11,7 +11,8 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from licensing.edge.documents import Publication, rsl
+from licensing.edge.documents import rsl
+from licensing.edge.publication import Publication
 from licensing.edge.terms import terms_of
 from licensing.sites.patterns import compiled
 from tests import factories

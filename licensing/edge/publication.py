@@ -1,0 +1,38 @@
+"""What a site publishes: its terms, and the names and addresses in its documents."""
+
+from msgspec import Struct
+
+from licensing.edge.promises import USES, Promise
+from licensing.edge.published_terms import Terms
+from licensing.edge.terms import EVERY_PAGE
+
+
+class Publication(Struct, frozen=True):
+    """The terms of a site, as published.
+
+    `netloc` is its host with the requested port, `publisher` the account's name, and `server` the licence server's URL
+    (None if it cannot be reached under a served host name).
+    """
+
+    netloc: str
+    terms: list[Terms]
+    publisher: str
+    server: str | None = None
+
+    @property
+    def covers_every_page(self) -> bool:
+        return any(one.url in EVERY_PAGE for one in self.terms)
+
+    @property
+    def everywhere(self) -> Promise:
+        """The uses that are promised for every page; none if some pages match no pattern."""
+        if not self.covers_every_page:
+            return frozenset()
+        return frozenset(USES).intersection(*(one.uses for one in self.terms))
+
+    @property
+    def nowhere(self) -> Promise:
+        """The uses that are refused for every page; none if some pages match no pattern."""
+        if not self.covers_every_page:
+            return frozenset()
+        return frozenset(USES).intersection(*(one.refused for one in self.terms))

@@ -1,0 +1,81 @@
+"""The terms of a published URL, and which of them a crawler reads for a page. Uses neither the ORM nor HTTP."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from licensing.edge.promises import (
+    MINING,
+    USES,
+    Prices,
+    Promise,
+    duties_of,
+    free_to_some,
+    prices_of,
+    promised_uses,
+)
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.rules import Price
+from licensing.sites.patterns import Pattern
+
+
+class Terms(Struct, frozen=True):
+    """The uses promised for pages that match `url`, a pattern of RFC 9309 for path and query.
+
+    `open_to_some` are the uses that somebody without a licence may have for free, the promised ones included.
+    `prices` are those of an access for the uses that everybody may buy. `duties` are the ODRL duties under which text
+    and data mining is possible; empty if it is not. `item` is the URL of the item that has these terms; None for the
+    terms of a pattern.
+    """
+
+    url: str
+    uses: Promise = frozenset()
+    open_to_some: Promise = frozenset()
+    duties: tuple[str, ...] = ()
+    prices: Prices = msgspec.field(default_factory=dict)
+    item: str | None = None
+
+    @classmethod
+    def from_policy(cls, policy: CompiledPolicy | None, url: str = "") -> "Terms":
+        return cls(url, promised_uses(policy), free_to_some(policy), duties_of(policy), prices_of(policy))
+
+    @property
+    def refused(self) -> Promise:
+        """The uses that nobody may have without a licence or payment."""
+        return frozenset(USES) - self.open_to_some
+
+    @property
+    def is_closed(self) -> bool:
+        return not self.uses and not self.prices
+
+    @property
+    def mining_price(self) -> Price | None:
+        """The price of an access for mining; None if it is not for sale to everybody, or at several prices."""
+        prices = {self.prices.get(use) for use in MINING - self.uses}
+        return prices.pop() if len(prices) == 1 else None
+
+    def intersect(self, others: Iterable["Terms"]) -> "Terms":
+        """Return the terms with only the promises, prices and refusals that all others have too."""
+        uses, some, prices = self.uses, self.open_to_some, self.prices
+        for other in others:
+            uses, some = uses & other.uses, some | other.open_to_some
+            prices = {use: price for use, price in prices.items() if other.prices.get(use) == price}
+        return replace(self, uses=uses, open_to_some=some, prices=prices)
+
+    def is_like(self, other: "Terms") -> bool:
+        return replace(self, url=other.url, item=other.item) == other
+
+
+@lru_cache(maxsize=10_000)
+def url_pattern(url: str) -> Pattern:
+    """Return a published URL as a pattern for path and query."""
+    is_anchored = url.endswith("$")
+    return Pattern(tuple(url.removesuffix("$").split("*")), is_anchored)
+
+
+def terms_for(terms: Sequence[Terms], target: str) -> Terms | None:
+    """Return the terms that a crawler reads for a path with its query; None if there are none."""
+    return next((one for one in terms if url_pattern(one.url).matches(target)), None)

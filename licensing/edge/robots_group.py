@@ -1,0 +1,48 @@
+"""Renders the group to add to robots.txt, with Content Signals and AIPREF.
+
+A use that only some visitors without a licence are allowed is neither promised nor refused: it is left out.
+"""
+
+from collections.abc import Iterator
+
+from licensing.edge.promises import USES, Promise
+from licensing.edge.publication import Publication
+
+NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
+NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
+
+
+def robots(told: Publication) -> bytes | None:
+    """Render the group; None without terms. It does not change which pages may be fetched.
+
+    It states a use for the whole host only if all pages agree and a policy is about all of them.
+    """
+    if not told.terms:
+        return None
+    lines = ["User-agent: *", f"License: https://{told.netloc}/license.xml"]
+    allowed, refused = told.everywhere, told.nowhere
+    if allowed or refused:
+        said = [use for use in USES if use in allowed | refused]
+        signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in allowed else 'no'}" for use in said)
+        lines += [f"Content-Signal: {signal}", f"Content-Usage: {usage(allowed, refused)}"]
+    return "\n".join([*lines, *usage_lines(told), ""]).encode()
+
+
+def usage_lines(told: Publication) -> Iterator[str]:
+    """Yield the AIPREF lines of the entries, in their order.
+
+    Parsers could ignore a line without a use, and then a shorter entry would apply. So an entry that leaves out every
+    use refuses what shorter entries promise, and has no line if they promise nothing.
+    """
+    promised, lines = frozenset[str](), list[str]()
+    for one in reversed(told.terms):  # the shortest first
+        refused = one.refused if one.uses or one.refused else promised
+        if one.uses or refused:
+            lines.append(f"Content-Usage: {one.url} {usage(one.uses, refused)}")
+        promised |= one.uses
+    yield from reversed(lines)
+
+
+def usage(allowed: Promise, refused: Promise) -> str:
+    said = [use for use in reversed(USES) if use in allowed | refused]
+    return ", ".join(f"{NAMES_IN_USAGE[use]}={'y' if use in allowed else 'n'}" for use in said)

@@ -1,0 +1,123 @@
+"""Documents do not refuse uses that some visitors without a licence are allowed for free."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from licensing.edge.documents import write_documents
+from licensing.edge.promises import USES, free_to_some, promised_uses
+from licensing.edge.publication import Publication
+from licensing.edge.terms import terms_of
+from licensing.policies.decision import judge
+from licensing.policies.facts import Facts
+from licensing.sites.identification import Identification
+from licensing.sites.patterns import compiled
+from tests import factories
+from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, policies_at, refused_content_usage
+from tests.edge.test_documents import ROBOTS, SEARCH_ONLY, TDMREP, get, moment
+from tests.edge.test_prices_for_payers import AI_AT_A_PRICE, LICENSEES
+from tests.examples import examples
+
+VERIFIED_SEARCH = {
+    "action": "allow",
+    "priority": 2,
+    "conditions": {"permission": "search"},
+    "permissions": ["search"],
+}
+REST = {**factories.DENY_ALL, "priority": 9}
+LICENSEES_AND_SEARCH = LICENSEES, VERIFIED_SEARCH, REST
+LIMITED = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"],
+           "rateLimit": {"requests": 5, "period": "month"}}  # fmt: skip
+
+
+def robots(account, patterns, **options):
+    factories.site(
+        account,
+        {pattern: factories.policy(account, *rules) for pattern, rules in patterns.items()},
+        host="pub.example",
+        **options,
+    )
+    return get(ROBOTS).content.decode().splitlines()[2:]
+
+
+def test_search_by_verified_crawlers_is_neither_promised_nor_refused(account):
+    assert robots(account, {"/*": LICENSEES_AND_SEARCH}) == [
+        "Content-Signal: ai-input=no, ai-train=no",
+        "Content-Usage: train-ai=n, ai-use=n",
+        "Content-Usage: /* train-ai=n, ai-use=n",
+    ]
+
+
+def test_a_use_for_sale_needs_a_payment_and_is_refused(account):
+    assert robots(account, {"/a/*": [LICENSEES, AI_AT_A_PRICE, REST]}) == [
+        "Content-Usage: /a/* train-ai=n, ai-use=n, search=n"
+    ]
+
+
+def test_a_rule_behind_one_that_decides_for_everybody_opens_nothing(account):
+    assert robots(account, {"/a/*": [{**factories.DENY_ALL, "priority": 1}, VERIFIED_SEARCH]}) == [
+        "Content-Usage: /a/* train-ai=n, ai-use=n, search=n"
+    ]
+
+
+def test_uses_within_a_limit_are_not_mentioned(account):
+    assert robots(account, {"/*": [LIMITED]}) == []
+
+
+def test_an_entry_that_mentions_no_use_refuses_what_a_shorter_one_promises(account):
+    assert robots(account, {"/*": [SEARCH_ONLY], "/metered/*": [LIMITED]}) == [
+        "Content-Usage: /metered/* search=n",
+        "Content-Usage: /* train-ai=n, ai-use=n, search=y",
+    ]
+
+
+def test_an_item_that_differs_only_in_this_has_an_entry(account):
+    policy = factories.policy(account, *LICENSEES_AND_SEARCH)
+    factories.content(account, source="https://pub.example/a/b", policy_id=policy.pk)
+    assert robots(account, {"/a/*": [REST]}) == [
+        "Content-Usage: /a/b?* train-ai=n, ai-use=n",
+        "Content-Usage: /a/b$ train-ai=n, ai-use=n",
+        "Content-Usage: /a/* train-ai=n, ai-use=n, search=n",
+    ]
+
+
+@pytest.mark.parametrize("options", [{}, {"unknown": "deny"}])
+def test_tdmrep_names_a_location_once(account, options):
+    robots(account, {"/": [REST]}, **options)
+    assert get(TDMREP).json() == [{"location": "/", "tdm-reservation": 1}]
+
+
+def test_tdmrep_names_the_root_once_where_unknown_pages_are_denied(account):
+    robots(account, {"/a/*": [factories.ALLOW_ALL]}, unknown="deny")
+    assert [one["location"] for one in get(TDMREP).json()] == ["/a/*", "/"]
+
+
+UNLICENSED = st.builds(
+    lambda use, requester, month, evidence: Facts(moment(month), requester, use, identified_by=evidence),
+    st.sampled_from(USES), st.sampled_from(["anonymous", "crawler:gptbot"]), st.integers(1, 12),
+    st.sampled_from([Identification.NOTHING, Identification.SIGNATURE]),
+)  # fmt: skip
+
+
+@given(POLICIES.filter(bool), UNLICENSED)
+@settings(max_examples=examples(1000), deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_an_unlicensed_visitor_is_allowed_is_free_to_some(policy, facts):
+    assert promised_uses(policy) <= free_to_some(policy)
+    if judge(policy, facts).allowed:
+        assert facts.permission in free_to_some(policy)
+
+
+@given(
+    st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0])),
+    ITEMS, PATHS, QUERIES, UNLICENSED,
+)  # fmt: skip
+@settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_robots_txt_refuses_no_unlicensed_visitor_gets(rules, items, path, query, facts):
+    terms = terms_of(rules, items)
+    documents = write_documents(Publication("pub.example", terms, "Example Media"))
+    refused = refused_content_usage(documents.get(ROBOTS, b""), path + query)
+    if any(facts.permission in one.uses for one in terms):
+        return  # a promise elsewhere may have to be taken back here
+    policies = policies_at(rules, items, path + query)
+    if None not in policies and all(judge(policy, facts).allowed for policy in policies):
+        assert facts.permission not in refused
