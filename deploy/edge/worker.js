@@ -20,8 +20,11 @@ const PUBLIC = /^\/(robots\.txt|sitemap\.xml|security\.txt|crawlers\.json|\.well
 
 const TERMS = ["/license.xml", "/.well-known/tdmrep.json", "/.well-known/tdm-policy.json"];
 
+// A header with control characters is no HTTP, and the service would refuse the question: it counts as absent.
+const isText = (value) => !/[\x00-\x08\x0a-\x1f\x7f]/.test(value);
+
 const picked = (headers, names) =>
-  Object.fromEntries(names.filter((name) => headers.has(name)).map((name) => [name, headers.get(name)]));
+  Object.fromEntries(names.map((name) => [name, headers.get(name)]).filter(([, value]) => value !== null && isText(value)));
 
 // The path and query as the origin gets them: a URL object would resolve what origins may read in another way.
 const uriOf = (request) => request.url.replace(/^[^:]*:\/\/[^/?#]*/, "").replace(/^(?!\/)/, "/");

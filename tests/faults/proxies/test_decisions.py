@@ -66,6 +66,14 @@ def test_a_denial_says_what_would_help(visit):
     assert visit.get("/priced/a").headers["crawler-price"] == "USD 0.01"
 
 
+def test_visitors_are_not_told_the_limits_of_the_site(visit, proxy):
+    refused = {} if proxy.name == "traefik" else {"/licensed/a": 402, "/searched/a": 403}  # it passes on all headers
+    for path, status in {"/open/a": 200, "/license.xml": 200, **refused}.items():
+        reply = visit.get(path)
+        assert (path, reply.status_code) == (path, status)
+        assert (path, [name for name in reply.headers if "ratelimit" in name]) == (path, [])
+
+
 def test_assets_are_not_asked_about(visit):
     for path in ("/assets/site.css", "/assets/fonts/a-1.2.woff2", "/assets/app.min.js?v=3"):
         reply = visit.get(path, headers=FORGED)

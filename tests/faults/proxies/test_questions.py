@@ -97,6 +97,19 @@ def test_neither_many_headers_nor_odd_ones_keep_a_reader_out(asking):
         assert b'"page": "of the origin"' in reply or reply.startswith((b"http/1.1 400", b"http/1.1 431"))
 
 
+@pytest.mark.parametrize("name", ["accept", "user-agent", "referer"])
+def test_a_value_with_control_characters_is_not_passed_on(asking, name):
+    """The service would refuse the question as invalid HTTP."""
+    line = f"{name}: a\x01b\r\n"
+    reply = exchange(asking, f"GET /open/a HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n{line}\r\n".encode())
+    if not Listener.questions:  # the proxy refuses it itself
+        assert reply.startswith(b"http/1.1 400")
+        return
+    [question] = Listener.questions
+    assert question.get(name, "") == ""
+    assert b'"page": "of the origin"' in reply
+
+
 def test_headers_of_the_question_that_no_visitor_sent_are_empty(asking):
     httpx.get(f"http://127.0.0.1:{asking}/open/a", headers={"Host": HOST, "User-Agent": "A", "Accept": ""})
     [question] = Listener.questions
