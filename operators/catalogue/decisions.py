@@ -1,7 +1,6 @@
 """Recorded decisions: searchable by id, newest first, each with its trace in words."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Any, ClassVar, NamedTuple, Protocol
 from urllib.parse import urlencode
 
@@ -14,75 +13,30 @@ from django.urls import reverse
 from unfold.decorators import action, display
 from unfold.views import ChangeList
 
-from analytics.events.partitions import first_id
 from analytics.ledger.refunds import Charge
 from analytics.models import AccessEvent
 from kit.rest.export import Row
-from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
-from licensing.policies.decision import UNMET_DEMAND, Reason
 from licensing.policies.facts import BY_NAME, Recorded
 from operators.base.checking import NEEDED, may_try
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
+from operators.base.filters import RelatedFilter
 from operators.base.model_admin import BoundedChangeList
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
+from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, RecordedFilter, SiteFilter
 from operators.catalogue.decision_page import DecisionPage
 from operators.customers.refunds import RefundableCharge, RefundButton
 
-MAX_SCANNED = 50_000
-OUTCOMES = ("allowed", "denied")
-OBSERVED = "observed"
 COLOURS = {"allowed": "success", "denied": "danger", "observed": "warning"}
-UNMET = "unmet_demand"
 
 
 def labelled_facts(recorded: Recorded) -> list[tuple[str, str]]:
     """Return a decision's facts with their labels."""
     return [(one.label, one.text(recorded[name])) for name, one in BY_NAME.items() if one.label and name in recorded]
-
-
-class RecordedFilter(MomentFilter):
-    """Filters by id, too, because partitions are by id; a decision's time and id are close."""
-
-    SLACK = timedelta(hours=1)
-
-    def at_least(self, moment: datetime) -> dict[str, object]:
-        return {**super().at_least(moment), "pk__gte": ids.encode("dec", first_id(moment - self.SLACK).bytes)}
-
-    def at_most(self, moment: datetime) -> dict[str, object]:
-        return {**super().at_most(moment), "pk__lt": ids.encode("dec", first_id(moment + self.SLACK).bytes)}
-
-
-def bounded_scan(events: QuerySet[AccessEvent], limit: int = MAX_SCANNED) -> QuerySet[AccessEvent]:
-    """Restrict a query to the newest decisions, for filters without an index. Ids sort by time of recording."""
-    oldest = events.order_by("-pk").values_list("pk", flat=True)[limit - 1 : limit].first()
-    return events if oldest is None else events.filter(pk__gte=oldest)
-
-
-class OutcomeFilter(OptionsFilter[AccessEvent]):
-    """Searches the newest MAX_SCANNED decisions that match the other filters."""
-
-    title = "outcome"
-    parameter_name = "outcome"
-    options = {
-        **dict(zip(OUTCOMES, OUTCOMES, strict=True)),
-        OBSERVED: "allowed (observed)",
-        UNMET: "denied, might have paid",
-        **{one.value: f"denied: {one.value}" for one in Reason},
-    }
-
-    def apply_option(self, queryset: QuerySet[AccessEvent], value: str) -> QuerySet[AccessEvent]:
-        newest = bounded_scan(queryset)
-        if value == OBSERVED:
-            return newest.filter(observed__isnull=False)
-        if value == UNMET:
-            return newest.filter(reason__in=UNMET_DEMAND)
-        return newest.filter(allowed=value == "allowed") if value in OUTCOMES else newest.filter(reason=value)
 
 
 class ShownOutcome(NamedTuple):
@@ -120,7 +74,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         "check_access",
         NEEDED,
     )
-    list_display = ("when", "outcome", "content", "requester", "asked_for", "account")
+    list_display = ("when", "outcome", "content", "page", "requester", "asked_for", "account")
     list_select_related = ("account", "content", "requester", "policy")
     row_name = "content"
     row_facts = {"outcome": "", "requester": "", "when": ""}
@@ -129,6 +83,8 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         ("content", RelatedFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
+        SiteFilter,
+        PageFilter,
         OutcomeFilter,  # last, because it searches only what the others match
     )
     list_before_template = "operators/catalogue/outcomes.html"
@@ -140,7 +96,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     export_name = "decisions"
     export_columns = (
         "id", "created", "allowed", "reason", "contentId", "title", "requesterId", "requesterName", "permission",
-        "policyId", "policyVersion",
+        "policyId", "policyVersion", "url", "siteId",
     )  # fmt: skip
     sortable_by = ("when", "outcome", "asked_for")
     fields = readonly_fields = (
@@ -176,6 +132,8 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
                 "permission": event.permission,
                 "policyId": event.policy_id,
                 "policyVersion": event.policy_version,
+                "url": event.facts.get("url"),
+                "siteId": event.facts.get("siteId"),
             }
             for event in rows
         ]
@@ -218,6 +176,11 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         if event.observed:
             return "observed", f"allowed, observed: {event.observed}"
         return ("allowed", "allowed") if event.allowed else ("denied", event.reason or "denied")
+
+    @display(description="Page", empty_value="")
+    def page(self, event: AccessEvent) -> str | None:
+        url = event.facts.get("url")
+        return url if isinstance(url, str) else None
 
     # --- One of them -------------------------------------------------------------------------------------------------
 

@@ -1,29 +1,26 @@
 """The overview's headline: revenue, refused requests that might have paid, and items that need attention."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.db.models import Count, Subquery, Value
-from django.db.models.functions import Coalesce, TruncSecond
+from django.db.models import Count
 from django.http import HttpRequest
 from django.urls import reverse
 from msgspec import Struct
 
-from analytics.events.partitions import first_id
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import UnconvertedRevenue
-from analytics.windows import DAY, Window
-from kit.values import ids
+from analytics.windows import Window
 from kit.values.currencies import round_to_minor_unit
-from licensing.content.models import Content
 from licensing.policies.decision import UNMET_DEMAND, Reason
 from operators.base.figures.choice import Choice
 from operators.base.figures.windows import days_of, render_change
 from operators.base.links import list_url
 from operators.overview.figures import RevenueFigures
+from operators.overview.newest import MOST_SCANNED, newest_decisions
+from operators.overview.without_policy import Notice, notices_without_policy
 
 MOST_REQUESTERS = 5
-MOST_SCANNED = 10_000  # newest decisions to search
 
 
 class EarnedFigure(Struct, frozen=True):
@@ -68,11 +65,6 @@ class RefusalFigures(Struct, frozen=True):
     reasons: list[tuple[str, str, str]]  # words, figure, link to the decisions
     requesters: list[RefusedRequester]
     since: datetime | None
-
-
-class Notice(Struct, frozen=True):
-    text: str
-    link: str
 
 
 def earned_figures(
@@ -135,21 +127,8 @@ def refused_row(found: RefusedCount, shown: dict[str, str], issues: bool) -> Ref
 
 
 def refused_requesters(account_ids: Sequence[str], window: Window) -> list[RefusedCount]:
-    """Return the requesters refused most often among the newest MOST_SCANNED decisions.
-
-    For one account these are its own, by index; for several, the newest of all accounts, so that busy other accounts
-    cost no more.
-    """
-    first = ids.encode("dec", first_id(window.start - DAY).bytes)
-    events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
-    own = events.filter(account_id__in=list(account_ids))
-    in_order = own.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
-    oldest = in_order[MOST_SCANNED - 1 : MOST_SCANNED]
-    since = TruncSecond(Subquery(oldest.values("created"))) + timedelta(seconds=1)
-    bounded = own.filter(
-        created__gte=Coalesce(since, Value(window.start)),
-        pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),
-    )
+    """Return the requesters refused most often among the newest MOST_SCANNED decisions."""
+    bounded, since = newest_decisions(account_ids, window, MOST_SCANNED)
     denials = bounded.filter(reason__in=UNMET_DEMAND).order_by()
     groups = denials.values_list("requester", "requester__requester_id", "requester__name").annotate(
         count=Count("pk"), since=since
@@ -213,9 +192,5 @@ def notices(
             more = "More than " if shown.get(kind.more) else ""
             told.append(Notice(kind.one if len(rows) == 1 else f"{more}{len(rows)} {kind.many}", kind.link))
     if count := denials.get(Reason.NO_POLICY, 0):
-        asked = "decision was denied" if count == 1 else "decisions were denied"
-        link = list_url(AccessEvent, outcome=Reason.NO_POLICY, **choice.account_filter, **days_of("created", window))
-        if request.user.has_perm("licensing.view_content"):
-            link = list_url(Content, linked="no", **choice.account_filter)
-        told.append(Notice(f"{count:,} {asked} because the item had no policy. Link one.", link))
+        told += notices_without_policy(request, choice, window, count)
     return told

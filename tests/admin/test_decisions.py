@@ -12,7 +12,7 @@ from analytics.models import AccessEvent
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
 from operators.base.links import change_url, list_url
-from operators.catalogue.decisions import bounded_scan
+from operators.catalogue.decision_filters import bounded_scan
 from tests import factories
 
 

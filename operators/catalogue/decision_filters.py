@@ -1,0 +1,109 @@
+"""Filters of the list of decisions."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from unfold.contrib.filters.admin import DropdownFilter, TextFilter
+
+from analytics.events.partitions import first_id
+from analytics.models import AccessEvent
+from kit.values import ids
+from licensing.access.filters import begins_with, recorded_fact
+from licensing.policies.decision import UNMET_DEMAND, Reason
+from licensing.sites.models import Site
+from operators.base.chosen_account import listed_id
+from operators.base.filters import MomentFilter, OptionsFilter
+from operators.base.mixins import AdminMixin
+from operators.base.scope import request_scope
+
+MAX_SCANNED = 50_000
+MOST_SITES = 500  # to choose from
+MAX_ADDRESS = 2_048  # characters of a page's address
+OUTCOMES = ("allowed", "denied")
+OBSERVED = "observed"
+UNMET = "unmet_demand"
+AND_MORE = "*"
+
+
+class RecordedFilter(MomentFilter):
+    """Filters by id, too, because partitions are by id; a decision's time and id are close."""
+
+    SLACK = timedelta(hours=1)
+
+    def at_least(self, moment: datetime) -> dict[str, object]:
+        return {**super().at_least(moment), "pk__gte": ids.encode("dec", first_id(moment - self.SLACK).bytes)}
+
+    def at_most(self, moment: datetime) -> dict[str, object]:
+        return {**super().at_most(moment), "pk__lt": ids.encode("dec", first_id(moment + self.SLACK).bytes)}
+
+
+def bounded_scan(events: QuerySet[AccessEvent], limit: int = MAX_SCANNED) -> QuerySet[AccessEvent]:
+    """Restrict a query to the newest decisions, for filters without an index. Ids sort by time of recording."""
+    oldest = events.order_by("-pk").values_list("pk", flat=True)[limit - 1 : limit].first()
+    return events if oldest is None else events.filter(pk__gte=oldest)
+
+
+class OutcomeFilter(OptionsFilter[AccessEvent]):
+    """Searches the newest MAX_SCANNED decisions that match the other filters."""
+
+    title = "outcome"
+    parameter_name = "outcome"
+    options = {
+        **dict(zip(OUTCOMES, OUTCOMES, strict=True)),
+        OBSERVED: "allowed (observed)",
+        UNMET: "denied, might have paid",
+        **{one.value: f"denied: {one.value}" for one in Reason},
+    }
+
+    def apply_option(self, queryset: QuerySet[AccessEvent], value: str) -> QuerySet[AccessEvent]:
+        newest = bounded_scan(queryset)
+        if value == OBSERVED:
+            return newest.filter(observed__isnull=False)
+        if value == UNMET:
+            return newest.filter(reason__in=UNMET_DEMAND)
+        return newest.filter(allowed=value == "allowed") if value in OUTCOMES else newest.filter(reason=value)
+
+
+class SiteFilter(DropdownFilter):
+    """The site of decisions at the edge. Searches the newest MAX_SCANNED decisions, like OutcomeFilter."""
+
+    title = "site"
+    parameter_name = "site"
+
+    def has_output(self) -> bool:
+        return bool(self.lookup_choices)
+
+    def lookups(self, request: HttpRequest, model_admin: AdminMixin[AccessEvent]) -> list[tuple[str, str]]:
+        chosen = listed_id(request)
+        sites = request_scope(request).narrow(Site.objects.select_related("account").order_by("host", "pk"))
+        sites = sites if chosen is None else sites.filter(account_id=chosen)
+        found = list(sites[:MOST_SITES])
+        is_one = len({site.account_id for site in found}) < 2
+        return [(site.pk, site.host if is_one else f"{site.host} ({site.account.name})") for site in found]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
+        value = self.value()
+        return bounded_scan(queryset).filter(recorded_fact("siteId")([value])) if value else queryset
+
+
+class PageFilter(TextFilter):
+    """The address of a page, or its beginning followed by `*`. Searches the newest MAX_SCANNED decisions."""
+
+    title = f"page (with {AND_MORE} at the end: all that begin so)"
+    parameter_name = "page"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
+        address = (self.value() or "").strip()[:MAX_ADDRESS].replace("\0", "")
+        return bounded_scan(queryset).filter(of_page(address)) if address else queryset
+
+
+def of_page(address: str) -> Q:
+    """Return the condition on a page's address; one without a scheme means both."""
+    spelled = [address] if "://" in address else [f"https://{address}", f"http://{address}"]
+    if not address.endswith(AND_MORE):
+        return recorded_fact("url")(spelled)
+    found = Q()
+    for one in spelled:
+        found |= begins_with(one.removesuffix(AND_MORE))
+    return found

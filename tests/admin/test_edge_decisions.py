@@ -1,0 +1,103 @@
+"""Decisions at the edge in the admin: their page, filters by page and site, and advice on the overview."""
+
+import csv
+import html
+from io import StringIO
+
+import pytest
+from django.urls import reverse
+
+from analytics.models import AccessEvent
+from operators.base.links import change_url, list_url
+from operators.staff.services import create_operator
+from tests import factories
+from tests.admin.test_headline import card, links, listed
+from tests.client import ApiClient
+from tests.edge.conftest import *  # noqa: F403 - the fixtures of a proxy that asks
+
+
+@pytest.fixture
+def site(account):
+    return factories.site(
+        account, {"/premium/*": factories.policy(account)}, host="pub.example", mode="enforce", unknown="deny"
+    )
+
+
+@pytest.fixture
+def decided(account, site, ask):
+    """Return decisions about pages and one about an item, oldest first."""
+    api = ApiClient(factories.key_text(account))
+    item = factories.content(account, title="The item")
+    ids = [ask(uri).headers["X-Access-Id"] for uri in ("/premium/a", "/premium/b?x=1", "/elsewhere/a")]
+    ids.append(ask("/a", x_forwarded_host="other.example").headers["X-Access-Id"])
+    return [*ids, api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_a"}).body["id"]]
+
+
+def found(client, **query):
+    return [event.pk for event in listed(client, list_url(AccessEvent, **query))]
+
+
+def test_the_list_shows_the_page_of_each_decision_at_the_edge(admin, decided):
+    shown = html.unescape(admin.get(list_url(AccessEvent)).content.decode())
+    for address in ("https://pub.example/premium/a", "https://pub.example/premium/b", "https://other.example/a"):
+        assert shown.count(f">{address}<") == 1
+    assert "?x=1<" not in shown
+
+
+def test_decisions_are_found_by_page(admin, decided):
+    a, b, elsewhere, *_ = decided
+    assert found(admin, page="https://pub.example/premium/a") == [a]
+    assert found(admin, page=" pub.example/premium/b ") == [b]
+    assert found(admin, page="pub.example/premium/*") == [b, a]
+    assert found(admin, page="https://pub.example/*", outcome="no_policy") == [elsewhere]
+    assert found(admin, page="pub.example/premium/") == []
+    assert found(admin, page="*") == list(reversed(decided[:4]))
+    assert found(admin, page="\0") == found(admin)
+
+
+def test_decisions_are_found_by_site(admin, decided, site, other_account):
+    assert found(admin, site=site.pk) == list(reversed(decided[:3]))
+    theirs = factories.site(other_account, host="pub.example")
+    assert found(admin, site=theirs.pk) == []
+    assert found(admin, site="nonsense") == []
+    shown = html.unescape(admin.get(list_url(AccessEvent)).content.decode())
+    for one in (site, theirs):
+        assert f">pub.example ({one.account.name})<" in " ".join(shown.split()).replace("> ", ">").replace(" <", "<")
+
+
+def test_sites_of_other_accounts_are_not_offered(staff, sign_in, decided, account, other_account):
+    theirs = factories.site(other_account, host="theirs.example")
+    operator, _ = create_operator("own", role="Viewer", accounts=[account])
+    shown = sign_in(operator).get(list_url(AccessEvent)).content.decode()
+    assert "pub.example" in shown
+    assert theirs.host not in shown
+
+
+def test_the_export_names_page_and_site(admin, decided, site):
+    reply = admin.get(reverse("admin:analytics_accessevent_export_items"))
+    rows = csv.DictReader(StringIO(b"".join(reply.streaming_content).decode()))
+    assert [(row["url"], row["siteId"]) for row in rows] == [
+        ("", ""),
+        ("https://other.example/a", ""),
+        ("https://pub.example/elsewhere/a", site.pk),
+        ("https://pub.example/premium/b", site.pk),
+        ("https://pub.example/premium/a", site.pk),
+    ]
+
+
+def test_the_overview_says_what_opens_unknown_pages(admin, decided, site):
+    shown = links(card(admin, "hand"))
+    assert shown["1 request was denied because pub.example denies unknown pages. "
+                 "Change its setting, or add a pattern with a policy."] == change_url(site)  # fmt: skip
+    assert "1 decision was denied because the item had no policy. Link one." in shown
+    [other] = [text for text in shown if "host" in text]
+    assert other.startswith("1 request was denied because its host has no site.")
+
+
+def test_only_unknown_pages_leave_no_advice_to_link_a_policy(admin, site, ask):
+    ask("/elsewhere/a")
+    ask("/elsewhere/b")
+    assert [text for text in links(card(admin, "hand")) if "denied" in text] == [
+        "2 requests were denied because pub.example denies unknown pages. "
+        "Change its setting, or add a pattern with a policy."
+    ]
