@@ -74,9 +74,9 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         "check_access",
         NEEDED,
     )
-    list_display = ("when", "outcome", "content", "page", "requester", "asked_for", "account")
+    list_display = ("when", "outcome", "what", "requester", "asked_for", "account")
     list_select_related = ("account", "content", "requester", "policy")
-    row_name = "content"
+    row_name = "what"
     row_facts = {"outcome": "", "requester": "", "when": ""}
     list_filter = (
         ("created", RecordedFilter),
@@ -177,10 +177,14 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
             return "observed", f"allowed, observed: {event.observed}"
         return ("allowed", "allowed") if event.allowed else ("denied", event.reason or "denied")
 
-    @display(description="Page", empty_value="")
-    def page(self, event: AccessEvent) -> str | None:
+    @display(description="Content or page")
+    def what(self, event: AccessEvent) -> str:
+        """Return the item's title, and at the edge the page's address."""
         url = event.facts.get("url")
-        return url if isinstance(url, str) else None
+        if not isinstance(url, str):
+            return str(event.content)
+        address = url.partition("://")[2]
+        return address if event.content.deleted_at else f"{event.content} ({address})"
 
     # --- One of them -------------------------------------------------------------------------------------------------
 

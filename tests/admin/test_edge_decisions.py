@@ -39,9 +39,16 @@ def found(client, **query):
 
 def test_the_list_shows_the_page_of_each_decision_at_the_edge(admin, decided):
     shown = html.unescape(admin.get(list_url(AccessEvent)).content.decode())
-    for address in ("https://pub.example/premium/a", "https://pub.example/premium/b", "https://other.example/a"):
+    for address in ("pub.example/premium/a", "pub.example/premium/b", "other.example/a", "The item"):
         assert shown.count(f">{address}<") == 1
     assert "?x=1<" not in shown
+
+
+def test_an_item_asked_for_at_the_edge_is_shown_with_its_page(admin, account, site, ask):
+    factories.content(account, title="A <b>", source="https://pub.example/items/a<b>")
+    ask("/items/a%3Cb%3E")
+    shown = admin.get(list_url(AccessEvent)).content.decode()
+    assert "A &lt;b&gt; (pub.example/items/a%3Cb%3E)" in shown
 
 
 def test_decisions_are_found_by_page(admin, decided):
