@@ -10,8 +10,8 @@ from django.utils.cache import patch_vary_headers
 from kit.http.middleware import TrustedProxies
 from kit.rest.conditional import is_known
 from kit.values.hosts import PORT, host_of_header
-from licensing.edge.documents import DOCUMENTS, site_at, tag_of, terms_of_site
-from licensing.edge.publication import Publication
+from licensing.edge.publishing.documents import DOCUMENTS, site_at, tag_of, terms_of_site
+from licensing.edge.publishing.publication import Publication
 from licensing.sites.models import Site
 
 MAX_AGE = 300  # seconds

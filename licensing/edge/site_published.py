@@ -12,10 +12,10 @@ import orjson
 
 from kit.outbound.client import Client, Reply, Unreachable
 from kit.outbound.destinations import DestinationRefused
-from licensing.edge.documents import write_documents
-from licensing.edge.promises import USES, Promise
-from licensing.edge.publication import Publication
-from licensing.edge.robots_group import NAMES_IN_SIGNAL, NAMES_IN_USAGE
+from licensing.edge.publishing.documents import write_documents
+from licensing.edge.publishing.promises import USES, Promise
+from licensing.edge.publishing.publication import Publication
+from licensing.edge.publishing.robots_group import NAMES_IN_SIGNAL, NAMES_IN_USAGE
 from licensing.edge.site_lint import Finding, list_uses
 
 RSL, ROBOTS = "/license.xml", "/robots.txt"

@@ -9,9 +9,9 @@ from kit.values.hosts import host_of_header
 from kit.values.paths import normalize_path
 from licensing.access.lookup import find_pages, page_by_rule
 from licensing.access.subjects import Item
-from licensing.edge.documents import NAMESPACE, license_terms, terms_of_site
-from licensing.edge.published_terms import terms_for
-from licensing.edge.terms import pattern_spellings
+from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_of_site
+from licensing.edge.publishing.published_terms import terms_for
+from licensing.edge.publishing.terms import pattern_spellings
 from licensing.sites.models import Site
 from licensing.sites.patterns import most_specific
 

@@ -5,9 +5,9 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.models import Unknown
 from licensing.edge.audiences import sentences
-from licensing.edge.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.middleware import license_server
-from licensing.edge.publication import Publication
+from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
+from licensing.edge.publishing.publication import Publication
 from licensing.edge.site_lint import lint_site
 from licensing.edge.site_published import look_at
 from licensing.policies.in_words import describe

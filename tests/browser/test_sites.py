@@ -43,7 +43,8 @@ def test_from_a_site_that_only_watches_to_one_that_refuses(admin, deployment, ac
         admin.get_by_role("link", name=host).first.click()
         admin.get_by_role("link", name="Published terms").wait_for()
         assert admin.locator("h1").inner_text().split() == ["Sites", "chevron_right", host]
-        assert admin.locator("h1 > *").evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth)") == []
+        cut = "all => all.filter(one => one.scrollWidth > one.clientWidth)"
+        assert admin.locator("h1 > *").evaluate_all(cut) == []
         admin.get_by_role("link", name="Published terms").click()
         search = "Search engines pay 0.25 EUR for each access to /premium/* and may read all other pages."
         admin.get_by_text(search).wait_for()

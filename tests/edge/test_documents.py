@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from kit.values.same_page import SamePage
 from licensing.access.lookup import compiled_policies
-from licensing.edge import terms
-from licensing.edge.documents import write_documents
-from licensing.edge.promises import USES, promised_uses
-from licensing.edge.publication import Publication
-from licensing.edge.terms import terms_of
+from licensing.edge.publishing import terms
+from licensing.edge.publishing.documents import write_documents
+from licensing.edge.publishing.promises import USES, promised_uses
+from licensing.edge.publishing.publication import Publication
+from licensing.edge.publishing.terms import terms_of
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kit.values.decimals import from_millionths, plain
-from licensing.edge.documents import write_documents
-from licensing.edge.promises import prices_of
-from licensing.edge.publication import Publication
-from licensing.edge.terms import terms_of
+from licensing.edge.publishing.documents import write_documents
+from licensing.edge.publishing.promises import prices_of
+from licensing.edge.publishing.publication import Publication
+from licensing.edge.publishing.terms import terms_of
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.offers import offers

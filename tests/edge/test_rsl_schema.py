@@ -11,9 +11,9 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from licensing.edge.documents import rsl
-from licensing.edge.publication import Publication
-from licensing.edge.terms import terms_of
+from licensing.edge.publishing.documents import rsl
+from licensing.edge.publishing.publication import Publication
+from licensing.edge.publishing.terms import terms_of
 from licensing.sites.patterns import compiled
 from tests import factories
 from tests.edge.published import ITEMS, PATTERNS, POLICIES

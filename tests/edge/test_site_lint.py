@@ -3,7 +3,7 @@
 import pytest
 
 from licensing.edge.audiences import sentences
-from licensing.edge.documents import compiled_rules
+from licensing.edge.publishing.documents import compiled_rules
 from licensing.edge.site_lint import lint_site
 from tests import factories
 from tests.edge.test_documents import SEARCH_ONLY

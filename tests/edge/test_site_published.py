@@ -6,8 +6,8 @@ from asgiref.sync import async_to_sync
 from kit.outbound.client import Reply, Unreachable
 from kit.outbound.destinations import DestinationRefused
 from licensing.edge import site_published
-from licensing.edge.documents import terms_of_site, write_documents
-from licensing.edge.publication import Publication
+from licensing.edge.publishing.documents import terms_of_site, write_documents
+from licensing.edge.publishing.publication import Publication
 from tests import factories
 
 SERVER = "https://licensing.example/olp"

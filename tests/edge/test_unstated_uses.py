@@ -4,10 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from licensing.edge.documents import write_documents
-from licensing.edge.promises import USES, free_to_some, promised_uses
-from licensing.edge.publication import Publication
-from licensing.edge.terms import terms_of
+from licensing.edge.publishing.documents import write_documents
+from licensing.edge.publishing.promises import USES, free_to_some, promised_uses
+from licensing.edge.publishing.publication import Publication
+from licensing.edge.publishing.terms import terms_of
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.sites.identification import Identification

@@ -6,9 +6,9 @@ from itertools import groupby
 from django.conf import settings
 from msgspec import Struct
 
-from licensing.edge.documents import DOCUMENTS
 from licensing.edge.proxies.open_pages import ASSET_FOLDERS, OpenPages, open_pages
 from licensing.edge.proxies.paths import naming
+from licensing.edge.publishing.documents import DOCUMENTS
 from licensing.sites.models import Site
 
 HOST = "pub.example"

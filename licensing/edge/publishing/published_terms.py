@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from licensing.edge.promises import (
+from licensing.edge.publishing.promises import (
     MINING,
     USES,
     Prices,

@@ -15,8 +15,8 @@ from kit.values.pages import RegisteredPage
 from kit.values.paths import PATH_CHARACTERS, read
 from kit.values.same_page import INDEX, SamePage
 from kit.values.urls import normalise
-from licensing.edge.promises import USES
-from licensing.edge.published_terms import Terms
+from licensing.edge.publishing.promises import USES
+from licensing.edge.publishing.published_terms import Terms
 from licensing.policies.decision import CompiledPolicy
 from licensing.sites.patterns import Pattern, compiled, may_overlap
 

@@ -5,8 +5,8 @@ A use that only some visitors without a licence are allowed is neither promised 
 
 from collections.abc import Iterator
 
-from licensing.edge.promises import USES, Promise
-from licensing.edge.publication import Publication
+from licensing.edge.publishing.promises import USES, Promise
+from licensing.edge.publishing.publication import Publication
 
 NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
 NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}

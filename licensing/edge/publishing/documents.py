@@ -17,11 +17,11 @@ from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
 from licensing.access.lookup import compiled_policies, current_epoch
 from licensing.content.models import Content, Status
-from licensing.edge.promises import MINING, PAYMENT, USES
-from licensing.edge.publication import Publication
-from licensing.edge.published_terms import Terms
-from licensing.edge.robots_group import robots
-from licensing.edge.terms import Item, terms_of
+from licensing.edge.publishing.promises import MINING, PAYMENT, USES
+from licensing.edge.publishing.publication import Publication
+from licensing.edge.publishing.published_terms import Terms
+from licensing.edge.publishing.robots_group import robots
+from licensing.edge.publishing.terms import Item, terms_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Price
 from licensing.sites.models import Site

@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from licensing.edge.promises import USES, Promise
-from licensing.edge.published_terms import Terms
-from licensing.edge.terms import EVERY_PAGE
+from licensing.edge.publishing.promises import USES, Promise
+from licensing.edge.publishing.published_terms import Terms
+from licensing.edge.publishing.terms import EVERY_PAGE
 
 
 class Publication(Struct, frozen=True):
