@@ -34,7 +34,7 @@ class Caller:
     def check_presence(self) -> None:
         """Raise ClientGone if the client has left. Call it last in the transaction, which may have waited long."""
         if self.is_awaited is not None and not self.is_awaited():
-            raise ClientGone("The client left before it was answered.")
+            raise ClientGone()
 
 
 class Readmission(GrantSteps):

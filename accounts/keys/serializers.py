@@ -1,5 +1,6 @@
 """API keys in the API."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from ipaddress import ip_network
 from typing import ClassVar, Unpack
@@ -106,6 +107,7 @@ class ApiKeySerializer(StrictSerializer):
         read_only=True, allow_null=True, source="revoked_at", help_text="When the key was revoked; null if it is not."
     )
 
+    cleared: ClassVar[Mapping[str, object]] = {"allowedIps": [], "allowedHosts": []}
     owned = frozenset({"key"})
     beside_state = frozenset({"lastUsedAt"})
 
@@ -119,6 +121,8 @@ class ApiKeyChangeSerializer(ApiKeySerializer):
         source="expires_at",
         help_text="When the key expires; null for never. A later date makes an expired key valid again.",
     )
+
+    never_null = frozenset({"permissions"})
 
 
 class CreatedApiKeySerializer(ApiKeySerializer):
@@ -137,6 +141,8 @@ class ApiKeyBulkRowSerializer(ApiKeySerializer):
     type = Choice(
         choices=KeyType.choices, required=False, help_text="Required when creating a key. `public` keys can only read."
     )
+
+    never_null = frozenset({"name"})
 
 
 class ApiKeyBulkSerializer(StrictSerializer):

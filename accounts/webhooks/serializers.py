@@ -1,6 +1,7 @@
 """Webhook endpoints and deliveries in the API."""
 
 import re
+from collections.abc import Mapping
 from typing import ClassVar, Unpack
 
 from drf_spectacular.utils import extend_schema_field
@@ -188,8 +189,8 @@ class WebhookEndpointSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
+    cleared: ClassVar[Mapping[str, object]] = {"events": ["*"]}
     owned = frozenset({"secret"})
-
     beside_state = frozenset({"failingSince"})
 
     def validate_events(self, patterns: list[str]) -> list[str]:

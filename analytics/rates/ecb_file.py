@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kit.http.errors import InvalidRequest
 from kit.values.timestamps import parse_date
+from kit.values.unreadable import read_error
 
 MOST_BYTES = 200 * 1024 * 1024  # unpacked; fifty times the size of 27 years
 IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
@@ -37,7 +38,7 @@ def read_text(path: str) -> str:
             raise InvalidRequest(f"{path} is larger than {MOST_BYTES >> 20} MiB.")
         return raw.decode("utf-8-sig")
     except OSError as error:
-        raise InvalidRequest(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise InvalidRequest(read_error(path, error)) from None
     except (EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise InvalidRequest(f"{path} cannot be unpacked: {error}.") from None
     except UnicodeDecodeError:

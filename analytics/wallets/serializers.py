@@ -1,7 +1,8 @@
 """Wallets, grants and entries on the wire."""
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -99,6 +100,8 @@ class WalletChangeSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
+    cleared: ClassVar[Mapping[str, object]] = {"floor": Decimal(0), "thresholds": []}
+    never_null = frozenset({"requesterId", "unit"})
     beside_state = frozenset({"balance", "nextRefillAt"})
 
     def to_representation(self, wallet: Wallet) -> Rendered:

@@ -210,6 +210,9 @@ class ClientGone(ApiError):
 
     status_code, code = 499, "client_gone"
 
+    def __init__(self) -> None:
+        super().__init__("The client left before it was answered.")
+
 
 RETRY_LONG_AFTER = 30  # seconds
 
@@ -254,7 +257,7 @@ def database_error(exc: Exception) -> ApiError:
         outages.log(logger, exc)
         return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
     if statements.is_for_nobody():
-        return ClientGone("The client has gone.")
+        return ClientGone()
     bound = statements.bound.get()
     limit = f" than {bound.seconds} seconds" if bound is not None else ""
     return ServiceUnavailable(
@@ -266,7 +269,7 @@ def database_error(exc: Exception) -> ApiError:
 def check_client_connected() -> None:
     """Raise ClientGone if the client has disconnected."""
     if statements.is_for_nobody():
-        raise ClientGone("The client has gone.")
+        raise ClientGone()
 
 
 def render_error(error: ApiError, accept: str) -> tuple[dict[str, object], str]:

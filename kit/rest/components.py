@@ -28,7 +28,9 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 def without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema without null, for a field that is never null in responses."""
-    if isinstance(schema["type"], str):
+    for union in {"anyOf", "oneOf"} & schema.keys():
+        return {**schema, union: [one for one in schema[union] if one != {"type": "null"}]}
+    if isinstance(schema.get("type", ""), str):
         return schema
     return {**schema, "type": next(one for one in schema["type"] if one != "null")}
 

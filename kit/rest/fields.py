@@ -1,6 +1,7 @@
 """Serializer fields that accept only their own JSON type: `"12"` is not an integer, `1` not a string."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from copy import copy
 from datetime import date, datetime
 from typing import ClassVar, Generic, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import urlsplit
@@ -128,6 +129,7 @@ class Boolean(serializers.BooleanField):
 
 
 class Choice(serializers.ChoiceField):
+    takes_null = False  # an enumeration has no empty value
     default_error_messages = {"invalid_choice": "Must be one of: {allowed}.{suggestion}"}
 
     @property
@@ -177,12 +179,7 @@ class Several(serializers.ListSerializer):
 
 
 class Texts(Array):
-    """An array of strings; with `ids`, of ids with that prefix.
-
-    Accepts null as empty, and shows it as an empty array.
-    """
-
-    null_is_empty = True
+    """An array of strings; with `ids`, of ids with that prefix."""
 
     def __init__(
         self, *, max_items: int, max_length: int | None = None, ids: str | None = None, **options: Unpack[FieldOptions]
@@ -253,10 +250,24 @@ class StrictSerializer(serializers.Serializer):
 
     `owned` names response fields beyond the declared read-only ones, such as an expanded relation, so that clients can
     send back what they read.
+
+    Null for an optional field means its value in `cleared`, otherwise its default, as if it were absent. Fields with
+    `allow_null` store null; `never_null` and field classes without `takes_null` refuse it.
     """
 
     owned: frozenset[str] = frozenset()
     example: ClassVar[Mapping[str, object]] = {}  # shown if something else than an object is sent
+    cleared: ClassVar[Mapping[str, object]] = {}
+    never_null: frozenset[str] = frozenset()
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        fields = super().get_fields()
+        optional = {name for name, field in fields.items() if not (field.read_only or field.required)}
+        takes_null = {name for name in optional if getattr(fields[name], "takes_null", True)} - self.never_null
+        self.null_is_default = {name for name in takes_null if not fields[name].allow_null}
+        for name in self.null_is_default:
+            fields[name].allow_null = True  # for the OpenAPI document
+        return fields
 
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, Mapping):
@@ -265,13 +276,15 @@ class StrictSerializer(serializers.Serializer):
             raise serializers.ValidationError(errors, code="invalid")
         known = self.fields.keys() | self.owned
         unknown = self.unknown_fields(data, known)
+        given = {name: one for name, one in data.items() if one is not None or name not in self.null_is_default}
         try:
-            fields = super().to_internal_value(data)
+            fields = super().to_internal_value(given)
         except serializers.ValidationError as error:
             raise serializers.ValidationError({**unknown, **cast("dict[str, list[str]]", error.detail)}) from None
         if unknown:
             raise serializers.ValidationError(unknown)
-        return fields
+        cleared = (self.cleared.keys() & data.keys()) - given.keys()
+        return fields | {str(self.fields[name].source): copy(self.cleared[name]) for name in cleared}
 
     def writable(self) -> list[str]:
         return [name for name, field in self.fields.items() if not field.read_only]

@@ -192,7 +192,8 @@ def complete(schema: dict[str, Any], of: Any, *, is_request: bool) -> None:
     if required:
         schema["required"] = required
     for name, field in of.fields.items():
-        if getattr(field, "null_is_empty", False) and name in properties:
+        is_never_null = getattr(field, "null_is_empty", False) or name in getattr(of, "null_is_default", ())
+        if is_never_null and name in properties:
             properties[name] = without_null(properties[name])
 
 

@@ -1,6 +1,7 @@
 """Serializers for content."""
 
-from typing import cast
+from collections.abc import Mapping
+from typing import ClassVar, cast
 
 import orjson
 from drf_spectacular.utils import extend_schema_field
@@ -88,7 +89,7 @@ class ContentSerializer(StrictSerializer):
     policyId = Id("pol", required=False, allow_null=True, source="policy_id", max_length=100)
     policy = PolicySerializer(read_only=True, allow_null=True, help_text="With `expand=policy`.")
     metadata = MetadataField(required=False, allow_null=True)
-    tags = Texts(max_items=50, max_length=100, required=False, allow_null=True)
+    tags = Texts(max_items=50, max_length=100, required=False)
     status = Choice(
         choices=Status.choices,
         required=False,
@@ -98,10 +99,8 @@ class ContentSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
+    cleared: ClassVar[Mapping[str, object]] = {"tags": []}
     sometimes = beside_state = frozenset({"policy", "stats"})
-
-    def validate_tags(self, tags: list[str] | None) -> list[str]:
-        return tags or []
 
     def to_representation(self, item: Content) -> Rendered:
         shown = {
@@ -138,6 +137,8 @@ class BulkRowSerializer(ContentSerializer):
 
     id = Id("cnt", required=False, allow_null=True, help_text="The item to change, as by PATCH.")
     title = Text(max_length=500, required=False, help_text="Required when creating an item.")
+
+    never_null = frozenset({"title"})
 
 
 class BulkSerializer(StrictSerializer):

@@ -79,7 +79,10 @@ class RequesterViewSet(AccountViewSet[Requester]):
 
     @extend_schema(summary="Update a requester", request=RequesterProfileChangeSerializer)
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """Merge the given fields; null clears one; `metadata` is merged key by key."""
+        """Merge the given fields; null clears one; `metadata` is merged key by key.
+
+        A requester that was merged into another one cannot be changed: that is a 409 that names the other one.
+        """
         requester = self.get_object_to_change()
         return self.one(
             services.update_requester(requester, self.validated(RequesterProfileChangeSerializer, partial=True))

@@ -20,6 +20,7 @@ from typing import BinaryIO, NamedTuple, Protocol, cast
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import DECODER
 from kit.values.json_values import JsonObject
+from kit.values.unreadable import read_error
 from licensing.imports.spreadsheets import delimiter_of
 
 FORMATS = ("csv", "jsonl")
@@ -288,7 +289,7 @@ def open_rows(name: str, format: str | None = None) -> Iterator[RowFile]:  # noq
             magic = file.read(len(GZIP_MAGIC))
             file.seek(0)
         except OSError as error:
-            raise InvalidRequest(f"{name} cannot be read: {error.strerror or error}.") from None
+            raise InvalidRequest(read_error(name, error)) from None
         if magic == GZIP_MAGIC:
             most = max(MAX_RATIO * size, LEAST_UNPACKED)
             excess = f"The file has more than {most >> 20} MiB inside, {MAX_RATIO} times its size."

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils import timezone
 from rest_framework import serializers
@@ -39,7 +39,6 @@ class LicenseSerializer(StrictSerializer):
         max_length=100,
         ids="cnt",
         required=False,
-        allow_null=True,
         source="content_ids",
         help_text="The items that it covers. Without contentIds, tags and policyIds it covers all.",
     )
@@ -47,7 +46,6 @@ class LicenseSerializer(StrictSerializer):
         max_items=MAX_TAGS,
         max_length=100,
         required=False,
-        allow_null=True,
         help_text="It also covers items that have one of these tags,",
     )
     policyIds = Texts(
@@ -55,11 +53,10 @@ class LicenseSerializer(StrictSerializer):
         max_length=100,
         ids="pol",
         required=False,
-        allow_null=True,
         source="policy_ids",
         help_text="and items under one of these policies.",
     )
-    startsAt = Timestamp(required=False, source="starts_at", help_text="Default: now. Years 2000 to 2999.")
+    startsAt = Timestamp(required=False, source="starts_at", help_text="Default: `created`. Years 2000 to 2999.")
     expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
     price = Money(required=False, allow_null=True, help_text="Recorded in the ledger at `startsAt`.")
     pricePerAccess = Money(
@@ -74,6 +71,8 @@ class LicenseSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
+    cleared: ClassVar[Mapping[str, object]] = {"contentIds": [], "tags": [], "policyIds": [], "startsAt": None}
+
     def to_internal_value(self, data: Any) -> Rendered:
         fields = super().to_internal_value(data)
         for name, column in (("price", "price"), ("price_per_access", "access")):
@@ -81,8 +80,6 @@ class LicenseSerializer(StrictSerializer):
                 money = fields.pop(name)
                 amount, currency = (money["amount"], money["currency"]) if isinstance(money, dict) else (None, None)
                 fields |= {f"{column}_amount": amount, f"{column}_currency": currency}
-        for name in {"content_ids", "tags", "policy_ids"} & fields.keys():
-            fields[name] = fields[name] or []
         return fields
 
     def to_representation(self, held: License) -> Rendered:
@@ -134,6 +131,8 @@ class LicenseBulkRowSerializer(LicenseSerializer):
     licenseType = Text(
         max_length=100, required=False, source="license_type", help_text="Required when creating a licence."
     )
+
+    never_null = frozenset({"requesterId", "licenseType"})
 
 
 class LicenseBulkSerializer(StrictSerializer):

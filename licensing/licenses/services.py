@@ -89,8 +89,8 @@ def issue_license(account_id: str, given: Fields) -> License:
 def new_license(account_id: str, fields: Fields, owned: Owned, now: datetime) -> License:
     """Build an unsaved licence without a requester. Raises ValidationFailed."""
     named = {
-        "starts_at": now,
         **check_scopes(fields, owned, None),
+        "starts_at": fields.get("starts_at") or now,
         "metadata": merge_metadata({}, fields.get("metadata")),
     }
     issued = License(account_id=account_id, created=now, updated=now, **named)
@@ -146,6 +146,7 @@ def change_terms(held: License, fields: Fields, owned: Owned) -> None:
     for attribute, value in check_scopes(fields, owned, held).items():
         if attribute not in ("requester_id", "requester_name"):
             setattr(held, attribute, merge_metadata(held.metadata, value) if attribute == "metadata" else value)
+    held.starts_at = held.starts_at or held.created
     if held.starts_at != start:
         check_start(held)
     check_term(held)

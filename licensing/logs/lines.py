@@ -10,6 +10,7 @@ from io import BufferedReader
 from typing import BinaryIO, cast
 
 from kit.http.errors import InvalidRequest
+from kit.values.unreadable import read_error
 
 MAX_LINE = 64 * 1024  # bytes
 GZIP_MAGIC = b"\x1f\x8b"
@@ -26,7 +27,7 @@ def open_log(path: str) -> Iterator[BinaryIO]:
         with open(path, "rb") as file:
             yield unpacked(file)
     except OSError as error:
-        raise InvalidRequest(f"{path}: {error.strerror or error}.") from None
+        raise InvalidRequest(read_error(path, error)) from None
 
 
 def unpacked(file: BufferedReader) -> BinaryIO:

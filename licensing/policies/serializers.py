@@ -1,7 +1,7 @@
 """Serializers of policies and their tests. Tests are validated and stored as sent."""
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import ClassVar, cast
 
 import msgspec
 import orjson
@@ -110,6 +110,7 @@ class RequesterOfTestSerializer(AsSent):
     licenses = Several(
         child=HeldLicenseOfTestSerializer(),
         required=False,
+        allow_null=True,
         max_length=MAX_LICENSES,
         help_text="The service's own licences for the requester and the item.",
     )
@@ -184,6 +185,8 @@ class PolicyTestSerializer(AsSent):
 class RulesField(serializers.Field):
     """The rules of a policy, validated and stored as sent."""
 
+    takes_null = False  # `[]` removes them all, which changes who gets in
+
     def to_internal_value(self, data: object) -> object:
         try:
             parse_new_rules(data)
@@ -228,6 +231,7 @@ class PolicySerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True, help_text="Present after an update.")
 
+    cleared: ClassVar[Mapping[str, object]] = {"tests": []}
     sometimes = frozenset({"updated"})
 
     def to_representation(self, policy: Policy) -> Rendered:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from kit.http.errors import AlreadyExists, NotFound
+from kit.http.errors import AlreadyExists, InUse, NotFound
 from kit.rest.metadata import merge_metadata
 from licensing.requesters.models import Requester
 
@@ -53,13 +53,19 @@ def create_requester(account_id: str, fields: Fields) -> Requester:
 
 @transaction.atomic
 def update_requester(requester: Requester, fields: Fields) -> Requester:
-    """Change name, e-mail, notes or metadata. Writes nothing if nothing changes."""
+    """Change name, e-mail, notes or metadata. Writes nothing if nothing changes.
+
+    Raises InUse if it was merged into another requester: nothing uses its own data any more.
+    """
     epochs.hold(requester.account_id)
     locked = get(requester.account_id, requester.requester_id, lock=True)
     before = locked.audited()
     for name, value in fields.items():
         setattr(locked, name, merge_metadata(locked.metadata, value) if name == "metadata" else value)
     if audit.changes(before, locked.audited()):
+        if locked.merged_into is not None:
+            former, current = locked.requester_id[:100], locked.merged_into.requester_id[:100]
+            raise InUse(f"{former!r} was merged into {current!r}. Change {current!r} instead.")
         locked.updated = timezone.now()
         locked.save(update_fields=[*fields, "updated"])
         audit.record("requester.updated", locked, before)

@@ -1,5 +1,8 @@
 """Serializers for sites."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -126,6 +129,8 @@ class SiteSerializer(StrictSerializer):
     verification = VerificationSerializer(read_only=True)
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
+
+    cleared: ClassVar[Mapping[str, object]] = {"rules": []}
 
     def to_representation(self, site: Site) -> Rendered:
         return {

@@ -19,10 +19,12 @@ from typing import BinaryIO, Generic, TypeVar, cast
 from django.conf import settings
 from django.http import HttpRequest
 
+from kit.http.errors import ApiError
 from operators.base.requests import signed_in
 
 AboutT = TypeVar("AboutT", bound=Mapping[str, object])  # a TypedDict of JSON values
 DAY = 24 * 3600
+INTERRUPTED = "It was interrupted before its end."
 IS_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}").fullmatch
 
 
@@ -65,7 +67,12 @@ class Upload(Generic[AboutT]):
         except FileNotFoundError:
             return None
         owner = about.pop("owner")
-        return cls(token, owner, about) if owner == request.user.pk else None
+        if owner != request.user.pk:
+            return None
+        upload = cls(token, owner, about)
+        if about.get("state") == "running":
+            upload.fail_if_abandoned()
+        return upload
 
     def path(self, part: str) -> Path:
         return directory() / f"{self.token}.{part}"
@@ -80,10 +87,13 @@ class Upload(Generic[AboutT]):
         """Lock the file against other requests, with `about` reloaded."""
         with self.open_for_writing("lock") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            about = json.loads(self.path("json").read_bytes())
-            del about["owner"]
-            self.about = about
+            self.reload()
             yield
+
+    def reload(self) -> None:
+        about = json.loads(self.path("json").read_bytes())
+        del about["owner"]
+        self.about = about
 
     def save(self) -> None:
         with self.open_for_writing("draft") as file:
@@ -96,6 +106,44 @@ class Upload(Generic[AboutT]):
             return self.path("data").rename(self.path("taken"))
         except FileNotFoundError:
             return None
+
+    @contextmanager
+    def running(self) -> Iterator[Path | None]:
+        """Give the file to the first caller, in the state `running`; None to a second one.
+
+        An exception makes the state `failed`. The lease ends with the process, however that ends.
+        """
+        file = self.take()
+        if file is None:
+            yield None
+            return
+        try:
+            with self.open_for_writing("lease") as lease:
+                fcntl.flock(lease, fcntl.LOCK_EX)
+                self.set_state("running")
+                try:
+                    yield file
+                except BaseException as error:
+                    self.set_state("failed", error.message if isinstance(error, ApiError) else INTERRUPTED)
+                    raise
+        finally:
+            self.drop_file()
+
+    def fail_if_abandoned(self) -> None:
+        """Make the state `failed` if the process that ran the import has died."""
+        with self.open_for_writing("lease") as lease:
+            try:
+                fcntl.flock(lease, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            self.reload()  # it may have ended meanwhile
+            if self.about.get("state") == "running":
+                self.set_state("failed", INTERRUPTED)
+                self.drop_file()
+
+    def set_state(self, state: str, failure: str | None = None) -> None:
+        self.about = cast("AboutT", {**self.about, "state": state, "failure": failure})
+        self.save()
 
     def drop_file(self) -> None:
         for part in ("data", "taken"):

@@ -34,7 +34,8 @@ class UploadMetadata(TypedDict):
     """The metadata of an import's Upload."""
 
     name: str  # file name
-    state: Literal["preview", "running", "done"]
+    state: Literal["preview", "running", "done", "failed"]
+    failure: NotRequired[str | None]  # why it failed
     columns: list[str]
     read_as: str | None  # encoding, if a spreadsheet wrote other than UTF-8
     plan: NotRequired[dict[str, Any]]  # fields of licensing.imports.preview.Plan
@@ -110,6 +111,7 @@ class ContentImport(AdminMixin[Content]):
         context: dict[str, object] = {
             "account": Account.objects.get(pk=plan.account_id),
             "state": upload.about["state"],
+            "failure": upload.about.get("failure"),
             "outcome": outcome,
             "rows": sum(tally.values()),
             "writes": tally.get("created", 0) + tally.get("updated", 0),
@@ -178,15 +180,10 @@ def preview(upload: Upload[UploadMetadata], plan: Plan) -> None:
 
 def run(upload: Upload[UploadMetadata], plan: Plan) -> None:
     """Execute the plan, once."""
-    file = upload.take()
-    if file is None:
-        return
-    upload.about["state"] = "running"
-    upload.save()
-    try:
+    with upload.running() as file:
+        if file is None:
+            return
         with upload.open_for_writing("bad") as bad:
             outcome = carry_out(file, plan, bad, dry_run=False)
         upload.about["state"], upload.about["outcome"] = "done", asdict(outcome)
         upload.save()
-    finally:
-        upload.drop_file()

@@ -1,7 +1,7 @@
 """Import of an access log in the browser: upload, what it would record, confirmation, and the result."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Literal, NotRequired, TypedDict, cast
 
@@ -63,7 +63,8 @@ class LogMetadata(TypedDict):
 
     name: str  # file name
     site: str
-    state: Literal["preview", "running", "done"]
+    state: Literal["preview", "running", "done", "failed"]
+    failure: NotRequired[str | None]  # why it failed
     format: LogFormat | None
     with_live: bool
     facts: NotRequired[list[tuple[str, str]]]
@@ -121,15 +122,10 @@ class LogUploads(ServiceAdmin[Site, SiteFields]):
             return redirect("admin:licensing_site_changelist")
         site = self.found(request, upload.about["site"])
         if request.method == "POST" and self.has_changing_permission(request, site.pk):
-            file = upload.take()
-            if file is not None:
-                upload.about["state"] = "running"
-                upload.save()
-                try:
+            with suppress(InvalidRequest), upload.running() as file:
+                if file is not None:
                     carry_out(upload, file, site, dry_run=False)
-                finally:
-                    upload.drop_file()
-                self.log_change(request, site, f"Imported {upload.about['imported']:,} requests of an access log.")
+                    self.log_change(request, site, f"Imported {upload.about['imported']:,} requests of an access log.")
             return redirect("admin:licensing_site_log", token)
         about = upload.about
         return page(

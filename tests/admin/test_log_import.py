@@ -1,6 +1,9 @@
 """An access log is imported in the browser, once, after a page that shows what it would record."""
 
 import gzip
+import json
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -10,6 +13,8 @@ from django.utils import timezone
 
 from accounts.models import StaffScope
 from analytics.models import AccessEvent, LedgerEntry
+from kit.http.errors import InvalidRequest
+from operators.base import uploads
 from operators.catalogue import log_import
 from operators.staff.services import create_operator
 from tests.admin.importing import files, own_directory  # noqa: F401 - a fixture
@@ -113,3 +118,57 @@ def test_an_operator_who_lost_the_account_imports_nothing(sign_in, account, site
     StaffScope.objects.get(user=operator).accounts.clear()
     assert client.post(address).status_code == 404
     assert not AccessEvent.objects.exists()
+
+
+def fail(error):
+    def run(*_):
+        raise error
+
+    return run
+
+
+def test_an_import_that_fails_says_so(admin, bring, monkeypatch):
+    address = bring(log("/sold/a")).headers["Location"]
+    monkeypatch.setattr(log_import.LogImport, "run", fail(InvalidRequest("The gzipped file is damaged.")))
+    assert admin.post(address).status_code == 302
+    html = admin.get(address).content.decode()
+    assert "The import has failed" in html
+    assert "The gzipped file is damaged." in html
+    assert not [name for name in files() if name.endswith((".data", ".taken"))]
+
+
+def test_an_import_that_breaks_off_says_so(admin, bring, monkeypatch):
+    address = bring(log("/sold/a")).headers["Location"]
+    monkeypatch.setattr(log_import.LogImport, "run", fail(RuntimeError("unexpected")))
+    with pytest.raises(RuntimeError):
+        admin.post(address)
+    assert "It was interrupted before its end." in admin.get(address).content.decode()
+
+
+HOLDER = """
+import fcntl, sys, time
+lease = open(sys.argv[1], "wb")
+fcntl.flock(lease, fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+def test_an_import_runs_until_its_process_dies(admin, bring):
+    address = bring(log("/sold/a")).headers["Location"]
+    token = address.rstrip("/").rpartition("/")[2]
+    path = uploads.directory() / f"{token}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "state": "running"}))
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path.with_suffix(".lease"))], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout.readline() == "held\n"
+        assert "The import is running" in admin.get(address).content.decode()
+    finally:
+        holder.kill()
+        holder.communicate()
+    html = admin.get(address).content.decode()
+    assert "The import has failed" in html
+    assert "It was interrupted before its end." in html
+    assert json.loads(path.read_text())["state"] == "failed"

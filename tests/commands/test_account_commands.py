@@ -58,6 +58,27 @@ def test_an_enterprise_account_may_have_its_own_limits_at_the_edge(db):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--plan=enterprise"], "needs limits of its own: add --requests-per-minute and --requests-per-day."),
+        (["--plan=enterprise", "--requests-per-day=8"], "needs limits of its own: add --requests-per-minute."),
+        (["--requests-per-day=8"], "--requests-per-day: only --plan enterprise has limits of its own."),
+        (["--edge-requests-per-day=8"], "--edge-requests-per-day: only --plan enterprise has limits of its own."),
+    ],
+)
+def test_the_options_of_a_plan_are_named(db, arguments, message):
+    with pytest.raises(CommandError) as error:
+        run("create_account", "Big", *arguments)
+    assert message in str(error.value)
+
+
+def test_the_plans_are_named(db):
+    with pytest.raises(CommandError) as error:
+        run("create_account", "Big", "--plan=gold")
+    assert all(plan in str(error.value) for plan in ("starter", "professional", "enterprise"))
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["Big", "--plan=enterprise"],

@@ -313,5 +313,5 @@ def test_the_site_must_be_known_and_the_format_too(account, tmp_path):
     publisher(account)
     with pytest.raises(CommandError, match="format of this log is not known"):
         run(path)
-    with pytest.raises(CommandError, match="No such file"):
+    with pytest.raises(CommandError, match="There is no file"):
         run(str(tmp_path / "missing.log"))

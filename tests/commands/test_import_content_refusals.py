@@ -158,7 +158,7 @@ def test_what_is_wrong_with_the_whole_stops_it_before_anything_is_written(
 
 
 def test_a_file_that_is_not_there_and_an_unknown_account_are_named(account: Account, tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="No such file"):
+    with pytest.raises(CommandError, match="There is no file"):
         call_command("import_content", str(tmp_path / "none.csv"), "--account", account.pk)
     with pytest.raises(CommandError, match="There is no account 'acc_none'"):
         call_command("import_content", str(tmp_path / "none.csv"), "--account", "acc_none")

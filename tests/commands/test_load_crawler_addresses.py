@@ -106,6 +106,11 @@ def test_a_crawler_that_the_table_does_not_know_is_refused(load):
         load("NoBot", PUBLISHED)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(CommandError, match="nowhere"):
-        call_command("load_crawler_addresses", "GPTBot", str(tmp_path / "nowhere.json"))
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    path = str(tmp_path / "nowhere.json")
+    with pytest.raises(CommandError) as error:
+        call_command("load_crawler_addresses", "GPTBot", path)
+    assert str(error.value) == f"There is no file {path}."
+    with pytest.raises(CommandError) as error:
+        call_command("load_crawler_addresses", "GPTBot", str(tmp_path))
+    assert str(error.value) == f"{tmp_path} cannot be read: Is a directory."

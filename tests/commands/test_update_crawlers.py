@@ -82,3 +82,9 @@ def test_a_crawler_twice_is_refused(update):
 def test_a_user_agent_claims_a_crawler_by_its_token(user_agent, name):
     found = current_table.get().claimed_by(user_agent)
     assert (found and found.name) == name
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(CommandError) as error:
+        call_command("update_crawlers", str(tmp_path / "nowhere.json"))
+    assert str(error.value) == f"There is no file {tmp_path / 'nowhere.json'}."

@@ -4,6 +4,8 @@ from decimal import Decimal
 
 import orjson
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from rest_framework.exceptions import ValidationError
 
 from kit.http.parsing import parse_object
@@ -11,6 +13,7 @@ from kit.http.rendering import render_json
 from kit.rest.money import Amount, Money
 from kit.values.amounts import from_millionths, parse_amount, render_amount, to_millionths
 from kit.values.currencies import CURRENCIES, round_to_minor_unit
+from kit.values.decimals import plain, plain_millionths
 
 
 @pytest.mark.parametrize(
@@ -23,6 +26,15 @@ def test_an_amount_keeps_its_value_from_the_body_to_the_reply(text):
     stored = from_millionths(to_millionths(amount))
     sent = render_json({"amount": render_amount(stored)})
     assert Decimal(sent.removeprefix(b'{"amount":').removesuffix(b"}").decode()) == Decimal(text)
+
+
+@given(st.integers(-(10**21), 10**21))
+@example(0)
+@example(-1)
+@example(10_000)
+@example(-2_500_000)
+def test_millionths_are_written_as_their_decimal(count):
+    assert plain_millionths(count) == plain(from_millionths(count))
 
 
 def test_an_amount_is_sent_in_its_shortest_form():

@@ -93,7 +93,7 @@ LICENSE: dict[str, tuple[Any, ...]] = {
     "tags[0]": (*NOT_A_TEXT, None),
     "policyIds": NOT_AN_ARRAY,
     "policyIds[0]": (*NOT_A_TEXT, None),
-    "startsAt": (*NOT_A_TEXT, None),
+    "startsAt": NOT_A_TEXT,
     "expiresAt": NOT_A_TEXT,
     **{f"{price}{field}": values for price in ("price", "pricePerAccess") for field, values in MONEY.items()},
 }
@@ -108,7 +108,7 @@ SITE: dict[str, tuple[Any, ...]] = {
     "host": (*NOT_A_TEXT, None),
     "mode": (*NOT_A_TEXT, None),
     "unknown": (*NOT_A_TEXT, None),
-    "rules": (*NOT_AN_ARRAY, None),
+    "rules": NOT_AN_ARRAY,
     "rules[0]": (*NOT_AN_OBJECT, None),
     "rules[0].pattern": (*NOT_A_TEXT, None),
     "rules[0].policyId": NOT_A_TEXT,
@@ -128,39 +128,40 @@ DRAFT = {path: values for path, values in POLICY.items() if path not in ("name",
 SIMULATION: dict[str, tuple[Any, ...]] = {
     **DRAFT,
     "period": (*NOT_A_TEXT, None),
-    "startDate": (*NOT_A_TEXT, None),
-    "endDate": (*NOT_A_TEXT, None),
-    "limit": (*NOT_AN_INTEGER, None),
+    "startDate": NOT_A_TEXT,
+    "endDate": NOT_A_TEXT,
+    "limit": NOT_AN_INTEGER,
 }
 WEBHOOK: dict[str, tuple[Any, ...]] = {
     "url": (*NOT_A_TEXT, None),
-    "events": (*NOT_AN_ARRAY, None),
+    "events": NOT_AN_ARRAY,
     "events[0]": (*NOT_A_TEXT, None),
     "description": NOT_A_TEXT,
     "status": (*NOT_A_TEXT, None),
     "headers": NOT_AN_OBJECT,
     "headers.X-Auth": (*NOT_A_TEXT, None),
 }
-AMOUNT = ("twelve", "1e2", TRUTH, ARRAY, OBJECT, None)
+NOT_AN_AMOUNT = ("twelve", "1e2", TRUTH, ARRAY, OBJECT)
+AMOUNT = (*NOT_AN_AMOUNT, None)
 WALLET_TERMS: dict[str, tuple[Any, ...]] = {
-    "floor": AMOUNT,
-    "thresholds": (*NOT_AN_ARRAY, None),
+    "floor": NOT_AN_AMOUNT,
+    "thresholds": NOT_AN_ARRAY,
     "thresholds[0]": (*NOT_AN_OBJECT, None),
-    "thresholds[0].value": AMOUNT,
-    "thresholds[0].percent": (*NOT_AN_INTEGER, None),
+    "thresholds[0].value": NOT_AN_AMOUNT,
+    "thresholds[0].percent": NOT_AN_INTEGER,
     "refill": NOT_AN_OBJECT,
     "refill.amount": AMOUNT,
     "refill.every": (*NOT_A_TEXT, None),
-    "refill.anchor": (*NOT_A_TEXT, None),
-    "refill.rollover": (*NOT_AN_OBJECT, None),
-    "refill.rollover.min": AMOUNT,
-    "refill.rollover.max": AMOUNT,
+    "refill.anchor": NOT_A_TEXT,
+    "refill.rollover": NOT_AN_OBJECT,
+    "refill.rollover.min": NOT_AN_AMOUNT,
+    "refill.rollover.max": NOT_AN_AMOUNT,
 }
 WALLET = {"requesterId": (*NOT_A_TEXT, None), "licenseId": NOT_A_TEXT, "unit": (*NOT_A_TEXT, None), **WALLET_TERMS}
 GRANT: dict[str, tuple[Any, ...]] = {
     "amount": AMOUNT,
     "kind": (*NOT_A_TEXT, None),
-    "priority": (*NOT_AN_INTEGER, None),
+    "priority": NOT_AN_INTEGER,
     "effectiveAt": NOT_A_TEXT,
     "expiresAt": NOT_A_TEXT,
     "externalId": NOT_A_TEXT,
@@ -190,7 +191,7 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/licenses": LICENSE,
     "PATCH /v1/licenses/{license}": LICENSE,
     "POST /v1/license-clients": {"requesterId": (*NOT_A_TEXT, None), "requesterName": NOT_A_TEXT, "name": NOT_A_TEXT},
-    "POST /v1/license-clients/{client}/rotate": {"overlapSeconds": (*NOT_AN_INTEGER, None)},
+    "POST /v1/license-clients/{client}/rotate": {"overlapSeconds": NOT_AN_INTEGER},
     "POST /v1/sites": SITE,
     "PATCH /v1/sites/{site}": SITE,
     "POST /v1/access/check": CHECK,
@@ -198,7 +199,7 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/access/offers/batch": {
         "items": (*NOT_AN_ARRAY, None),
         "items[0]": (*NOT_AN_OBJECT, None),
-        "items[0].url": (*NOT_A_TEXT, None),
+        "items[0].url": NOT_A_TEXT,
         "requesterId": NOT_A_TEXT,
         "permission": NOT_A_TEXT,
     },
@@ -211,10 +212,10 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/wallets": WALLET,
     "PATCH /v1/wallets/{wallet}": WALLET_TERMS,
     "POST /v1/wallets/{wallet}/grants": GRANT,
-    "POST /v1/api-keys/{key}/rotate": {"overlapSeconds": (*NOT_AN_INTEGER, None)},
+    "POST /v1/api-keys/{key}/rotate": {"overlapSeconds": NOT_AN_INTEGER},
     "POST /v1/webhooks": WEBHOOK,
     "PATCH /v1/webhooks/{webhook}": WEBHOOK,
-    "POST /v1/webhooks/{webhook}/recover": {"since": NOT_A_TEXT, "dryRun": (*NOT_A_BOOLEAN, None)},
+    "POST /v1/webhooks/{webhook}/recover": {"since": NOT_A_TEXT, "dryRun": NOT_A_BOOLEAN},
     "POST /v1/events/{event}/redeliver": {"webhookId": (*NOT_A_TEXT, None)},
 }
 CASES = [(name, path) for name, fields in BODIES.items() for path in fields]

@@ -224,6 +224,18 @@ def test_a_merge_that_cannot_be_is_refused(api, source, into, status, param):
 
 
 @pytest.mark.usefixtures("pair")
+def test_a_merged_requester_cannot_be_changed(api):
+    merge(api)
+    before = api.get("/v1/requesters/org_a").body
+    reply = api.patch("/v1/requesters/org_a", {"name": "Changed"})
+    assert (reply.status, reply.error["code"]) == (409, "resource_in_use")
+    assert reply.error["message"] == "'org_a' was merged into 'org_b'. Change 'org_b' instead."
+    assert api.patch("/v1/requesters/org_a", {"name": before["name"]}).status == 200
+    assert api.get("/v1/requesters/org_a").body == before
+    assert api.patch("/v1/requesters/org_b", {"name": "Changed"})["name"] == "Changed"
+
+
+@pytest.mark.usefixtures("pair")
 def test_one_that_was_merged_elsewhere_is_a_conflict(api):
     merge(api)
     api.post("/v1/requesters", {"id": "org_c"})

@@ -51,6 +51,16 @@ def test_a_partitioned_table_has_the_rows_of_its_partitions(api, account):
         assert value(after, BYTES, table="analytics_accessevent") >= value(after, BYTES, table=default) > 0
 
 
+@pytest.mark.skipif(ON_POSTGRESQL, reason="PostgreSQL keeps the number of rows")
+def test_sqlite_looks_the_sizes_up_without_reading_a_table():
+    spans = [tables.SPAN.format(table=table) for table in GROWING_TABLES]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN SELECT {', '.join(spans)}")
+        steps = [step for *_, step in cursor.fetchall() if step.startswith(("SCAN", "SEARCH"))]
+    assert len(steps) == 2 * len(GROWING_TABLES)
+    assert {step.partition(" ")[0] for step in steps} == {"SEARCH"}
+
+
 def test_other_metrics_are_shown_while_the_database_is_gone(monkeypatch):
     def fail(self):
         raise OperationalError("gone")

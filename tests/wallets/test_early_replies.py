@@ -9,7 +9,6 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from analytics.models import AccessEvent
-from kit.values.decimals import from_millionths, plain, plain_millionths
 from licensing.access.event_loop import application as event_loop
 from licensing.access.event_loop.application import CheckApplication
 from tests import factories
@@ -107,11 +106,6 @@ def test_explained_and_signed_replies_are_rendered_early_too(shop):
     replies = shop.check(*["org_a"] * TOGETHER, explain=True, sign=True)
     assert sorted(reply["credits"]["remaining"] for reply in replies)[-1] == 99.95
     assert all(reply["trace"] and reply["token"] for reply in replies)
-
-
-@pytest.mark.parametrize("count", [0, 1, -1, 10_000, 1_000_000, 100_000_000, 1_234_567, -2_500_000, 10**18 + 10])
-def test_millionths_are_written_as_their_decimal(count):
-    assert plain_millionths(count) == plain(from_millionths(count))
 
 
 def plain_of(number: float) -> str:

@@ -1,3 +1,4 @@
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
 from accounts.plans import services
@@ -35,6 +36,16 @@ class Command(ServiceCommand):
         edge_requests_per_day: int | None,
         **_: object,
     ) -> tuple[str, dict[str, object]]:
+        own = {"--requests-per-minute": requests_per_minute, "--requests-per-day": requests_per_day}
+        edge = {
+            "--edge-requests-per-minute": edge_requests_per_minute,
+            "--edge-requests-per-day": edge_requests_per_day,
+        }
+        if plan == Plan.ENTERPRISE and (missing := [option for option, number in own.items() if number is None]):
+            raise ValidationError(f"The enterprise plan needs limits of its own: add {' and '.join(missing)}.")
+        given = [option for option, number in {**own, **edge}.items() if number is not None]
+        if plan != Plan.ENTERPRISE and given:
+            raise ValidationError(f"{' and '.join(given)}: only --plan enterprise has limits of its own.")
         account = services.create_account(
             name,
             plan=plan,

@@ -170,7 +170,7 @@ class Gateway:
         if any(outcome.taken for outcome in stale):
             raise KeyTaken
         if any(outcome.unawaited for outcome in stale):
-            raise ClientGone("The client left before it was answered.")
+            raise ClientGone()
         if not all(outcome.retry for outcome in stale):
             self.snapshot.note(account_id, epoch + 1)
         return stale

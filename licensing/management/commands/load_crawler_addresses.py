@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
 from kit.commands import ServiceCommand
+from kit.values.unreadable import read_error
 from licensing.edge.crawlers import current_table
 from licensing.edge.verification.published_addresses import keep, made_on, parse_published
 
@@ -28,7 +29,9 @@ class Command(ServiceCommand):
         for file in files:
             try:
                 found, creation_time = parse_published(Path(file).read_bytes())
-            except (OSError, ValueError) as error:
+            except OSError as error:
+                raise ValidationError(read_error(file, error)) from None
+            except ValueError as error:
                 raise ValidationError(f"{file}: {error}") from None
             addresses += found
             dates.append(made_on(creation_time))

@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
 from kit.commands import ServiceCommand
+from kit.values.unreadable import read_error
 from licensing.edge.crawlers import keep_table
 
 
@@ -19,8 +20,12 @@ class Command(ServiceCommand):
 
     def perform(self, *, file: str, **_: object) -> tuple[str, dict[str, object]]:
         try:
-            table = keep_table(Path(file).read_bytes())
-        except (OSError, ValueError) as error:
+            content = Path(file).read_bytes()
+        except OSError as error:
+            raise ValidationError(read_error(file, error)) from None
+        try:
+            table = keep_table(content)
+        except ValueError as error:
             raise ValidationError(f"{file}: {error}") from None
         count, date = len(table.crawlers), table.date.isoformat()
         return f"{count} crawlers, as of {date}.", {"crawlers": count, "date": date}

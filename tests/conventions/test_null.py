@@ -1,0 +1,220 @@
+"""Null for an optional field means its default; in a PATCH it clears the field (docs/reference/api.md, Bodies)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from config.pages import openapi_document
+from kit.rest.deprecated import resolve_reference
+from tests.conventions.endpoints import ENDPOINTS, Endpoint
+
+DOCUMENT = openapi_document()
+Path = tuple[str | int, ...]
+
+# Bodies with the nested parts that the samples lack.
+LICENSED = {"requester": {"id": "org", "licenses": [{"licenseType": "a"}]}, "expect": {"allowed": False}}
+POLICY = {"rules": [], "tests": [LICENSED]}
+REFILL = {"amount": 5, "every": "month", "rollover": {"min": 0, "max": 1}}
+WALLET = {"thresholds": [{"percent": 20}], "refill": REFILL}
+WEBHOOK = {"accessFilter": {"reasons": ["no_license"], "requesterIds": ["org"]}}
+SITE = {"rules": [{"pattern": "/a"}]}
+RICHER: dict[str, dict[str, Any]] = {
+    "POST /v1/policies": POLICY,
+    "PATCH /v1/policies/{policy}": POLICY,
+    "POST /v1/wallets": WALLET,
+    "PATCH /v1/wallets/{wallet}": WALLET,
+    "POST /v1/webhooks": WEBHOOK,
+    "PATCH /v1/webhooks/{webhook}": WEBHOOK,
+    "POST /v1/sites": SITE,
+    "PATCH /v1/sites/{site}": SITE,
+}
+
+# Why null is refused: by the field's name, or by the request and the field.
+ENUMERATION = "an enumeration has no empty value"
+RULES = "`[]` removes all rules; null does not, because that changes who gets in"
+REQUIRED = "the resource must have it; only a PATCH or a bulk row may leave it out"
+REFUSED = {
+    **dict.fromkeys(("type", "status", "mode", "unknown", "kind", "period", "defaultAction"), ENUMERATION),
+    **{f"{method} /v1/policies{path} rules": RULES for method, path in [("POST", ""), ("PATCH", "/{policy}")]},
+    **{f"POST /v1/policies/{path} rules": RULES for path in ("lint", "{policy}/simulate")},
+    **dict.fromkeys(("title", "host"), REQUIRED),
+    "PATCH /v1/policies/{policy} name": REQUIRED,
+    "PATCH /v1/api-keys/{key} name": REQUIRED,
+    "PATCH /v1/api-keys/{key} permissions": "cannot be changed",
+    "PATCH /v1/licenses/{license} requesterId": REQUIRED,
+    "PATCH /v1/licenses/{license} licenseType": REQUIRED,
+    "PATCH /v1/webhooks/{webhook} url": REQUIRED,
+    "PATCH /v1/wallets/{wallet} requesterId": REQUIRED,
+    "PATCH /v1/wallets/{wallet} unit": REQUIRED,
+    "POST /v1/api-keys/bulk items.0.name": REQUIRED,
+    "POST /v1/licenses/bulk items.0.requesterId": REQUIRED,
+    "POST /v1/licenses/bulk items.0.licenseType": REQUIRED,
+}
+# Null is as if the field were absent, and these bodies then lack something.
+ONE_OF_SEVERAL = {
+    "POST /v1/access/check contentId",
+    "POST /v1/access/check/batch contentId",
+    "POST /v1/access/check/batch requester",
+    "POST /v1/access/offers/batch items.0.url",
+    "POST /v1/wallets thresholds.0.percent",
+    "PATCH /v1/wallets/{wallet} thresholds.0.percent",
+}
+
+# For each PATCH: the fields that null clears, each with a value and what null leaves. `...`: the value of `created`.
+MONEY = {"amount": 5, "currency": "EUR"}
+CLEARED: dict[str, dict[str, tuple[object, object]]] = {
+    "PATCH /v1/content/{content}": {
+        "externalId": ("a", None),
+        "source": ("https://pub.example/null", None),
+        "policyId": ("{policy}", None),
+        "metadata": ({"author": "Ada"}, {}),
+        "tags": (["a"], []),
+    },
+    "PATCH /v1/policies/{policy}": {
+        "externalId": ("a", None),
+        "description": ("a", None),
+        "tests": ([LICENSED], []),
+        "metadata": ({"a": 1}, {}),
+    },
+    "PATCH /v1/sites/{site}": {
+        **dict.fromkeys(("name", "refusalMessage", "linkLabel", "robotsTxt"), ("a", None)),
+        "linkUrl": ("https://pub.example/a", None),
+        "rules": ([{"pattern": "/a", "policyId": None}], []),
+    },
+    "PATCH /v1/requesters/{requester}": {
+        "name": ("a", None),
+        "email": ("ada@example.com", None),
+        "notes": ("a", None),
+        "metadata": ({"a": 1}, {}),
+    },
+    "PATCH /v1/licenses/{license}": {
+        "requesterName": ("a", None),
+        "externalId": ("a", None),
+        "contentIds": (["{content}"], []),
+        "tags": (["a"], []),
+        "policyIds": (["{policy}"], []),
+        "startsAt": ("2026-01-01T00:00:00.000000Z", ...),
+        "expiresAt": ("2999-01-01T00:00:00.000000Z", None),
+        "price": (MONEY, None),
+        "pricePerAccess": (MONEY, None),
+        "metadata": ({"a": 1}, {}),
+    },
+    "PATCH /v1/accounts/me": {"unknownHost": ("deny", None)},
+    "PATCH /v1/api-keys/{key}": {
+        "allowedIps": (["203.0.113.0/24"], []),
+        "allowedHosts": (["pub.example"], []),
+        "expiresAt": ("2999-01-01T00:00:00.000000Z", None),
+    },
+    "PATCH /v1/wallets/{wallet}": {
+        "floor": (-5, 0),
+        "thresholds": ([{"percent": 20}], []),
+        "refill": ({**REFILL, "anchor": "2026-01-01T00:00:00.000000Z"}, None),
+    },
+    "PATCH /v1/webhooks/{webhook}": {
+        "events": (["content.*"], ["*"]),
+        "description": ("a", None),
+        "accessFilter": ({"reasons": ["no_license"]}, None),
+        "headers": ({"X-Tenant": "news"}, None),
+    },
+}
+
+
+def parts_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the schema and those that it combines, without references."""
+    schema = resolve_reference(schema, DOCUMENT)
+    yield schema
+    for part in (*schema.get("allOf", []), *schema.get("oneOf", []), *schema.get("anyOf", [])):
+        yield from parts_of(part)
+
+
+def is_nullable(schema: dict[str, Any]) -> bool:
+    return any("null" in (part.get("type"), *part.get("type", [])) for part in parts_of(schema))
+
+
+def optional_fields(schema: dict[str, Any], body: Any, path: Path = ()) -> Iterator[tuple[Path, bool]]:
+    """Yield each optional field, also of the parts that the body has, and whether null is one of its values."""
+    parts = list(parts_of(schema))
+    if isinstance(body, list) and body:
+        yield from optional_fields(next(part["items"] for part in parts if "items" in part), body[0], (*path, 0))
+    elif isinstance(body, dict):
+        required = {name for part in parts for name in part.get("required", ())}
+        for name, field in ((name, one) for part in parts for name, one in part.get("properties", {}).items()):
+            if name not in required:
+                yield (*path, name), is_nullable(field)
+            yield from optional_fields(field, body.get(name), (*path, name))
+
+
+def schema_of(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the schema of its body. The document names the parameters of the path differently."""
+    form = [part.startswith("{") or part for part in endpoint.path.split("/")]
+    paths = DOCUMENT["paths"].items()
+    [operations] = [one for path, one in paths if [part.startswith("{") or part for part in path.split("/")] == form]
+    schema: dict[str, Any] = operations[endpoint.method.lower()]["requestBody"]["content"]["application/json"][
+        "schema"
+    ]
+    return schema
+
+
+def cases() -> Iterator[Any]:
+    for endpoint in ENDPOINTS:
+        if endpoint.body is not None:
+            body = {**endpoint.body, **RICHER.get(str(endpoint), {})}
+            for path, may_be_null in optional_fields(schema_of(endpoint), body):
+                yield pytest.param(endpoint, path, may_be_null, id=f"{endpoint} {name_of(path)}")
+
+
+def name_of(path: Path) -> str:
+    return ".".join(map(str, path))
+
+
+def with_null(body: Any, path: Path) -> Any:
+    first, *rest = path
+    changed = list(body) if isinstance(body, list) else dict(body)
+    changed[first] = with_null(body[first], tuple(rest)) if rest else None
+    return changed
+
+
+CASES = list(cases())
+
+
+@pytest.mark.parametrize(("endpoint", "path", "may_be_null"), CASES)
+def test_null_is_taken_for_each_optional_field_and_documented(api, ids, endpoint, path, may_be_null):
+    body = {**(endpoint.filled(ids)[1] or {}), **RICHER.get(str(endpoint), {})}
+    reply = endpoint.send(api, ids, json=with_null(body, path))
+    status = reply["data"][0]["status"] if "bulk" in endpoint.path else reply.status
+    name = f"{endpoint} {name_of(path)}"
+    is_refused = name in REFUSED or path[-1] in REFUSED
+    assert (status == 422) is (is_refused or name in ONE_OF_SEVERAL), reply
+    assert status in (200, 201, 422), reply
+    assert may_be_null is not is_refused
+
+
+def test_each_refusal_of_null_is_of_a_field_that_exists():
+    names = {name for case in CASES for name in (case.id, case.values[1][-1])}
+    assert REFUSED.keys() | ONE_OF_SEVERAL <= names
+
+
+def clearable_fields(endpoint: Endpoint) -> set[str]:
+    return {str(path[0]) for path, may_be_null in optional_fields(schema_of(endpoint), {}) if may_be_null}
+
+
+def with_ids(value: Any, ids: dict[str, str]) -> Any:
+    if isinstance(value, list):
+        return [with_ids(one, ids) for one in value]
+    return ids.get(value.strip("{}"), value) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("endpoint", [one for one in ENDPOINTS if one.method == "PATCH"], ids=str)
+def test_null_in_a_patch_clears_each_field(api, ids, endpoint):
+    cleared = CLEARED[str(endpoint)]
+    assert clearable_fields(endpoint) - {"licenseId"} == cleared.keys()  # a wallet's licence cannot be changed
+    for name, (value, empty) in cleared.items():
+        given = with_ids(value, ids)
+        shown = "headerNames" if name == "headers" else name
+        filled = endpoint.send(api, ids, json={name: given})
+        assert filled[shown] == (list(given) if name == "headers" else given), filled
+        reply = endpoint.send(api, ids, json={name: None})
+        expected = reply["created"] if empty is ... else [] if name == "headers" else empty
+        assert (reply.status, reply[shown]) == (200, expected)
+        assert endpoint.send(api, ids, json={name: None})[shown] == expected
