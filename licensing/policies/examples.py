@@ -62,9 +62,43 @@ MORE: dict[str, object] = {
     "totalCount": 86,
 }
 
+BULK: dict[str, object] = {
+    "items": [
+        NEW_POLICY,
+        {"externalId": "plan-press", "defaultAction": "deny"},
+        {"description": "For readers."},
+    ]
+}
+BULK_OUTCOMES: dict[str, object] = {
+    "object": "list",
+    "data": [
+        {"index": 0, "status": 201, "policy": POLICY, "error": None},
+        {
+            "index": 1,
+            "status": 200,
+            "policy": {**NEXT_POLICY, "id": "pol_01kd9wh2v4x7z0b3d6f9h2j5k8", "externalId": "plan-press"},
+            "error": None,
+        },
+        {
+            "index": 2,
+            "status": 422,
+            "policy": None,
+            "error": {
+                "code": "invalid_request",
+                "message": "This field is required.",
+                "type": "validation_error",
+                "param": "name",
+            },
+        },
+    ],
+    "hasMore": False,
+    "totalCount": 3,
+}
+
 OPERATIONS = {
     "GET /v1/policies": Operation("listPolicies", page_of(NEXT_POLICY, **MORE)),
     "POST /v1/policies": Operation("createPolicy", POLICY, NEW_POLICY),
+    "POST /v1/policies/bulk": Operation("upsertPolicies", BULK_OUTCOMES, BULK),
     "GET /v1/policies/{id}": Operation("getPolicy", NEXT_POLICY),
     "PATCH /v1/policies/{id}": Operation("updatePolicy", NEXT_POLICY, {"rules": RULES}),
     "DELETE /v1/policies/{id}": Operation(

@@ -1,6 +1,7 @@
 """Operations on policies, for endpoints, commands and the admin."""
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -15,9 +16,12 @@ from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.policy_tests import PolicyTest, Result, run_tests
 from licensing.policies.rules import parse_rules
 
+Fields = Mapping[str, object]  # validated fields of a policy
 
-def keep_revision(policy: Policy) -> None:
-    PolicyRevision.objects.create(
+
+def revision_of(policy: Policy) -> PolicyRevision:
+    """Build the unsaved revision of the policy's current version."""
+    return PolicyRevision(
         policy=policy,
         version=policy.version,
         name=policy.name,
@@ -30,32 +34,47 @@ def keep_revision(policy: Policy) -> None:
     )
 
 
+def keep_revision(policy: Policy) -> None:
+    revision_of(policy).save(force_insert=True)
+
+
 @transaction.atomic
-def create_policy(account_id: str, fields: Mapping[str, object]) -> Policy:
+def create_policy(account_id: str, fields: Fields) -> Policy:
     """Create a policy.
 
     Raises ValidationFailed if one of its tests fails, and AlreadyExists if its externalId is in use.
     """
-    given = {**fields, "metadata": merge_metadata({}, fields.get("metadata"))}
-    policy = Policy(account_id=account_id, created=timezone.now(), **given)
-    require_passing(policy)
+    policy = new_policy(account_id, fields, timezone.now())
     save_policy(policy)
     keep_revision(policy)
     audit.record("policy.created", policy, {})
     return policy
 
 
+def new_policy(account_id: str, fields: Fields, now: datetime) -> Policy:
+    """Build an unsaved policy. Raises ValidationFailed if one of its tests fails."""
+    given = {**fields, "metadata": merge_metadata({}, fields.get("metadata"))}
+    policy = Policy(account_id=account_id, created=now, **given)
+    require_passing(policy)
+    return policy
+
+
 @transaction.atomic
-def update_policy(policy: Policy, fields: Mapping[str, object]) -> Policy:
+def update_policy(policy: Policy, fields: Fields) -> Policy:
     """Store the next version, unless nothing changes. Concurrent updates are serialized.
 
     Raises ValidationFailed if one of its tests fails, and AlreadyExists if its externalId is in use.
     """
     locked = lock(policy)
     before = locked.audited()
-    for name, value in fields.items():
-        setattr(locked, name, merge_metadata(locked.metadata, value) if name == "metadata" else value)
+    change_terms(locked, fields)
     return write_version(locked, before, "policy.updated") if audit.changes(before, locked.audited()) else locked
+
+
+def change_terms(policy: Policy, fields: Fields) -> None:
+    """Set the fields in memory."""
+    for name, value in fields.items():
+        setattr(policy, name, merge_metadata(policy.metadata, value) if name == "metadata" else value)
 
 
 def save_policy(policy: Policy) -> None:
@@ -71,9 +90,14 @@ def save_policy(policy: Policy) -> None:
         holder = others.values_list("pk", flat=True).first()
         if holder is None:
             raise
-        raise AlreadyExists(
-            f"There is a policy with the externalId {external_id!r} already: {holder}.", param="externalId"
-        ) from None
+        raise external_id_taken(external_id, holder) from None
+
+
+def external_id_taken(external_id: str, holder: str) -> AlreadyExists:
+    """Return the error for an externalId that the policy `holder` has."""
+    return AlreadyExists(
+        f"There is a policy with the externalId {external_id!r} already: {holder}.", param="externalId"
+    )
 
 
 def lock(policy: Policy) -> Policy:
@@ -104,14 +128,19 @@ def keep_test(policy: Policy, test: PolicyTest) -> Policy:
 
 
 def write_version(locked: Policy, before: dict[str, object], action: str) -> Policy:
-    require_passing(locked)
-    locked.version += 1
-    locked.updated = timezone.now()
+    next_version(locked, timezone.now())
     save_policy(locked)
     keep_revision(locked)
     audit.record(action, locked, before)
     epochs.bump(locked.account_id, {ids.hex_of("pol", locked.pk)})
     return locked
+
+
+def next_version(policy: Policy, now: datetime) -> None:
+    """Make the changed policy its next version, in memory. Raises ValidationFailed if one of its tests fails."""
+    require_passing(policy)
+    policy.version += 1
+    policy.updated = now
 
 
 @transaction.atomic

@@ -8,9 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
+from kit.rest.bulk import bulk_response, outcomes_serializer
 from kit.rest.resources import require_resource
 from licensing.deletion import DeletedSerializer, deletion_response
 from licensing.policies import services
+from licensing.policies.bulk import read_rows, write_policies
+from licensing.policies.bulk_serializers import PolicyBulkOutcomeSerializer, PolicyBulkSerializer
 from licensing.policies.filters import PolicyFilters
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.serializers import PolicyRevisionSerializer, PolicySerializer, RollbackSerializer
@@ -25,6 +28,7 @@ class PolicyViewSet(AccountViewSet[Policy]):
         "partial_update": "policies:write",
         "destroy": "policies:write",
         "rollback": "policies:write",
+        "bulk": "policies:write",
     }
     listing = frozenset({"list", "versions"})
     tagged = AccountViewSet.tagged | {"rollback"}
@@ -50,6 +54,23 @@ class PolicyViewSet(AccountViewSet[Policy]):
         If one of its `tests` fails, the API returns 422 naming it, and stores nothing.
         """
         return self.answer(services.create_policy(self.account_id, self.validated()), 201)
+
+    @extend_schema(
+        summary="Create and update policies in bulk",
+        request=PolicyBulkSerializer,
+        responses=outcomes_serializer("PolicyBulkOutcomes", PolicyBulkOutcomeSerializer(many=True)),
+    )
+    @action(detail=False, methods=["post"])
+    def bulk(self, request: Request) -> Response:
+        """1 to 1,000 rows, each processed separately: an error in one does not affect the others.
+
+        A row with `id`, or with the `externalId` of a policy, changes that policy like PATCH, and writes nothing if
+        nothing changes. Any other row creates a policy. Rows with an `externalId` can be sent again safely; without
+        one, send an `Idempotency-Key`, or the same rows create further policies. Outcomes are in the order of the
+        rows. All rows are one transaction and one request for the plan limit.
+        """
+        rows = read_rows(self.validated(PolicyBulkSerializer)["items"])
+        return bulk_response(write_policies(self.account_id, rows), "policy", PolicySerializer().to_representation)
 
     @extend_schema(summary="Get a policy")
     def retrieve(self, request: Request, id: str) -> HttpResponse:

@@ -86,6 +86,7 @@ ENDPOINTS = [
     Endpoint("DELETE", "/v1/content/{content}", "content:write"),
     Endpoint("GET", "/v1/policies", "policies:read"),
     Endpoint("POST", "/v1/policies", "policies:write", {"name": "New"}, 201),
+    Endpoint("POST", "/v1/policies/bulk", "policies:write", {"items": [{"name": "New"}]}),
     Endpoint("POST", "/v1/policies/lint", "policies:read", {"defaultAction": "allow"}),
     Endpoint("GET", "/v1/policies/{policy}", "policies:read"),
     Endpoint("PATCH", "/v1/policies/{policy}", "policies:write", {"name": "Changed"}),

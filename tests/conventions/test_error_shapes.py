@@ -141,7 +141,7 @@ def test_something_else_instead_of_checks(api, checks, param):
     assert '{"contentId": "cnt_…", "requester": "org_acme"}' in error["message"]
 
 
-@pytest.mark.parametrize("path", ["content", "licenses", "api-keys"])
+@pytest.mark.parametrize("path", ["content", "policies", "licenses", "api-keys"])
 def test_rows_of_a_bulk_request(api, path):
     for items, message in (
         ({}, "Must be an array of rows such as [{…}, {…}], not an object."),

@@ -48,6 +48,8 @@ REFUSED = {
     "PATCH /v1/wallets/{wallet} requesterId": REQUIRED,
     "PATCH /v1/wallets/{wallet} unit": REQUIRED,
     "POST /v1/api-keys/bulk items.0.name": REQUIRED,
+    "POST /v1/policies/bulk items.0.name": REQUIRED,
+    "POST /v1/policies/bulk items.0.rules": RULES,
     "POST /v1/licenses/bulk items.0.requesterId": REQUIRED,
     "POST /v1/licenses/bulk items.0.licenseType": REQUIRED,
 }

@@ -182,6 +182,7 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/api-keys/bulk": {"items": (*NOT_AN_ARRAY, None)},
     "POST /v1/policies": POLICY,
     "PATCH /v1/policies/{policy}": POLICY,
+    "POST /v1/policies/bulk": {"items": (*NOT_AN_ARRAY, None)},
     "POST /v1/policies/{policy}/rollback": {"version": (*NOT_AN_INTEGER, None)},
     "POST /v1/policies/{policy}/simulate": SIMULATION,
     "POST /v1/policies/lint": DRAFT,

@@ -286,6 +286,11 @@ export abstract class Operations {
     return this.pages({ method: "GET", path: `/v1/policies/${encodeURIComponent(id)}/versions`, query });
   }
 
+  /** Create and update policies in bulk. */
+  upsertPolicies(body: Schemas["PolicyBulkRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["PolicyBulkOutcomes"]> {
+    return this.send({ method: "POST", path: `/v1/policies/bulk`, body, keyed: true, ...options });
+  }
+
   /** Lint a policy. */
   lintPolicy(body: Schemas["DraftRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Lint"]> {
     return this.send({ method: "POST", path: `/v1/policies/lint`, body, keyed: true, ...options });

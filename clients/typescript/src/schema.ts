@@ -1,4 +1,4 @@
-// Shapes: e7cb3193025e0cea
+// Shapes: cc01f06b81dca153
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -16,11 +16,11 @@ export interface components {
         /** @description Which decisions the endpoint receives; each given list must contain the decision's own value. */
         AccessFilterRequest: {
             /** @description Policies that made the decision. */
-            policyIds?: string[];
+            policyIds?: string[] | null;
             /** @description Requesters, by the caller's own ids. */
-            requesterIds?: string[];
+            requesterIds?: string[] | null;
             /** @description Reasons of denials. Excludes allowed decisions, which have no reason. */
-            reasons?: components["schemas"]["Reason"][];
+            reasons?: components["schemas"]["Reason"][] | null;
         };
         /** @description The price of access now, and the policy's offers. */
         AccessOffer: {
@@ -190,11 +190,11 @@ export interface components {
             /** @description Required when creating a key. `public` keys can only read. */
             type?: components["schemas"]["KeyType"];
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
-            permissions?: components["schemas"]["ApiKeyPermission"][];
+            permissions?: components["schemas"]["ApiKeyPermission"][] | null;
             /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
-            allowedIps?: string[];
+            allowedIps?: string[] | null;
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
-            allowedHosts?: string[];
+            allowedHosts?: string[] | null;
             /** @description When the key expires; null for never. Default: the expiry of the key that creates it. */
             expiresAt?: string | null;
         };
@@ -207,11 +207,11 @@ export interface components {
             /** @description `public` keys can only read. */
             type: components["schemas"]["KeyType"];
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
-            permissions?: components["schemas"]["ApiKeyPermission"][];
+            permissions?: components["schemas"]["ApiKeyPermission"][] | null;
             /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
-            allowedIps?: string[];
+            allowedIps?: string[] | null;
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
-            allowedHosts?: string[];
+            allowedHosts?: string[] | null;
             /** @description When the key expires; null for never. Default: the expiry of the key that creates it. */
             expiresAt?: string | null;
         };
@@ -1486,7 +1486,7 @@ export interface components {
             /** @description Default: `paid`. */
             kind?: components["schemas"]["GrantKind"];
             /** @description Lower ones are spent first. */
-            priority?: number;
+            priority?: number | null;
             /** @description From when on it counts. */
             effectiveAt?: string | null;
             /** @description When it ends; null for never. */
@@ -1598,7 +1598,7 @@ export interface components {
             policyIds: string[];
             /**
              * Format: date-time
-             * @description Default: now. Years 2000 to 2999.
+             * @description Default: `created`. Years 2000 to 2999.
              */
             startsAt: string;
             /**
@@ -1700,8 +1700,8 @@ export interface components {
             tags?: string[] | null;
             /** @description and items under one of these policies. */
             policyIds?: string[] | null;
-            /** @description Default: now. Years 2000 to 2999. */
-            startsAt?: string;
+            /** @description Default: `created`. Years 2000 to 2999. */
+            startsAt?: string | null;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
             /** @description Recorded in the ledger at `startsAt`. */
@@ -1764,7 +1764,7 @@ export interface components {
             /** @description The requester's name. */
             requesterName?: string | null;
             /** @description A label for people; by default the requester's id. */
-            name?: string;
+            name?: string | null;
         };
         /** @description A requester's credentials at the licence server; `id` is the client_id. */
         LicenseClientWithSecret: {
@@ -1822,8 +1822,8 @@ export interface components {
             tags?: string[] | null;
             /** @description and items under one of these policies. */
             policyIds?: string[] | null;
-            /** @description Default: now. Years 2000 to 2999. */
-            startsAt?: string;
+            /** @description Default: `created`. Years 2000 to 2999. */
+            startsAt?: string | null;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
             /** @description Recorded in the ledger at `startsAt`. */
@@ -2124,9 +2124,9 @@ export interface components {
              * Format: uri
              * @description The address of a page, or of a registered item,
              */
-            url?: string;
+            url?: string | null;
             /** @description or an item by its id. */
-            contentId?: string;
+            contentId?: string | null;
         };
         /** @description Requests at the edge by page, by folder, by crawler and by day. */
         PageReportShown: {
@@ -2574,9 +2574,9 @@ export interface components {
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
             permissions?: components["schemas"]["ApiKeyPermission"][];
             /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
-            allowedIps?: string[];
+            allowedIps?: string[] | null;
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
-            allowedHosts?: string[];
+            allowedHosts?: string[] | null;
             /** @description When the key expires; null for never. A later date makes an expired key valid again. */
             expiresAt?: string | null;
         };
@@ -2641,8 +2641,8 @@ export interface components {
             tags?: string[] | null;
             /** @description and items under one of these policies. */
             policyIds?: string[] | null;
-            /** @description Default: now. Years 2000 to 2999. */
-            startsAt?: string;
+            /** @description Default: `created`. Years 2000 to 2999. */
+            startsAt?: string | null;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
             /** @description Recorded in the ledger at `startsAt`. */
@@ -2677,7 +2677,7 @@ export interface components {
             /** @description Whether decisions are enforced or only recorded. */
             mode?: components["schemas"]["Mode"];
             /** @description Tests that every version must pass before it is saved. */
-            tests?: components["schemas"]["PolicyTestRequest"][];
+            tests?: components["schemas"]["PolicyTestRequest"][] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {
@@ -2736,7 +2736,7 @@ export interface components {
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
             robotsTxt?: string | null;
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
-            rules?: components["schemas"]["SiteRuleRequest"][];
+            rules?: components["schemas"]["SiteRuleRequest"][] | null;
         };
         /** @description The fields of a wallet that can be changed, and those that must stay as they were read. */
         PatchedWalletChangeRequest: {
@@ -2747,9 +2747,9 @@ export interface components {
             /** @description Cannot be changed. */
             unit?: string;
             /** @description The lowest permitted balance; 0 or less. */
-            floor?: string;
+            floor?: string | null;
             /** @description Balances that an event tells of once they are passed. */
-            thresholds?: components["schemas"]["ThresholdRequest"][];
+            thresholds?: components["schemas"]["ThresholdRequest"][] | null;
             /** @description What comes again each period; null for nothing. */
             refill?: components["schemas"]["RefillRequest"] | null;
         };
@@ -2761,7 +2761,7 @@ export interface components {
              */
             url?: string;
             /** @description Event types, groups such as `content.*`, or `*` (default). */
-            events?: components["schemas"]["EventPattern"][];
+            events?: components["schemas"]["EventPattern"][] | null;
             /** @description Free text for people. */
             description?: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
@@ -2880,6 +2880,66 @@ export interface components {
              */
             readonly updated?: string;
         };
+        /** @description The outcome of a row. */
+        PolicyBulkOutcome: {
+            /** @description Index of the row in `items`, from 0. */
+            index: number;
+            /** @description `201` created, `200` changed or already so, `422` a fault of the row or a failing test, `409` a policy that an earlier row is about, or an `externalId` that another policy has. */
+            status: components["schemas"]["OutcomeStatus"];
+            /** @description Null if the row has an error. */
+            policy: components["schemas"]["Policy"] | null;
+            /** @description As the row would be answered alone. */
+            error: components["schemas"]["ErrorShown"] | null;
+        };
+        PolicyBulkOutcomes: {
+            /** @description The items of the list, in order. */
+            data: components["schemas"]["PolicyBulkOutcome"][];
+            /**
+             * @description The kind of the object.
+             * @enum {string}
+             */
+            object: "list";
+            /** @description Always false. */
+            hasMore: boolean;
+            /** @description Number of rows in the request. */
+            totalCount: number;
+        };
+        /** @description Policies to create or change. */
+        PolicyBulkRequest: {
+            /** @description The rows: each a new item or a change of one. */
+            items: components["schemas"]["PolicyBulkRowRequest"][];
+        };
+        /** @description A policy to create, or changes to the one named by `id` or `externalId`. */
+        PolicyBulkRowRequest: {
+            /** @description The policy to change, as by PATCH. */
+            id?: string | null;
+            /** @description The policy's id in your own system. Unique within the account. */
+            externalId?: string | null;
+            /** @description Required when creating a policy. */
+            name?: string;
+            /** @description Free text for people. */
+            description?: string | null;
+            /**
+             * @description Together at most 65,536 bytes of JSON without spaces.
+             * @default []
+             */
+            rules: components["schemas"]["Rule"][];
+            defaultAction?: components["schemas"]["RuleAction"];
+            /** @description Whether decisions are enforced or only recorded. */
+            mode?: components["schemas"]["Mode"];
+            /** @description Tests that every version must pass before it is saved. */
+            tests?: components["schemas"]["PolicyTestRequest"][] | null;
+            /**
+             * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
+             * @example {
+             *       "country": "DE",
+             *       "seats": 25
+             *     }
+             */
+            metadata?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
+        };
         /** @description The terms on which requesters may access linked items. */
         PolicyRequest: {
             /** @description The policy's id in your own system. Unique within the account. */
@@ -2897,7 +2957,7 @@ export interface components {
             /** @description Whether decisions are enforced or only recorded. */
             mode?: components["schemas"]["Mode"];
             /** @description Tests that every version must pass before it is saved. */
-            tests?: components["schemas"]["PolicyTestRequest"][];
+            tests?: components["schemas"]["PolicyTestRequest"][] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {
@@ -3086,7 +3146,7 @@ export interface components {
              * @description Report the events without sending them.
              * @default false
              */
-            dryRun: boolean;
+            dryRun: boolean | null;
         };
         /** @description The endpoint that gets the event. */
         RedeliveryRequest: {
@@ -3122,6 +3182,7 @@ export interface components {
              * @description Start of a period. Default: when the refill was set.
              */
             anchor: string;
+            /** @description What of a refill stays when the next one comes. */
             rollover: components["schemas"]["Rollover"];
         };
         /** @enum {string} */
@@ -3132,8 +3193,9 @@ export interface components {
             amount: string;
             every: components["schemas"]["RefillPeriod"];
             /** @description Start of a period. Default: when the refill was set. */
-            anchor?: string;
-            rollover?: components["schemas"]["RolloverRequest"];
+            anchor?: string | null;
+            /** @description What of a refill stays when the next one comes. */
+            rollover?: components["schemas"]["RolloverRequest"] | null;
         };
         Requester: {
             /** @description The resource's id. */
@@ -3159,7 +3221,7 @@ export interface components {
             /** @description Asserted by the caller. */
             hasValidLicense?: boolean | null;
             /** @description The service's own licences for the requester and the item. */
-            licenses?: components["schemas"]["HeldLicenseOfTest"][];
+            licenses?: components["schemas"]["HeldLicenseOfTest"][] | null;
             /** @description Requester facts for conditions on `attributes`. Default: the requester's `metadata`. */
             attributes?: {
                 [key: string]: string | number | boolean;
@@ -3174,7 +3236,7 @@ export interface components {
             /** @description Asserted by the caller. */
             hasValidLicense?: boolean | null;
             /** @description The service's own licences for the requester and the item. */
-            licenses?: components["schemas"]["HeldLicenseOfTestRequest"][];
+            licenses?: components["schemas"]["HeldLicenseOfTestRequest"][] | null;
             /** @description Requester facts for conditions on `attributes`. Default: the requester's `metadata`. */
             attributes?: {
                 [key: string]: string | number | boolean;
@@ -3336,9 +3398,9 @@ export interface components {
         /** @description Unused credit of a refill that is kept at the next one: at most `max`, and at least `min`. */
         RolloverRequest: {
             /** @description A number or a decimal in a string, with up to 6 places. */
-            min?: string;
+            min?: string | null;
             /** @description A number or a decimal in a string, with up to 6 places. */
-            max?: string;
+            max?: string | null;
         };
         /** @description How long the old key stays valid. */
         RotationRequest: {
@@ -3346,7 +3408,7 @@ export interface components {
              * @description For how long the old key keeps working.
              * @default 0
              */
-            overlapSeconds: number;
+            overlapSeconds: number | null;
         };
         /**
          * @description Allows or denies where its conditions hold.
@@ -3467,7 +3529,7 @@ export interface components {
              * @description How long the old secret keeps working.
              * @default 0
              */
-            overlapSeconds: number;
+            overlapSeconds: number | null;
         };
         SimulatedVerdict: {
             /** @description Whether access is allowed; in figures, how many requests were. */
@@ -3540,11 +3602,11 @@ export interface components {
              */
             period?: "7d" | "30d" | "90d" | "year" | "all";
             /** @description Overrides `period`. Inclusive. */
-            startDate?: string;
+            startDate?: string | null;
             /** @description Inclusive. A date means the whole day. */
-            endDate?: string;
+            endDate?: string | null;
             /** @description The newest so many decisions are replayed. Default: 100,000. */
-            limit?: number;
+            limit?: number | null;
         };
         /** @description A host whose pages are decided at the edge, as the API shows and accepts it. */
         Site: {
@@ -3621,7 +3683,7 @@ export interface components {
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
             robotsTxt?: string | null;
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
-            rules?: components["schemas"]["SiteRuleRequest"][];
+            rules?: components["schemas"]["SiteRuleRequest"][] | null;
         };
         /** @description A path pattern and the policy of its pages. */
         SiteRule: {
@@ -3823,9 +3885,9 @@ export interface components {
         /** @description A balance that sends `wallet.low`: a `value`, or `percent` of the balance after the latest grant. */
         ThresholdRequest: {
             /** @description A number or a decimal in a string, with up to 6 places. */
-            value?: string;
+            value?: string | null;
             /** @description A part of the balance after the latest grant. */
-            percent?: number;
+            percent?: number | null;
         };
         TraceStep: {
             /** @description The place in the list, counted from 0. */
@@ -4055,9 +4117,9 @@ export interface components {
             /** @description ISO 4217, or `access`: how many accesses. */
             unit: components["schemas"]["WalletUnit"];
             /** @description The lowest permitted balance; 0 or less. */
-            floor?: string;
+            floor?: string | null;
             /** @description Balances that an event tells of once they are passed. */
-            thresholds?: components["schemas"]["ThresholdRequest"][];
+            thresholds?: components["schemas"]["ThresholdRequest"][] | null;
             /** @description What comes again each period; null for nothing. */
             refill?: components["schemas"]["RefillRequest"] | null;
         };
@@ -4150,7 +4212,7 @@ export interface components {
              */
             url: string;
             /** @description Event types, groups such as `content.*`, or `*` (default). */
-            events?: components["schemas"]["EventPattern"][];
+            events?: components["schemas"]["EventPattern"][] | null;
             /** @description Free text for people. */
             description?: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */

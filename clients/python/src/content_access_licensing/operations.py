@@ -440,6 +440,15 @@ class Operations:
         """List a policy's versions."""
         return self.pages(call("GET", f"/v1/policies/{quote(id, safe='')}/versions", query=query))
 
+    def upsert_policies(
+        self, body: types.PolicyBulkRequest, *, idempotency_key: str | None = None
+    ) -> types.PolicyBulkOutcomes:
+        """Create and update policies in bulk."""
+        return cast(
+            "types.PolicyBulkOutcomes",
+            self.send(call("POST", "/v1/policies/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
+
     def lint_policy(self, body: types.DraftRequest, *, idempotency_key: str | None = None) -> types.Lint:
         """Lint a policy."""
         return cast(
@@ -1180,6 +1189,15 @@ class AsyncOperations:
     def list_policy_versions(self, id: str, query: Query | None = None) -> AsyncStream[types.PolicyRevision]:
         """List a policy's versions."""
         return self.pages(call("GET", f"/v1/policies/{quote(id, safe='')}/versions", query=query))
+
+    async def upsert_policies(
+        self, body: types.PolicyBulkRequest, *, idempotency_key: str | None = None
+    ) -> types.PolicyBulkOutcomes:
+        """Create and update policies in bulk."""
+        return cast(
+            "types.PolicyBulkOutcomes",
+            await self.send(call("POST", "/v1/policies/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+        )
 
     async def lint_policy(self, body: types.DraftRequest, *, idempotency_key: str | None = None) -> types.Lint:
         """Lint a policy."""

@@ -1,4 +1,4 @@
-# Shapes: e7cb3193025e0cea
+# Shapes: cc01f06b81dca153
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -696,7 +696,7 @@ class GrantRequest(TypedDict):
 
     amount: Decimal | str
     kind: NotRequired[GrantKind]
-    priority: NotRequired[int]
+    priority: NotRequired[int | None]
     effectiveAt: NotRequired[str | None]
     expiresAt: NotRequired[str | None]
     externalId: NotRequired[str | None]
@@ -797,7 +797,7 @@ class LicenseClientRequest(TypedDict):
 
     requesterId: str
     requesterName: NotRequired[str | None]
-    name: NotRequired[str]
+    name: NotRequired[str | None]
 
 
 class LicenseClientWithSecret(TypedDict):
@@ -965,8 +965,8 @@ class PageOrItemRequest(TypedDict):
     A page or an item: exactly one of the two.
     """
 
-    url: NotRequired[str]
-    contentId: NotRequired[str]
+    url: NotRequired[str | None]
+    contentId: NotRequired[str | None]
 
 
 class PageVisitor(TypedDict):
@@ -1034,8 +1034,8 @@ class PatchedApiKeyChangeRequest(TypedDict):
     name: NotRequired[str]
     type: NotRequired[KeyType]
     permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[AllowedIp]]
-    allowedHosts: NotRequired[list[AllowedHost]]
+    allowedIps: NotRequired[list[AllowedIp] | None]
+    allowedHosts: NotRequired[list[AllowedHost] | None]
     expiresAt: NotRequired[str | None]
 
 
@@ -1078,7 +1078,7 @@ class PatchedLicenseRequest(TypedDict):
     contentIds: NotRequired[list[ContentId] | None]
     tags: NotRequired[list[Tag] | None]
     policyIds: NotRequired[list[PolicyId] | None]
-    startsAt: NotRequired[str]
+    startsAt: NotRequired[str | None]
     expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
@@ -1183,7 +1183,7 @@ class RecoveryRequest(TypedDict):
     """
 
     since: NotRequired[str | None]
-    dryRun: NotRequired[bool]
+    dryRun: NotRequired[bool | None]
 
 
 class RedeliveryRequest(TypedDict):
@@ -1228,7 +1228,7 @@ class RequesterOfTest(TypedDict):
     id: str
     licenseType: NotRequired[str | None]
     hasValidLicense: NotRequired[bool | None]
-    licenses: NotRequired[list[HeldLicenseOfTest]]
+    licenses: NotRequired[list[HeldLicenseOfTest] | None]
     attributes: NotRequired[dict[str, str | float | bool]]
 
 
@@ -1240,7 +1240,7 @@ class RequesterOfTestRequest(TypedDict):
     id: str
     licenseType: NotRequired[str | None]
     hasValidLicense: NotRequired[bool | None]
-    licenses: NotRequired[list[HeldLicenseOfTestRequest]]
+    licenses: NotRequired[list[HeldLicenseOfTestRequest] | None]
     attributes: NotRequired[dict[str, str | float | bool]]
 
 
@@ -1310,8 +1310,8 @@ class RolloverRequest(TypedDict):
     Unused credit of a refill that is kept at the next one: at most `max`, and at least `min`.
     """
 
-    min: NotRequired[Decimal | str]
-    max: NotRequired[Decimal | str]
+    min: NotRequired[Decimal | str | None]
+    max: NotRequired[Decimal | str | None]
 
 
 class RotationRequest(TypedDict):
@@ -1319,7 +1319,7 @@ class RotationRequest(TypedDict):
     How long the old key stays valid.
     """
 
-    overlapSeconds: NotRequired[int]
+    overlapSeconds: NotRequired[int | None]
 
 
 RuleAction: TypeAlias = Literal["allow", "deny"]
@@ -1338,7 +1338,7 @@ class SecretRotationRequest(TypedDict):
     The body of a secret rotation.
     """
 
-    overlapSeconds: NotRequired[int]
+    overlapSeconds: NotRequired[int | None]
 
 
 class SimulatedVerdict(TypedDict):
@@ -1426,8 +1426,8 @@ class ThresholdRequest(TypedDict):
     A balance that sends `wallet.low`: a `value`, or `percent` of the balance after the latest grant.
     """
 
-    value: NotRequired[Decimal | str]
-    percent: NotRequired[int]
+    value: NotRequired[Decimal | str | None]
+    percent: NotRequired[int | None]
 
 
 class TraceStep(TypedDict):
@@ -1753,9 +1753,9 @@ class AccessFilterRequest(TypedDict):
     Which decisions the endpoint receives; each given list must contain the decision's own value.
     """
 
-    policyIds: NotRequired[list[PolicyId]]
-    requesterIds: NotRequired[list[RequesterId]]
-    reasons: NotRequired[list[Reason]]
+    policyIds: NotRequired[list[PolicyId] | None]
+    requesterIds: NotRequired[list[RequesterId] | None]
+    reasons: NotRequired[list[Reason] | None]
 
 
 class AccessOffer(TypedDict):
@@ -1820,9 +1820,9 @@ class ApiKeyBulkRowRequest(TypedDict):
     id: NotRequired[str | None]
     name: NotRequired[str]
     type: NotRequired[KeyType]
-    permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[AllowedIp]]
-    allowedHosts: NotRequired[list[AllowedHost]]
+    permissions: NotRequired[list[ApiKeyPermission] | None]
+    allowedIps: NotRequired[list[AllowedIp] | None]
+    allowedHosts: NotRequired[list[AllowedHost] | None]
     expiresAt: NotRequired[str | None]
 
 
@@ -1833,9 +1833,9 @@ class ApiKeyRequest(TypedDict):
 
     name: str
     type: KeyType
-    permissions: NotRequired[list[ApiKeyPermission]]
-    allowedIps: NotRequired[list[AllowedIp]]
-    allowedHosts: NotRequired[list[AllowedHost]]
+    permissions: NotRequired[list[ApiKeyPermission] | None]
+    allowedIps: NotRequired[list[AllowedIp] | None]
+    allowedHosts: NotRequired[list[AllowedHost] | None]
     expiresAt: NotRequired[str | None]
 
 
@@ -2124,7 +2124,7 @@ class LicenseBulkRowRequest(TypedDict):
     contentIds: NotRequired[list[ContentId] | None]
     tags: NotRequired[list[Tag] | None]
     policyIds: NotRequired[list[PolicyId] | None]
-    startsAt: NotRequired[str]
+    startsAt: NotRequired[str | None]
     expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
@@ -2143,7 +2143,7 @@ class LicenseRequest(TypedDict):
     contentIds: NotRequired[list[ContentId] | None]
     tags: NotRequired[list[Tag] | None]
     policyIds: NotRequired[list[PolicyId] | None]
-    startsAt: NotRequired[str]
+    startsAt: NotRequired[str | None]
     expiresAt: NotRequired[str | None]
     price: NotRequired[MoneyRequest | None]
     pricePerAccess: NotRequired[MoneyRequest | None]
@@ -2320,7 +2320,7 @@ class PatchedSiteRequest(TypedDict):
     mode: NotRequired[Mode]
     unknown: NotRequired[RuleAction]
     robotsTxt: NotRequired[str | None]
-    rules: NotRequired[list[SiteRuleRequest]]
+    rules: NotRequired[list[SiteRuleRequest] | None]
 
 
 class PatchedWebhookEndpointRequest(TypedDict):
@@ -2329,7 +2329,7 @@ class PatchedWebhookEndpointRequest(TypedDict):
     """
 
     url: NotRequired[str]
-    events: NotRequired[list[EventPattern]]
+    events: NotRequired[list[EventPattern] | None]
     description: NotRequired[str | None]
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
@@ -2402,8 +2402,8 @@ class RefillRequest(TypedDict):
 
     amount: Decimal | str
     every: RefillPeriod
-    anchor: NotRequired[str]
-    rollover: NotRequired[RolloverRequest]
+    anchor: NotRequired[str | None]
+    rollover: NotRequired[RolloverRequest | None]
 
 
 class RequesterProfile(TypedDict):
@@ -2525,7 +2525,7 @@ class SiteRequest(TypedDict):
     mode: NotRequired[Mode]
     unknown: NotRequired[RuleAction]
     robotsTxt: NotRequired[str | None]
-    rules: NotRequired[list[SiteRuleRequest]]
+    rules: NotRequired[list[SiteRuleRequest] | None]
 
 
 class Statement(TypedDict):
@@ -2618,8 +2618,8 @@ class WalletRequest(TypedDict):
     requesterId: str
     licenseId: NotRequired[str | None]
     unit: WalletUnit
-    floor: NotRequired[Decimal | str]
-    thresholds: NotRequired[list[ThresholdRequest]]
+    floor: NotRequired[Decimal | str | None]
+    thresholds: NotRequired[list[ThresholdRequest] | None]
     refill: NotRequired[RefillRequest | None]
 
 
@@ -2648,7 +2648,7 @@ class WebhookEndpointRequest(TypedDict):
     """
 
     url: str
-    events: NotRequired[list[EventPattern]]
+    events: NotRequired[list[EventPattern] | None]
     description: NotRequired[str | None]
     accessFilter: NotRequired[AccessFilterRequest | None]
     status: NotRequired[WebhookStatus]
@@ -2933,8 +2933,8 @@ class PatchedWalletChangeRequest(TypedDict):
     requesterId: NotRequired[str]
     licenseId: NotRequired[str | None]
     unit: NotRequired[str]
-    floor: NotRequired[Decimal | str]
-    thresholds: NotRequired[list[ThresholdRequest]]
+    floor: NotRequired[Decimal | str | None]
+    thresholds: NotRequired[list[ThresholdRequest] | None]
     refill: NotRequired[RefillRequest | None]
 
 
@@ -2959,9 +2959,9 @@ class SimulationBodyRequest(TypedDict):
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     period: NotRequired[Literal["7d", "30d", "90d", "year", "all"]]
-    startDate: NotRequired[str]
-    endDate: NotRequired[str]
-    limit: NotRequired[int]
+    startDate: NotRequired[str | None]
+    endDate: NotRequired[str | None]
+    limit: NotRequired[int | None]
 
 
 class Draft(TypedDict):
@@ -2993,7 +2993,7 @@ class PatchedPolicyRequest(TypedDict):
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     mode: NotRequired[Mode]
-    tests: NotRequired[list[PolicyTestRequest]]
+    tests: NotRequired[list[PolicyTestRequest] | None]
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
@@ -3017,6 +3017,40 @@ class Policy(TypedDict):
     updated: NotRequired[str]
 
 
+class PolicyBulkOutcome(TypedDict):
+    """
+    The outcome of a row.
+    """
+
+    index: int
+    status: OutcomeStatus
+    policy: Policy | None
+    error: ErrorShown | None
+
+
+class PolicyBulkOutcomes(TypedDict):
+    data: list[PolicyBulkOutcome]
+    object: Literal["list"]
+    hasMore: bool
+    totalCount: int
+
+
+class PolicyBulkRowRequest(TypedDict):
+    """
+    A policy to create, or changes to the one named by `id` or `externalId`.
+    """
+
+    id: NotRequired[str | None]
+    externalId: NotRequired[str | None]
+    name: NotRequired[str]
+    description: NotRequired[str | None]
+    rules: NotRequired[list[Rule]]
+    defaultAction: NotRequired[RuleAction]
+    mode: NotRequired[Mode]
+    tests: NotRequired[list[PolicyTestRequest] | None]
+    metadata: NotRequired[dict[str, str | float | bool | None]]
+
+
 class PolicyRequest(TypedDict):
     """
     The terms on which requesters may access linked items.
@@ -3028,7 +3062,7 @@ class PolicyRequest(TypedDict):
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
     mode: NotRequired[Mode]
-    tests: NotRequired[list[PolicyTestRequest]]
+    tests: NotRequired[list[PolicyTestRequest] | None]
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
@@ -3131,6 +3165,14 @@ class PaginatedPolicyRevisionList(TypedDict):
     nextCursor: NotRequired[str]
     totalCount: NotRequired[int]
     totalCountIsExact: NotRequired[bool]
+
+
+class PolicyBulkRequest(TypedDict):
+    """
+    Policies to create or change.
+    """
+
+    items: list[PolicyBulkRowRequest]
 
 
 class Batch(TypedDict):
