@@ -1,6 +1,5 @@
 """API keys in the API."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from ipaddress import ip_network
 from typing import ClassVar, Unpack
@@ -107,7 +106,7 @@ class ApiKeySerializer(StrictSerializer):
         read_only=True, allow_null=True, source="revoked_at", help_text="When the key was revoked; null if it is not."
     )
 
-    cleared: ClassVar[Mapping[str, object]] = {"allowedIps": [], "allowedHosts": []}
+    cleared = {"allowedIps": [], "allowedHosts": []}
     owned = frozenset({"key"})
     beside_state = frozenset({"lastUsedAt"})
 

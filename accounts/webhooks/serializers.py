@@ -1,7 +1,6 @@
 """Webhook endpoints and deliveries in the API."""
 
 import re
-from collections.abc import Mapping
 from typing import ClassVar, Unpack
 
 from drf_spectacular.utils import extend_schema_field
@@ -189,7 +188,7 @@ class WebhookEndpointSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
-    cleared: ClassVar[Mapping[str, object]] = {"events": ["*"]}
+    cleared = {"events": ["*"]}
     owned = frozenset({"secret"})
     beside_state = frozenset({"failingSince"})
 

@@ -1,8 +1,7 @@
 """Wallets, grants and entries on the wire."""
 
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import ClassVar, Unpack
+from typing import Unpack
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -100,7 +99,7 @@ class WalletChangeSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
-    cleared: ClassVar[Mapping[str, object]] = {"floor": Decimal(0), "thresholds": []}
+    cleared = {"floor": Decimal(0), "thresholds": []}
     never_null = frozenset({"requesterId", "unit"})
     beside_state = frozenset({"balance", "nextRefillAt"})
 

@@ -1,7 +1,6 @@
 """Serializers for content."""
 
-from collections.abc import Mapping
-from typing import ClassVar, cast
+from typing import cast
 
 import orjson
 from drf_spectacular.utils import extend_schema_field
@@ -99,7 +98,7 @@ class ContentSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
-    cleared: ClassVar[Mapping[str, object]] = {"tags": []}
+    cleared = {"tags": []}
     sometimes = beside_state = frozenset({"policy", "stats"})
 
     def to_representation(self, item: Content) -> Rendered:

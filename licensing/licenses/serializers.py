@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 from django.utils import timezone
 from rest_framework import serializers
@@ -71,7 +71,7 @@ class LicenseSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
-    cleared: ClassVar[Mapping[str, object]] = {"contentIds": [], "tags": [], "policyIds": [], "startsAt": None}
+    cleared = {"contentIds": [], "tags": [], "policyIds": [], "startsAt": None}
 
     def to_internal_value(self, data: Any) -> Rendered:
         fields = super().to_internal_value(data)

@@ -1,7 +1,7 @@
 """Serializers of policies and their tests. Tests are validated and stored as sent."""
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, cast
+from typing import cast
 
 import msgspec
 import orjson
@@ -231,7 +231,7 @@ class PolicySerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True, help_text="Present after an update.")
 
-    cleared: ClassVar[Mapping[str, object]] = {"tests": []}
+    cleared = {"tests": []}
     sometimes = frozenset({"updated"})
 
     def to_representation(self, policy: Policy) -> Rendered:

@@ -1,8 +1,5 @@
 """Serializers for sites."""
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -130,7 +127,7 @@ class SiteSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
-    cleared: ClassVar[Mapping[str, object]] = {"rules": []}
+    cleared = {"rules": []}
 
     def to_representation(self, site: Site) -> Rendered:
         return {
