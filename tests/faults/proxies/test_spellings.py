@@ -3,6 +3,7 @@
 import re
 import socket
 from collections.abc import Iterator
+from http.client import HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
@@ -93,20 +94,26 @@ def address(
         yield "127.0.0.1", at.port
 
 
-def send(address: tuple[str, int], target: str) -> bytes:
-    """Send a target unchanged (HTTP clients would normalise it) and return the whole reply."""
+def send(address: tuple[str, int], target: str) -> tuple[int, bytes]:
+    """Send a target unchanged (HTTP clients would normalise it); return the status and the body.
+
+    Does not wait for the end of the connection, which Envoy delays.
+    """
     with socket.create_connection(address, timeout=10) as connection:
         head = f"GET {target} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
         connection.sendall(head.encode("latin-1"))
-        return b"".join(iter(lambda: connection.recv(65_536), b""))
+        with HTTPResponse(connection) as reply:
+            reply.begin()
+            return reply.status, reply.read()
 
 
 def test_no_spelling_gets_a_closed_page_from_the_origin(address):
-    assert send(address, "/open/a").endswith(PUBLIC)
+    assert send(address, "/open/a") == (200, PUBLIC)
     for uri in (*CLOSED, "/.well-known/..;/licensed/a", "/licensed;x/a", "/article?x=1&id=5", "//article?id=5"):
-        assert (uri, send(address, uri)[:10]) == (uri, b"HTTP/1.1 4")
+        status, _ = send(address, uri)
+        assert (uri, status // 100) == (uri, 4)
     for uri in LIKE_ASSETS:
-        assert (uri, SECRET in send(address, uri)) == (uri, False)
+        assert (uri, SECRET in send(address, uri)[1]) == (uri, False)
     chance = Random(24)
     asked = [spelled_uri(chance, chance.choice(CLOSED)) for _ in range(rounds(600))]
-    assert [uri for uri in asked if SECRET in send(address, uri)] == []
+    assert [uri for uri in asked if SECRET in send(address, uri)[1]] == []
