@@ -4,9 +4,7 @@ import os
 import subprocess
 import sys
 
-from django.db import connection
-
-from tests.templates import ROOT, with_name
+from run import ROOT
 
 PATHS = [
     "tests/decisions/with_a_country.py",
@@ -22,8 +20,6 @@ BUT_THE_DOCUMENTS = ["-k", "not tables_of_the_documents"]  # which have no such 
 def test_a_row_is_all_that_a_new_fact_and_a_condition_on_it_need(tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "REDIS_"))}
     environment |= {"DATA_DIR": str(tmp_path), "EXAMPLES": "few"}
-    if connection.vendor == "postgresql":
-        environment["DATABASE_URL"] = with_name(os.environ["DATABASE_URL"], "one_more_fact")
     command = [sys.executable, "-m", "pytest", *OPTIONS, *BUT_THE_DOCUMENTS, *PATHS]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4_000:] + done.stderr[-2_000:]
