@@ -1,7 +1,7 @@
 """A deployment for the tests of this folder, with a database and server of its own that may be killed.
 
-On PostgreSQL it has four worker processes and a Valkey, on SQLite one process. It never touches the databases that the
-rest of the suite uses.
+On PostgreSQL it has three worker processes and a Valkey, on SQLite one process. It never touches the databases that
+the rest of the suite uses.
 """
 
 import os
@@ -40,7 +40,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
             # kill -9 is no power cut, so no fsync. Small log files, so that they fit where table files no longer do.
             postgres(fsync=False, wal_segment_megabytes=1) as database,
             valkey() as redis,
-            deployed(directory, workers=4, postgres=database, valkey=redis) as deployment,
+            deployed(directory, workers=3, postgres=database, valkey=redis) as deployment,
         ):
             yield deployment
     else:

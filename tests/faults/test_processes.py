@@ -20,7 +20,7 @@ from tests.faults.harness import Deployment
 
 pytestmark = pytest.mark.faults
 
-ROUNDS = int(os.environ.get("FAULT_ROUNDS") or 20)  # five for each process
+ROUNDS = int(os.environ.get("FAULT_ROUNDS") or 15)  # five for each process
 NO_ITEM = "cnt_00000000000000000000000000"
 numbers = count()
 
@@ -29,7 +29,7 @@ numbers = count()
 def workers(server: Deployment, key: str) -> Iterator[list[httpx.Client]]:
     """A client for each worker process, with a key that has all permissions. Other items change all the time."""
     with server.client_of_each_worker(key) as clients, other_changes(server, key):
-        assert len(clients) == 4
+        assert len(clients) == server.workers
         yield clients
 
 

@@ -18,7 +18,7 @@ from tests.world.world import World
 
 BEGINS = datetime(2027, 3, 15, 8, tzinfo=UTC)
 DAYS = int(os.environ.get("WORLD_DAYS") or 31)
-SIZE = float(os.environ.get("WORLD_SIZE") or (0.3 if FEW else 1))
+SIZE = float(os.environ.get("WORLD_SIZE") or (0.3 if FEW else 0.5))
 KILLS = {6, 20}
 ACROSS_MIDNIGHT = {4, 16, 25}  # the second is the end of March, and of the embargo
 RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
