@@ -1,4 +1,7 @@
-"""Generated clients: type-checked and run through the README's story, unpatched."""
+"""Generated clients: type-checked and run through the README's story, unpatched.
+
+What was generated and compiled from the same document with the same programs is kept for later runs (tests/kept.py).
+"""
 
 import json
 import os
@@ -7,11 +10,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from run import ROOT
+from tests.kept import kept, program
 from tests.openapi.node import FOLDER, needs_node, run
 from tests.served import Service
 
@@ -77,13 +83,22 @@ def saw(*command: object, cwd: Path, **environment: str) -> dict[str, Any]:
     return json.loads(done.stdout) if done.stdout.startswith("{") else {}
 
 
+def built(document: Path, story: str, make: Callable[[Path], None], *programs: str) -> Path:
+    """Return the directory of a client and its story, which `make` generates and compiles."""
+    locks = [ROOT / "requirements-dev.txt", ROOT / "requirements-edge.txt", FOLDER / "package-lock.json"]
+    return kept(story, [document, GUIDE, HERE / story, Path(__file__), *locks, *map(program, programs)], make)
+
+
 @needs_generator
-def test_openapi_python_client(tmp_path: Path, document: Path, service: Service):
-    made = tmp_path / "made"
-    saw(GENERATOR, "generate", "--path", document, "--output-path", made, "--fail-on-warning", cwd=tmp_path)
-    story = shutil.copy(HERE / "story_openapi_python_client.py", made)
-    saw(sys.executable, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--no-incremental", story, cwd=made)
-    told = saw(sys.executable, story, service.url, service.key, cwd=made)
+def test_openapi_python_client(document: Path, service: Service):
+    def make(made: Path) -> None:
+        saw(GENERATOR, "generate", "--path", document, "--output-path", made / "made", "--fail-on-warning", cwd=made)
+        story = shutil.copy(HERE / "story_openapi_python_client.py", made / "made")
+        strictly = ("--strict", "--config-file", "/dev/null", "--no-incremental")
+        saw(sys.executable, "-m", "mypy", *strictly, story, cwd=made / "made")
+
+    made = built(document, "story_openapi_python_client.py", make, sys.executable) / "made"
+    told = saw(sys.executable, "story_openapi_python_client.py", service.url, service.key, cwd=made)
     stats = {"totalRequests": 2, "allowedRequests": 1, "deniedRequests": 1}
     assert told == {**SAW, "explained": [True, True], "stats": stats}
 
@@ -97,7 +112,7 @@ def generate(language: str, document: Path, made: Path) -> None:
     """Generate a client with the command in the docs."""
     [command] = [line for line in GUIDE.read_text().splitlines() if f"generate -g {language} " in line]
     placed = command.replace("openapi.json", str(document)).replace(f"{language}-client", str(made))
-    made.mkdir(parents=True)
+    made.mkdir(parents=True, exist_ok=True)
     saw(OPENAPI_GENERATOR, *shlex.split(placed)[1:], cwd=made)
 
 
@@ -106,35 +121,45 @@ SAW_WITH_WEBHOOK = {name: value for name, value in SAW.items() if name != "file"
 
 @needs("go", "go")
 def test_openapi_generator_for_go(tmp_path: Path, document: Path, service: Service):
-    source = tmp_path / "src"
-    generate("go", document, source / "licensing")
-    (source / "story").mkdir(parents=True)
-    shutil.copy(HERE / "story_openapi_generator.go", source / "story" / "main.go")
-    offline = {"GO111MODULE": "off", "GOPATH": f"{tmp_path}:/usr/share/gocode", "GOCACHE": str(tmp_path / "cache")}
-    saw("go", "build", "-o", "story", ".", cwd=source / "story", **offline)
-    told = saw(source / "story" / "story", service.url, service.key, cwd=tmp_path)
+    def make(made: Path) -> None:
+        source = tmp_path / "src"
+        generate("go", document, source / "licensing")
+        (source / "story").mkdir(parents=True)
+        shutil.copy(HERE / "story_openapi_generator.go", source / "story" / "main.go")
+        offline = {"GO111MODULE": "off", "GOPATH": f"{tmp_path}:/usr/share/gocode", "GOCACHE": str(tmp_path / "cache")}
+        saw("go", "build", "-o", made / "story", ".", cwd=source / "story", **offline)
+
+    story = built(document, "story_openapi_generator.go", make, "go", "java") / "story"
+    told = saw(story, service.url, service.key, cwd=tmp_path)
     assert told.pop("rules") == RULES
     assert told == SAW_WITH_WEBHOOK
 
 
 @needs("java", "javac")
 def test_openapi_generator_for_java(tmp_path: Path, document: Path, service: Service):
-    generate("java", document, tmp_path / "made")
-    shutil.copy(HERE / "story_openapi_generator.java", tmp_path / "Story.java")
     # The generator's jar has the JSON library that its clients use; Debian's lacks a module.
     classes = f"built:{JAR}:{FROM_DEBIAN['java']}:/usr/share/java/jsr305.jar:/usr/share/java/httpmime.jar"
-    sources = sorted((tmp_path / "made" / "src" / "main").rglob("*.java"))
-    saw("javac", "-nowarn", "-d", "built", "-cp", classes, *sources, "Story.java", cwd=tmp_path)
-    told = saw("java", "-cp", classes, "Story", service.url, service.key, cwd=tmp_path)
+
+    def make(made: Path) -> None:
+        generate("java", document, tmp_path / "made")
+        shutil.copy(HERE / "story_openapi_generator.java", tmp_path / "Story.java")
+        sources = sorted((tmp_path / "made" / "src" / "main").rglob("*.java"))
+        saw("javac", "-nowarn", "-d", made / "built", "-cp", classes, *sources, "Story.java", cwd=tmp_path)
+
+    made = built(document, "story_openapi_generator.java", make, "java", "javac")
+    told = saw("java", "-cp", classes, "Story", service.url, service.key, cwd=made)
     assert [{name: value for name, value in rule.items() if value is not None} for rule in told.pop("rules")] == RULES
     assert told == SAW_WITH_WEBHOOK
 
 
 @needs("php", "php")
-def test_openapi_generator_for_php(tmp_path: Path, document: Path, service: Service):
-    made = tmp_path / "made"
-    generate("php", document, made)
-    story = shutil.copy(HERE / "story_openapi_generator.php", made / "story.php")
+def test_openapi_generator_for_php(document: Path, service: Service):
+    def make(made: Path) -> None:
+        generate("php", document, made)
+        shutil.copy(HERE / "story_openapi_generator.php", made / "story.php")
+
+    made = built(document, "story_openapi_generator.php", make, "java")
+    story = made / "story.php"
     strictly = ("-d", "error_reporting=E_ALL & ~E_DEPRECATED", "-d", "zend.assertions=1")
     told = saw("php", *strictly, story, service.url, service.key, cwd=made)
     assert told.pop("rules") == RULES
@@ -144,19 +169,23 @@ def test_openapi_generator_for_php(tmp_path: Path, document: Path, service: Serv
 @needs_node
 @pytest.mark.parametrize("generator", ["openapi-typescript", "hey-api"])
 def test_generators_of_typescript(generator: str, tmp_path: Path, document: Path, service: Service):
-    (tmp_path / "node_modules").symlink_to(FOLDER / "node_modules")
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    story = f"story_{generator.replace('-', '_')}.ts"
-    shutil.copy(HERE / story, tmp_path / "story.ts")
-    (tmp_path / "globals.d.ts").write_text("declare const process: { argv: string[] };\n")
-    if generator == "openapi-typescript":
-        run("openapi-typescript", document, "-o", tmp_path / "generated.ts")
-    else:
-        run("openapi-ts", "-i", document, "-o", tmp_path / "generated")
-    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER, "include": ["*.ts"]}))
-    run("tsc", "-p", tmp_path)
-    # The generated code is for bundlers: its imports have no extensions, which Node cannot resolve.
-    run("esbuild", tmp_path / "built" / "story.js", "--bundle", "--format=esm", f"--outfile={tmp_path}/story.mjs")
-    told = saw("node", tmp_path / "story.mjs", service.url, service.key, cwd=tmp_path)
+    name = f"story_{generator.replace('-', '_')}.ts"
+
+    def make(made: Path) -> None:
+        (tmp_path / "node_modules").symlink_to(FOLDER / "node_modules")
+        (tmp_path / "package.json").write_text('{"type": "module"}')
+        shutil.copy(HERE / name, tmp_path / "story.ts")
+        (tmp_path / "globals.d.ts").write_text("declare const process: { argv: string[] };\n")
+        if generator == "openapi-typescript":
+            run("openapi-typescript", document, "-o", tmp_path / "generated.ts")
+        else:
+            run("openapi-ts", "-i", document, "-o", tmp_path / "generated")
+        (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER, "include": ["*.ts"]}))
+        run("tsc", "-p", tmp_path)
+        # The generated code is for bundlers: its imports have no extensions, which Node cannot resolve.
+        run("esbuild", tmp_path / "built" / "story.js", "--bundle", "--format=esm", f"--outfile={made}/story.mjs")
+
+    story = built(document, name, make, "node") / "story.mjs"
+    told = saw("node", story, service.url, service.key, cwd=tmp_path)
     assert told.pop("rules") == RULES
     assert told == SAW
