@@ -12,8 +12,8 @@ from kit.rest.bulk import bulk_response, outcomes_serializer
 from kit.rest.resources import require_resource
 from licensing.deletion import DeletedSerializer, deletion_response
 from licensing.policies import services
-from licensing.policies.bulk import read_rows, write_policies
-from licensing.policies.bulk_serializers import PolicyBulkOutcomeSerializer, PolicyBulkSerializer
+from licensing.policies.bulk.serializers import PolicyBulkOutcomeSerializer, PolicyBulkSerializer
+from licensing.policies.bulk.writing import read_rows, write_policies
 from licensing.policies.filters import PolicyFilters
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.serializers import PolicyRevisionSerializer, PolicySerializer, RollbackSerializer

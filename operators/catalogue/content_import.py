@@ -1,6 +1,7 @@
 """Content import in the browser: upload, preview, confirmation, and the result of each row."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Literal, NotRequired, TypedDict
 
@@ -180,7 +181,7 @@ def preview(upload: Upload[UploadMetadata], plan: Plan) -> None:
 
 def run(upload: Upload[UploadMetadata], plan: Plan) -> None:
     """Execute the plan, once."""
-    with upload.running() as file:
+    with suppress(InvalidRequest), upload.running() as file:
         if file is None:
             return
         with upload.open_for_writing("bad") as bad:

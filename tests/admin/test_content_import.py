@@ -8,8 +8,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.models import AuditEntry
+from kit.http.errors import InvalidRequest
 from licensing.content.models import Content
 from licensing.imports import preview
+from operators.catalogue import content_import
 from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import form_values
@@ -64,6 +66,25 @@ def test_the_button_pressed_twice_imports_once(admin, bring):
     Content.objects.filter(external_id="a-1").update(title="Changed since")
     admin.post(address, {"import": "1"})
     assert Content.objects.get(external_id="a-1").title == "Changed since"
+
+
+@pytest.mark.parametrize("reason", ["The file cannot be read.", None])
+def test_an_import_that_fails_says_so(admin, bring, monkeypatch, reason):
+    address = bring()
+
+    def fail(*_, **__):
+        raise InvalidRequest(reason) if reason else RuntimeError
+
+    monkeypatch.setattr(content_import, "carry_out", fail)
+    if reason:
+        assert admin.post(address, {"import": "1"}).status_code == 302
+    else:
+        with pytest.raises(RuntimeError):
+            admin.post(address, {"import": "1"})
+    page = html_of(admin, address)
+    assert "The import has failed." in page
+    assert (reason or "It was interrupted before its end.") in page
+    assert not [name for name in files() if name.endswith((".data", ".taken"))]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from licensing.policies import bulk
+from licensing.policies.bulk import writing
 from licensing.policies.models import Policy, PolicyRevision
 from tests import auditlog, factories
 
@@ -144,7 +144,7 @@ def test_the_statements_do_not_depend_on_the_rows(api):
 
 def test_policies_that_are_too_large_together_are_refused(api, monkeypatch):
     send(api, {"externalId": "a", "name": "A", "rules": [ALLOW]})
-    monkeypatch.setattr(bulk, "MAX_CHARACTERS", 10)
+    monkeypatch.setattr(writing, "MAX_CHARACTERS", 10)
     reply = send(api, {"externalId": "a", "name": "B"})
     assert (reply.status, reply.error["param"]) == (422, "items")
     assert statuses(send(api, {"name": "C"})) == [201]
