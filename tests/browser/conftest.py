@@ -110,6 +110,28 @@ def operator(deployment: Deployment) -> Operator:
     return Operator(made["username"], made["password"])
 
 
+@pytest.fixture(scope="package")
+def demo(deployment: Deployment, operator: Operator) -> dict[str, Any]:
+    """The demo with the resources it lacks, long names, and policies of two versions."""
+    made = deployment.manage("seed_demo", "--beside", "--days", "40")
+    deployment.manage("create_operator", "a-colleague-with-a-rather-long-name", "--role", "viewer", "--all-accounts")
+    with deployment.client(made["key"]) as api:
+        for policy in api.get("/v1/policies").json()["data"]:
+            api.patch(f"/v1/policies/{policy['id']}", json={"description": "Changed"})
+        rules = [{"pattern": "/premium/*", "policyId": policy["id"]}]
+        title = "A title that is far too long for one line of a small screen, and goes on after that"
+        further: dict[str, dict[str, Any]] = {
+            "/v1/sites": {"host": "pub.example", "mode": "observe", "rules": rules},
+            "/v1/webhooks": {"url": "https://hooks.example/a-rather-long-path-to-what-hears-of-all-that-happens/in"},
+            "/v1/license-clients": {"requesterId": "org_fenwick"},
+            "/v1/content": {"title": title, "externalId": "long"},
+        }
+        for path, body in further.items():
+            assert api.post(path, json=body).status_code == 201
+        add_prepaid(api, "org_fenwick")
+    return made
+
+
 class Contexts:
     """A pool of browser contexts that keep the site's files cached, because loading takes longer than a page.
 

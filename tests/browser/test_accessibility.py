@@ -2,11 +2,10 @@
 
 from urllib.parse import urljoin, urlsplit
 
-import pytest
 from django.urls import resolve
 
 from tests.admin.every_page import NO_PAGES, names_of_pages
-from tests.browser.conftest import add_prepaid, serious_problems
+from tests.browser.conftest import serious_problems
 
 START = ["/admin/?account=", "/admin/accounts/", "/admin/password_change/done/"]  # no link leads to the last two
 # The login is below; the other asks as accounts_account_suspend does, of an account that is suspended.
@@ -22,25 +21,6 @@ def links_of(page):
 
 def name_of(address):
     return resolve(urlsplit(address).path).url_name
-
-
-@pytest.fixture(scope="package")
-def demo(deployment, operator):
-    """An account with one of every resource, and policies of two versions."""
-    made = deployment.manage("seed_demo", "--beside", "--days", "40")
-    with deployment.client(made["key"]) as api:
-        for policy in api.get("/v1/policies").json()["data"]:
-            api.patch(f"/v1/policies/{policy['id']}", json={"description": "Changed"})
-        site = {
-            "host": "pub.example",
-            "mode": "observe",
-            "rules": [{"pattern": "/premium/*", "policyId": policy["id"]}],
-        }
-        assert api.post("/v1/sites", json=site).status_code == 201
-        assert api.post("/v1/webhooks", json={"url": "https://hooks.example/in"}).status_code == 201
-        assert api.post("/v1/license-clients", json={"requesterId": "org_acme"}).status_code == 201
-        add_prepaid(api, "org_fenwick")
-    return made
 
 
 def test_every_page_that_the_site_has_can_be_read_and_worked_by_everybody(open_page, cookies, demo):

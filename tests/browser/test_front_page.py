@@ -8,11 +8,6 @@ from tests.faults.harness import deployed
 PUBLIC = ["/", "/?item=harbour-budget&requester=bot_gleaner", "/docs/", "/docs/start/quickstart/"]
 
 
-@pytest.fixture(scope="module")
-def demo(deployment, operator):  # without an operator the demo makes one
-    return deployment.manage("seed_demo", "--beside", "--days", "20")
-
-
 def test_a_choice_is_answered_at_once_with_its_trace(open_page, demo):
     page = open_page("/")
     answer = page.locator("#answer")

@@ -5,30 +5,14 @@ import re
 import pytest
 
 from tests.admin.every_page import names_of_pages
-from tests.browser.conftest import PHONE, add_prepaid
+from tests.browser.conftest import PHONE
 
 LISTS = sorted(name.removesuffix("_changelist") for name in names_of_pages() if name.endswith("_changelist"))
 MOST = 72  # pixels of two lines with their padding
 
 
-@pytest.fixture(scope="package")
-def something_of_everything(deployment, operator):
-    """The demo, plus the resources it lacks."""
-    made = deployment.manage("seed_demo", "--beside", "--days", "20")
-    deployment.manage("create_operator", "a-colleague-with-a-rather-long-name", "--role", "viewer", "--all-accounts")
-    with deployment.client(made["key"]) as api:
-        assert api.post("/v1/sites", json={"host": "lists.example", "mode": "observe"}).status_code == 201
-        url = "https://hooks.example/a-rather-long-path-to-what-hears-of-all-that-happens/in"
-        assert api.post("/v1/webhooks", json={"url": url}).status_code == 201
-        assert api.post("/v1/license-clients", json={"requesterId": "org_fenwick"}).status_code == 201
-        add_prepaid(api, "org_fenwick")
-        title = "A title that is far too long for one line of a small screen, and goes on after that"
-        assert api.post("/v1/content", json={"title": title, "externalId": "long"}).status_code == 201
-    return made
-
-
 @pytest.fixture
-def phone(open_page, cookies, something_of_everything):
+def phone(open_page, cookies, demo):
     return open_page(None, cookies, viewport=PHONE)
 
 
