@@ -86,7 +86,7 @@ def pause(spent: float, others: float) -> float:
     """Return the seconds to sleep after a chunk that took `spent` seconds of CPU time, while other threads took
     `others`: up to as long as the chunk took.
 
-    An idle process does not pause. Sending a chunk takes other threads about a hundredth of the time.
+    An idle process does not pause: sending a chunk takes other threads about a sixtieth of the time.
     """
     return min(spent, max(0, BUSY * others - spent))
 
