@@ -108,7 +108,7 @@ def pytest_collection_finish() -> None:
     """Exclude collected tests and modules from garbage collection, as servers do."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(5_000, 20, 50)
+    gc.set_threshold(5_000, 20, 10)
 
 
 @pytest.fixture(scope="session")

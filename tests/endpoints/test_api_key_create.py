@@ -123,7 +123,6 @@ def test_the_expiry_is_shown_in_utc(create, sent, kept):
         ({"name": "x" * 256}, "name"),
         ({"type": "private"}, "type"),
         ({"type": None}, "type"),
-        ({"permissions": None}, "permissions"),
         ({"permissions": "content:read"}, "permissions"),
         ({"permissions": ["content:read", "content:delete"]}, "permissions[1]"),
         ({"permissions": [None]}, "permissions[0]"),

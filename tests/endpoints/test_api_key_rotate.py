@@ -46,7 +46,7 @@ def test_an_overlap_never_prolongs_the_old_key(api, account, clock):
     assert api.get(f"/v1/api-keys/{key.pk}")["expiresAt"] == "2026-03-04T05:06:07.250000Z"
 
 
-@pytest.mark.parametrize("seconds", [-1, 604_801, "60", 1.5, True, None])
+@pytest.mark.parametrize("seconds", [-1, 604_801, "60", 1.5, True])
 def test_the_overlap_has_bounds(api, old, seconds):
     reply = api.post(f"/v1/api-keys/{old[0].pk}/rotate", {"overlapSeconds": seconds})
     assert (reply.status, reply.error["param"]) == (422, "overlapSeconds")

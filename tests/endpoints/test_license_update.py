@@ -107,7 +107,6 @@ def test_arrays_are_replaced(change, account):
     ("fields", "param"),
     [
         ({"requesterId": "org_b"}, "requesterId"),
-        ({"startsAt": None}, "startsAt"),
         ({"startsAt": "0202-01-01"}, "startsAt"),
         ({"expiresAt": "2026-01-31"}, "expiresAt"),
         ({"startsAt": "2999-02-01"}, "expiresAt"),
