@@ -29,8 +29,9 @@ class LimitState(Struct, frozen=True, gc=False):
     def of(cls, windows: tuple[Window, ...], used: list[int], now: int, *, allowed: bool) -> "LimitState":
         remaining, window, is_near = -1, windows[0], False
         for one, count in zip(windows, used, strict=True):
-            left = one.limit - count if count < one.limit else 0
-            if left * 5 <= one.limit:
+            limit = one.limit
+            left = limit - count if count < limit else 0
+            if left * 5 <= limit:
                 is_near = True
             # If two are used up, the longer one determines the retry; it comes last.
             if remaining < 0 or left < remaining or left == 0:

@@ -48,8 +48,9 @@ def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, 
     )
     if is_secure:
         lines += HSTS
-    own = "".join([f"{name.lower()}: {value}\r\n" for name, value in headers.items()])
-    return lines + own.encode("latin-1")
+    if headers:
+        lines += "".join([f"{name.lower()}: {value}\r\n" for name, value in headers.items()]).encode("latin-1")
+    return lines
 
 
 def deprecation_of(path: str, query: bytes, body: bytes, grant: Grant | None) -> dict[str, str]:
