@@ -1,6 +1,6 @@
 """Figures of the page *Crawlers*: requests over time, what each operator took and gave, and pages by folder."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import UTC, datetime, time
 from urllib.parse import urlencode
 
@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from msgspec import Struct
 
 from kit.rest.export import cell, csv_bytes
-from licensing.visits.crawler_report import By, CrawlerReport, Taker, crawler_report
+from licensing.visits.crawler_report import By, CrawlerReport, Taker
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import Choice as Visited
 from licensing.visits.page_report import page_report
@@ -24,10 +24,21 @@ CLASSES = {
     "archive": "Archive",
     OTHER: "Others",
 }
+KINDS = [one.replace("_", "-") for one in CLASSES if one != OTHER]  # the chart's colours
+FURTHER = ""  # the column of all operators or crawlers beyond the first
+GROUPED = "by"  # the query's grouping of the chart
 BELOW = "below"  # the query's URL of the folder whose pages are shown
 DOWNLOAD = "operators.csv"
 COUNTS = ["operator", "requests", "verified", "violations", "referrals", "crawlsPerReferral"]
 MONEY = ["revenue", "revenueAtStake"]
+
+
+class Grouping(Struct, frozen=True):
+    """A grouping of the chart, with the query that chooses it."""
+
+    label: str
+    query: str
+    is_chosen: bool
 
 
 class OperatorRow(Struct, frozen=True):
@@ -78,24 +89,41 @@ def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
     return response
 
 
-def report_of(visited: Visited) -> CrawlerReport:
-    return crawler_report(visited, By.CLASS)
+def grouping_of(text: str) -> By:
+    """Return the chart's grouping as chosen in the query; by class otherwise."""
+    return By(text) if text in list(By) else By.CLASS
 
 
-def requests_chart(report: CrawlerReport, visited: Visited) -> Chart | None:
-    """Return crawlers' requests by class, in the window's buckets; None if there were none."""
+def groupings(chosen: By, choice: Choice) -> list[Grouping]:
+    return [Grouping(f"by {one}", urlencode({**choice.query(), GROUPED: one.value}), one == chosen) for one in By]
+
+
+def requests_chart(report: CrawlerReport, visited: Visited, by: By) -> Chart | None:
+    """Return crawlers' requests in the window's buckets; None if there were none.
+
+    Operators or crawlers beyond the first four have one column together.
+    """
     window = visited.window
-    counts: defaultdict[tuple[datetime, str], int] = defaultdict(int)
-    for day, crawler_class, crawls in report.series:
-        counts[window.bucket_of(datetime.combine(day, time(), UTC)), crawler_class] += crawls.total
-    if not counts:
+    totals: Counter[str] = Counter()
+    for _, name, crawls in report.series:
+        totals[name] += crawls.total
+    if not totals:
         return None
-    classes = [one for one in CLASSES if any(key[1] == one for key in counts)]
+    ranked = sorted(totals, key=lambda name: (-totals[name], name))
+    names = [one for one in CLASSES if one in totals] if by == By.CLASS else ranked[: len(KINDS)]
+    counts: defaultdict[tuple[datetime, str], int] = defaultdict(int)
+    for day, name, crawls in report.series:
+        bucket = window.bucket_of(datetime.combine(day, time(), UTC))
+        counts[bucket, name if name in names else FURTHER] += crawls.total
+    shown = [*names, *([FURTHER] if len(ranked) > len(names) else [])]
     rows = []
     for bucket in window.buckets():
-        numbers = [counts.get((bucket, one), 0) for one in classes]
+        numbers = [counts.get((bucket, one), 0) for one in shown]
         rows.append(Row(bucket.date(), [f"{number:,}" for number in (*numbers, sum(numbers))]))
-    columns = [Column(CLASSES[one], one.replace("_", "-")) for one in classes]
+    if by == By.CLASS:
+        columns = [Column(CLASSES[one], one.replace("_", "-")) for one in names]
+    else:
+        columns = [Column(name or "Others", kind) for name, kind in zip(shown, [*KINDS, OTHER], strict=False)]
     return Chart("Requests of crawlers", "Requests", window.group_by, [*columns, Column("Total")], rows)
 
 

@@ -17,6 +17,7 @@ from analytics.models import AccessEvent
 from analytics.windows import DAY
 from licensing.edge.crawlers import Table, current_table
 from licensing.edge.verification.models import AddressList
+from licensing.visits.crawler_report import crawler_report
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import Choice as Visited
 from licensing.visits.report import Visitor, visitor_report
@@ -28,10 +29,12 @@ from operators.base.links import change_url, list_url
 from operators.catalogue.crawls import (
     BELOW,
     CLASSES,
+    GROUPED,
     folders_of,
+    grouping_of,
+    groupings,
     operator_rows,
     operators_csv,
-    report_of,
     requests_chart,
 )
 
@@ -105,7 +108,8 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     if choice.accounts:
         window = window_of(choice, timezone.now())
         visited = Visited(choice.account_ids, window, prefix=request.GET.get(BELOW, "")[:MAX_URL])
-        crawls = report_of(replace(visited, prefix=""))
+        by = grouping_of(request.GET.get(GROUPED, ""))
+        crawls = crawler_report(replace(visited, prefix=""), by)
         if "download" in request.GET:
             return operators_csv(crawls, with_money=sees_money)
         report = visitor_report(choice.account_ids, window)
@@ -115,7 +119,8 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
             "last_day": window.end - DAY,
             "classes": [ClassRow(CLASSES[one], by.words, by.verifies, visits) for one, by, visits in report.classes],
             "visitors": [row_of(one, shown) for one in report.visitors],
-            "chart": requests_chart(crawls, visited),
+            "chart": requests_chart(crawls, visited, by),
+            "groupings": groupings(by, choice),
             "operators": operator_rows(crawls),
             "download": urlencode({**choice.query(), "download": "operators"}),
             "is_truncated": crawls.is_truncated,

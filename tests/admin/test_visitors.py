@@ -13,6 +13,7 @@ from licensing.edge.verification.models import AddressList
 from licensing.requesters.models import Requester
 from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
 from licensing.visits.pages import digest_of
+from operators.catalogue import crawls as crawls_module
 from tests import factories
 
 PAGE = reverse("admin:visitors")
@@ -200,3 +201,27 @@ def test_pages_are_opened_folder_by_folder(admin, crawls):
     deep = "https://pub.example/premium/deep/"
     assert [f"{deep}b", "0", "4", "0"] in rows_of(admin, below=deep)
     assert "No visits below this folder" in admin.get(PAGE, {"below": "https://elsewhere.example/"}).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("by", "columns", "today"),
+    [
+        ("class", ["AI training", "Search"], ["7", "1,200"]),
+        ("operator", ["Google", "OpenAI"], ["1,200", "7"]),
+        ("crawler", ["Googlebot", "GPTBot"], ["1,200", "7"]),
+        ("nonsense", ["AI training", "Search"], ["7", "1,200"]),
+    ],
+)
+def test_the_chart_is_grouped_by_class_operator_or_crawler(admin, crawls, by, columns, today):
+    rows = rows_of(admin, by=by)
+    assert ["Day", *columns, "Total"] in rows
+    assert [f"{timezone.now():%Y-%m-%d}", *today, "1,207"] in rows
+    shown = admin.get(PAGE, {"by": by}).content.decode()
+    assert re.findall(r'aria-current="true">by (\w+)<', shown) == ["class" if by == "nonsense" else by]
+
+
+def test_the_chart_adds_up_what_is_beyond_the_first_operators(admin, crawls, monkeypatch):
+    monkeypatch.setattr(crawls_module, "KINDS", ["ai-training"])
+    rows = rows_of(admin, by="operator")
+    assert ["Day", "Google", "Others", "Total"] in rows
+    assert [f"{timezone.now():%Y-%m-%d}", "1,200", "7", "1,207"] in rows

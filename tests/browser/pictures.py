@@ -24,6 +24,7 @@ PICTURES = [
     ("policy-dark", "/admin/licensing/policy/", "dark", DESKTOP, [ROW]),
     ("check-access", "/admin/analytics/accessevent/", "light", DESKTOP, [ROW, "text=Decide this again now"]),
     ("decisions", "/admin/analytics/accessevent/", "dark", DESKTOP, []),
+    ("crawlers", "/admin/visitors/", "light", DESKTOP, []),
     ("decision", "/admin/analytics/accessevent/", "light", DESKTOP, [ROW]),
     ("content-phone", "/admin/licensing/content/", "dark", PHONE, []),
     ("licence", "/admin/licensing/license/add/", "light", DESKTOP, []),
