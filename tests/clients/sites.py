@@ -23,6 +23,12 @@ from content_access_licensing.middleware import AsgiMiddleware, DjangoMiddleware
 from django.core.handlers.asgi import ASGIRequest
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponse
+from fastapi import FastAPI
+from fastapi import Request as FastApiRequest
+from fastapi import Response as FastApiResponse
+from flask import Flask
+from flask import request as flask_request
+from werkzeug.test import run_wsgi_app
 
 from tests.clients.generate import ROOT
 from tests.openapi.node import FOLDER, TOOLS
@@ -145,6 +151,55 @@ def wsgi(options: Options) -> Answer:
     return answer
 
 
+def flask(options: Options) -> Answer:
+    site = Flask("site", static_folder=None)
+
+    @site.route("/<path:path>")
+    def show(path: str) -> bytes:
+        return page({name.lower(): value for name, value in flask_request.headers})
+
+    site.wsgi_app = WsgiMiddleware(  # type: ignore[method-assign]
+        site.wsgi_app,
+        requester=lambda environ: environ.get("HTTP_X_SESSION"),
+        http=httpx.Client(trust_env=False),
+        **options,
+    )
+
+    def answer(visit: Visit) -> Reply:
+        body, status, headers = run_wsgi_app(site, visit.environ)
+        return Reply(int(status[:3]), {name.lower(): value for name, value in headers}, b"".join(body))
+
+    return answer
+
+
+def fastapi(options: Options) -> Answer:
+    async def requester(scope: Any) -> str | None:
+        return FastApiRequest(scope).headers.get("x-session")
+
+    async def exchange(visit: Visit) -> Reply:
+        site = FastAPI()
+
+        @site.api_route("/{path:path}", methods=["GET", "HEAD"])
+        def show(request: FastApiRequest) -> FastApiResponse:
+            return FastApiResponse(page(dict(request.headers)))
+
+        async with httpx.AsyncClient(trust_env=False) as http:
+            site.add_middleware(AsgiMiddleware, requester=requester, http=http, **options)
+            sent: list[Any] = []
+
+            async def send(message: Any) -> None:
+                sent.append(message)
+
+            async def receive() -> Any:
+                return {"type": "http.request", "body": b"", "more_body": False}
+
+            await site(visit.scope, receive, send)
+        headers = {name.decode().lower(): value.decode("latin-1") for name, value in sent[0]["headers"]}
+        return Reply(sent[0]["status"], headers, b"".join(one.get("body", b"") for one in sent[1:]))
+
+    return lambda visit: asyncio.run(exchange(visit))
+
+
 def licensed(options: Options) -> type[DjangoMiddleware]:
     class Licensed(DjangoMiddleware):
         url, key, fail_open = options["url"], options["key"], options["fail_open"]
@@ -242,6 +297,8 @@ def visited(script: str, arguments: list[Path], case: dict[str, Any]) -> Reply:
 WAYS: dict[str, Callable[[Options], Answer]] = {
     "ASGI": asgi,
     "WSGI": wsgi,
+    "Flask": flask,
+    "FastAPI": fastapi,
     "Django": django,
     "Django under ASGI": django_async,
     "TypeScript": typescript,
