@@ -16,7 +16,7 @@ class ActorType(models.TextChoices):
     SYSTEM = "system"
 
 
-class AuditEntry(QuicklyLoaded):
+class AuditEntry(QuicklyLoaded, models.Model):
     """An entry of the audit log. Database triggers reject every UPDATE and DELETE.
 
     Its references have no constraints: the log must neither block nor vanish with the rows it refers to. Entries of an

@@ -9,7 +9,7 @@ from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import AnyIdField, IdField
 
 
-class Event(QuicklyLoaded):
+class Event(QuicklyLoaded, models.Model):
     """A change with its resource as the API showed it.
 
     Written with the change, never modified, deleted after the retention period.

@@ -9,7 +9,7 @@ from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import IdField
 
 
-class AccessEvent(QuicklyLoaded):
+class AccessEvent(QuicklyLoaded, models.Model):
     """A decision with the facts it was based on. Never changed.
 
     Its references have no database constraints: the log must neither block nor vanish with the rows it refers to.

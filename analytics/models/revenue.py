@@ -24,7 +24,7 @@ class EntryType(models.TextChoices):
     ADJUSTMENT = "adjustment"  # a refund, a correction or a sale made elsewhere
 
 
-class LedgerEntry(QuicklyLoaded):
+class LedgerEntry(QuicklyLoaded, models.Model):
     """Revenue, or a refund if negative. Never changed: a correction is another entry.
 
     The database rejects changes and deletions, and so the deletion of an account with entries.

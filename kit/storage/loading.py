@@ -14,15 +14,17 @@ from django.db.models.base import ModelState
 M = TypeVar("M", bound=models.Model)
 
 
-class QuicklyLoaded(models.Model):
-    """A model of long lists."""
-
-    class Meta:
-        abstract = True
+class QuicklyLoaded:
+    """Base of the models of long lists, before `models.Model`."""
 
     @classmethod
-    def from_db(  # type: ignore[override]  # the type stubs are those of a later Django
-        cls, db: str | None, field_names: Collection[str], values: Collection[object]
+    def from_db(
+        cls,
+        db: str | None,
+        field_names: Collection[str],
+        values: Collection[object],
+        *,
+        fetch_mode: object = None,  # of a later Django, whose types are checked
     ) -> Self:
         row = cls.__new__(cls)
         state = ModelState()

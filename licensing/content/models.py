@@ -23,7 +23,7 @@ class Status(models.TextChoices):
     ARCHIVED = "archived"
 
 
-class Content(QuicklyLoaded):
+class Content(QuicklyLoaded, models.Model):
     """A publisher's content item. Deleting it only sets `deleted_at`, because analytics refer to the row."""
 
     searched_by: ClassVar[tuple[str, ...]] = ("/v1/content?externalId=",)

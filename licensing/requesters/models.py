@@ -14,7 +14,7 @@ from kit.values.numbers import NumbersOfTheApi
 OWNER = Coalesce("account", "account")
 
 
-class Requester(QuicklyLoaded):
+class Requester(QuicklyLoaded, models.Model):
     """Whoever asks for content, named by the publisher's own id. Checks and licences create unknown requesters."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)  # covered by the constraint's index
