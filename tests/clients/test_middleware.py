@@ -5,6 +5,8 @@ import logging
 import re
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 import httpx
@@ -224,6 +226,38 @@ def test_a_service_that_stalls_keeps_nobody_waiting(way: Callable[..., Answer], 
     monkeypatch.setattr(middleware, "TIMEOUT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts connections and never replies
         assert answers_to(way, f"http://127.0.0.1:{silent.getsockname()[1]}") == CHOSEN
+
+
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nX-Access-Decision: allow\r\nContent-Length: 90\r\n\r\n"])
+def test_a_reply_that_trickles_in_keeps_nobody_waiting(
+    way: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, head: bytes
+):
+    monkeypatch.setattr(middleware, "TIMEOUT", 0.3)
+
+    async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(head)
+            for byte in b"HTTP/1.1 200 OK\r\nX-Access-Decision: allow\r\n" * 2:
+                writer.write(bytes([byte]))
+                await writer.drain()
+                await asyncio.sleep(0.1)
+        writer.close()
+
+    async def visits() -> tuple[list[int], float]:
+        server = await asyncio.start_server(trickle, "127.0.0.1", 0)
+        try:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            started = monotonic()
+            answer = way({"url": url, "key": "svc_sk_x", "fail_open": lambda path: path == "/about"})
+            statuses = [await asyncio.to_thread(answer, Visit(target)) for target in ("/about", "/premium/a")]
+            return [one.status for one in statuses], monotonic() - started
+        finally:
+            server.close()
+
+    statuses, seconds = asyncio.run(visits())
+    assert statuses == CHOSEN["by path"]
+    assert seconds < 8  # the whole reply takes over 8 seconds, two of them 16
 
 
 def test_no_doubtful_spelling_of_a_page_stays_open(way: Callable[..., Answer]):

@@ -1,7 +1,7 @@
 """Middleware for ASGI, WSGI and Django that asks the service about each visit before the site answers.
 
-Every visit is checked separately, counted and perhaps charged. It waits up to 2 seconds for the connection and 2 for
-the reply; then `fail_open` decides.
+Every visit is checked separately, counted and perhaps charged. It waits up to 2 seconds for the reply; then
+`fail_open` decides.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from content_access_licensing import deadline
 from content_access_licensing.paywall import FORGEABLE, PATH, READ, TIMEOUT, PathChoice, Paywall, Verdict, Visit
 
 Scope = MutableMapping[str, Any]
@@ -21,7 +22,7 @@ def ask(http: httpx.Client, paywall: Paywall, visit: Visit) -> Verdict:
     if isinstance(question, Verdict):
         return question
     try:
-        return paywall.verdict(visit, http.get(PATH, headers=encoded(question), timeout=TIMEOUT))
+        return paywall.verdict(visit, deadline.get(http, PATH, encoded(question), TIMEOUT))
     except httpx.RequestError as error:
         return paywall.verdict(visit, error)
 
@@ -31,7 +32,7 @@ async def ask_async(http: httpx.AsyncClient, paywall: Paywall, visit: Visit) -> 
     if isinstance(question, Verdict):
         return question
     try:
-        return paywall.verdict(visit, await http.get(PATH, headers=encoded(question), timeout=TIMEOUT))
+        return paywall.verdict(visit, await deadline.get_async(http, PATH, encoded(question), TIMEOUT))
     except httpx.RequestError as error:
         return paywall.verdict(visit, error)
 

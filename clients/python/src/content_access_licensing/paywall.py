@@ -12,7 +12,7 @@ import httpx
 from content_access_licensing.protocol import checked_key
 
 PATH = "/v1/access/middleware"
-TIMEOUT = 2.0  # seconds to wait for the connection, and again for the reply
+TIMEOUT = 2.0  # seconds to wait for the whole reply
 SENT = (
     *("accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
     *("crawler-exact-price", "crawler-max-price"),
