@@ -85,9 +85,13 @@ def test_webhooks(client: Client, api: Callable[[str], list[dict[str, Any]]]):
             assert made["secret"].startswith("whsec_")
 
 
+IN_ADVANCE = "docs/guides/sell-in-advance.md"
+
+
 def test_10_000_accesses_are_sold_in_advance(service: Service, shell: Shell):
     quickstart = filled(block("docs/start/quickstart.md", "URL="), service)
-    printed = "\n".join(one.text for one in blocks() if one.path == "docs/guides/sell-in-advance.md")
+    steps = [one.text for one in blocks() if one.path == IN_ADVANCE and "org_quota" not in one.text]
+    printed = "\n".join(steps)
     printed = printed.replace(" | grep -o '\"credits\":{[^}]*}'", "")
 
     _, _, licence, _, payment, grant, decision, access, webhook, entries, statements = shell(
@@ -105,6 +109,21 @@ def test_10_000_accesses_are_sold_in_advance(service: Service, shell: Shell):
     *_, again, _, entries, statements = shell(f"{quickstart}\n{printed}")
     assert (again["available"], len(entries["data"])) == (9_998, 3)
     assert {one["currency"]: one["charges"] for one in statements["data"]}["USD"] == 500
+
+
+def test_what_is_used_beyond_a_monthly_quota_is_owed(service: Service, shell: Shell):
+    """Five accesses at 50 USD cost what the guide's 12,500 at 0.02 USD do."""
+    quickstart = filled(block("docs/start/quickstart.md", "URL="), service)
+    [printed] = [one.text for one in blocks() if one.path == IN_ADVANCE and "org_quota" in one.text]
+    checks = 'api access/check -d \'{"externalId": "quick-curl", "requester": "org_quota"}\'\n' * 5
+    statements = 'api "statements?requesterId=org_quota"\n' + block("docs/guides/month-end.md", "curl")
+
+    *_, last, statements, owed = shell(f"{quickstart}\n{printed.replace('0.02', '50')}\n{checks}\n{statements}")
+
+    [usd] = statements["data"]
+    assert last["credits"]["remaining"] == 950  # of the 1,000 lent
+    assert (usd["charges"], usd["payments"], usd["closing"], usd["credits"]["closing"]) == (250, 200, 50, -50)
+    assert float(owed["USD"]) == 50
 
 
 @pytest.fixture
