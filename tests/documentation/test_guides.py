@@ -223,7 +223,11 @@ def test_the_recipes_in_typescript(service: Service, package: Path):
 
 @needs_node
 def test_the_quickstart_in_typescript(service: Service, package: Path):
-    (package / "quick.mjs").write_text(filled(block("docs/start/quickstart.md", "import"), service))
+    printed = filled(block("docs/start/quickstart.md", "import"), service)
+    (package / "quick.ts").write_text(printed)
+    strict = ("--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--module", "nodenext")
+    ran(TOOLS / "tsc", *strict, "--lib", "es2022,dom,dom.iterable", "--noEmit", "quick.ts", cwd=package)
+    (package / "quick.mjs").write_text(printed)
     assert ran("node", "quick.mjs", cwd=package) == "true [ 'full_access' ]\n"
 
 
