@@ -80,11 +80,13 @@ VISITS = """
 import { request } from "node:http";
 import { app } from "./site.mjs";
 const server = app.listen(0, "127.0.0.1", async () => {
-  for (const path of ["/", "/about", "/a/1", "/a/1/", "/A/1", "/assets/app.css"]) {
-    const headers = { host: "shop.example" };
+  const visits = ["/", "/about", "/a/1", "/a/1/", "/A/1", "/assets/app.css"].map((path) => [path, "Firefox"]);
+  for (const agent of ["Googlebot", "bingbot", "GPTBot"]) visits.push(["/about", agent], ["/a/1", agent]);
+  for (const [path, agent] of visits) {
+    const headers = { host: "shop.example", "user-agent": agent };
     const status = await new Promise((done) =>
       request({ port: server.address().port, path, headers }, (reply) => done(reply.resume().statusCode)).end());
-    console.log(path, status);
+    console.log(`${agent}:${path}`, status);
   }
   process.exit();
 });
@@ -103,5 +105,8 @@ def test_a_site_of_express_refuses_unknown_pages(service: Service, package: Path
     told = ran("node", "shop.mjs", cwd=package, API_URL=service.url, API_KEY=service.key)
     statuses = dict(line.split() for line in told.splitlines())
     assert statuses == {
-        "/": "404", "/about": "200", "/a/1": "402", "/a/1/": "402", "/A/1": "403", "/assets/app.css": "404",
+        "Firefox:/": "404", "Firefox:/about": "200", "Firefox:/assets/app.css": "404",
+        "Firefox:/a/1": "402", "Firefox:/a/1/": "402", "Firefox:/A/1": "403",
+        "Googlebot:/about": "200", "bingbot:/about": "200", "GPTBot:/about": "403",
+        "Googlebot:/a/1": "402", "bingbot:/a/1": "402", "GPTBot:/a/1": "402",
     }  # fmt: skip
