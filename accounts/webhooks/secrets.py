@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import orjson
+from cryptography.fernet import InvalidToken
 
 from accounts.sealing import sealer
 from kit.values.timestamps import parse_timestamp, render_timestamp
@@ -41,6 +42,14 @@ def unseal(sealed: bytes | memoryview) -> bytes:
     return sealer(PURPOSE).decrypt(bytes(sealed))
 
 
+def is_readable(sealed: bytes | memoryview | None) -> bool:
+    """Whether the value can be decrypted; True if there is none."""
+    try:
+        return sealed is None or bool(unseal(sealed))
+    except InvalidToken:
+        return False
+
+
 def new_secrets() -> tuple[bytes, str]:
     """Generate a new endpoint's secret; return the encrypted list and the secret's text."""
     text = generate()
@@ -48,9 +57,13 @@ def new_secrets() -> tuple[bytes, str]:
 
 
 def add_secret(sealed: bytes | memoryview, now: datetime) -> tuple[bytes, str]:
-    """Add a new secret; return the encrypted list and its text. The former secrets sign for OVERLAP."""
+    """Add a new secret; return the encrypted list and its text.
+
+    The former secrets sign for OVERLAP, or are dropped if they cannot be read because the pepper changed.
+    """
     text = generate()
-    former = [Secret(one.text, one.until or now + OVERLAP) for one in open_secrets(sealed, now)]
+    valid = open_secrets(sealed, now) if is_readable(sealed) else []
+    former = [Secret(one.text, one.until or now + OVERLAP) for one in valid]
     return seal_secrets([Secret(text, None), *former][:MOST_SECRETS]), text
 
 
@@ -59,11 +72,17 @@ def seal_secrets(valid: list[Secret]) -> bytes:
 
 
 def open_secrets(sealed: bytes | memoryview, now: datetime) -> list[Secret]:
-    """Return the secrets that currently sign, newest first."""
+    """Return the secrets that currently sign, newest first. Raises InvalidToken like `unseal`."""
     kept: list[tuple[str, str | None]] = orjson.loads(unseal(sealed))
     known = [Secret(text, parse_timestamp(until) if until else None) for text, until in kept]
     return [one for one in known if one.until is None or one.until > now]
 
 
 def open_headers(sealed: bytes | memoryview | None) -> dict[str, str]:
+    """Return the custom headers. Raises InvalidToken like `unseal`."""
     return {} if sealed is None else orjson.loads(unseal(sealed))
+
+
+def readable_headers(sealed: bytes | memoryview | None) -> dict[str, str] | None:
+    """Return the custom headers, or None if they cannot be decrypted and have to be set again."""
+    return open_headers(sealed) if is_readable(sealed) else None

@@ -46,9 +46,11 @@ async def attempt(claimed: ClaimedDelivery, client: Client) -> Result:
 
     try:
         valid = secrets.open_secrets(claimed.endpoint.secrets, began)
-        further = secrets.open_headers(claimed.endpoint.headers)
     except InvalidToken:
         return result(error="The endpoint's secret cannot be read: the server's secret has changed. Rotate it.")
+    further = secrets.readable_headers(claimed.endpoint.headers)
+    if further is None:  # a receiver may authenticate by them
+        return result(error="The endpoint's headers cannot be read: the server's secret has changed. Set them again.")
     headers, body = request_of(claimed.event, valid, began)
     try:
         reply = await client.send("POST", claimed.endpoint.url, {**further, **headers}, body)

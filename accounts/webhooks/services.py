@@ -91,12 +91,12 @@ def create_endpoint(
 def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> WebhookEndpoint:
     """Change the endpoint; disabling it drops its queued deliveries. Raises ValidationFailed."""
     locked = lock(endpoint)
-    before, headers = locked.audited(), secrets.open_headers(locked.headers)
+    before, headers = locked.audited(), secrets.readable_headers(locked.headers)
     apply(locked, fields)
     if locked.status == EndpointStatus.ENABLED and before["status"] != EndpointStatus.ENABLED:
         locked.disabled_reason = locked.failing_since = locked.last_failure_at = locked.paused_until = None
     after = locked.audited()
-    if secrets.open_headers(locked.headers) != headers:
+    if secrets.readable_headers(locked.headers) != headers:
         after["headers"] = "changed"  # the log records that they changed, but not the values, which are secret
     change = audit.entry("webhook_endpoint.updated", locked, before, after)
     if change is None:
@@ -119,7 +119,10 @@ def delete_endpoint(endpoint: WebhookEndpoint) -> None:
 
 @transaction.atomic
 def rotate_secret(endpoint: WebhookEndpoint) -> tuple[WebhookEndpoint, str]:
-    """Add a new secret and return its text, shown only once; the former secret signs too for 24 hours."""
+    """Add a new secret and return its text, shown only once.
+
+    The former secret signs too for 24 hours, unless a changed API_KEY_PEPPER made it unreadable.
+    """
     locked = lock(endpoint)
     now = timezone.now()
     locked.secrets, text = secrets.add_secret(locked.secrets, now)

@@ -14,7 +14,7 @@ from unfold.decorators import action, display
 
 from accounts.events.types import SUBSCRIBED, TO_BE_NAMED
 from accounts.models import Account
-from accounts.webhooks import recovery, services
+from accounts.webhooks import recovery, secrets, services
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.serializers import WebhookEndpointSerializer
 from kit.values.timestamps import render_timestamp
@@ -109,7 +109,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
                     "events",
                     "description",
                     "status",
-                    "header_names",
+                    "sent_headers",
                     "decisions",
                     "failing",
                 )
@@ -121,7 +121,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     actions_detail = ("ping", "replay", "rotate")
 
     def get_readonly_fields(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> tuple[str, ...]:
-        return ("identifier", "account", "header_names", "decisions", "failing", "latest") if obj else ()
+        return ("identifier", "account", "sent_headers", "decisions", "failing", "latest") if obj else ()
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
@@ -206,18 +206,26 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     @action(description="Rotate the secret", icon="autorenew", permissions=["changing"], url_path="rotate")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         endpoint = self.found(request, object_id)
+        overlaps = secrets.is_readable(endpoint.secrets)
+        note = "For 24 hours the former secret also signs." if overlaps else "The former secret no longer signs."
 
         def perform(fields: object) -> HttpResponse:
             changed, secret = services.rotate_secret(endpoint)
             self.log_change(request, endpoint, "Rotated the secret.")
-            return self.show_secret(request, changed, secret, "For 24 hours the former secret also signs.")
+            return self.show_secret(request, changed, secret, note)
+
+        overlap = (
+            "For 24 hours each delivery is signed with both."
+            if overlaps
+            else "The former secret cannot be read because API_KEY_PEPPER has changed, so only the new one signs."
+        )
 
         return confirm(
             request,
             self,
             obj=endpoint,
             title=f"Rotate the secret of {endpoint}?",
-            effects=["Creates a new secret, which is shown once.", "For 24 hours each delivery is signed with both."],
+            effects=["Creates a new secret, which is shown once.", overlap],
             button="Create the new secret",
             perform=perform,
         )
@@ -232,6 +240,14 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
     def health(self, endpoint: WebhookEndpoint) -> tuple[str, str]:
         failing = endpoint.status == EndpointStatus.ENABLED and endpoint.failing_since is not None
         return ("failing", "failing") if failing else (str(endpoint.status), endpoint.get_status_display())
+
+    @display(description="Header names", empty_value="none")
+    def sent_headers(self, endpoint: WebhookEndpoint) -> str:
+        """Name the headers, which only the API can set."""
+        names = ", ".join(endpoint.header_names)
+        if secrets.is_readable(endpoint.headers):
+            return names
+        return f"{names}: cannot be read because API_KEY_PEPPER has changed. Set `headers` again through the API."
 
     @display(description="Decisions to send")
     def decisions(self, endpoint: WebhookEndpoint) -> str:

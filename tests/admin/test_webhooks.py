@@ -106,6 +106,19 @@ def test_a_new_secret_is_shown_once(admin, account):
     assert shown_secrets(admin.get(change_url(endpoint))) == []
 
 
+def test_after_a_changed_pepper_its_pages_say_what_to_set_again(admin, account, settings):
+    endpoint, _ = factories.endpoint(account, headers={"Authorization": "Bearer receiver-s3cret"})
+    settings.API_KEY_PEPPER = b"another"
+    assert admin.get(ALL).status_code == 200
+    assert "Authorization: cannot be read" in admin.get(change_url(endpoint)).content.decode()
+    assert submit(admin, change_url(endpoint), status="disabled").status_code == 302
+    rotate = reverse("admin:accounts_webhookendpoint_rotate", args=[endpoint.pk])
+    assert "only the new one signs" in admin.get(rotate).content.decode()
+    rotated = submit(admin, rotate)
+    assert len(shown_secrets(rotated)) == 1
+    assert "For 24 hours" not in rotated.content.decode()
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [
