@@ -141,7 +141,10 @@ def open_reply(fingerprint: bytes, reply: bytes, headers: bytes | None, digest: 
         told: dict[str, str] = orjson.loads(reply_sealer(PURPOSE).decrypt(headers)) if headers else {}
     except InvalidToken:
         # Running it again could write twice.
-        raise IdempotencyConflict("The kept reply cannot be read: the server's secret has changed.") from None
+        raise IdempotencyConflict(
+            "The kept reply cannot be read: the server's secret has changed. "
+            "Look up what the first request did before you send another with a new Idempotency-Key."
+        ) from None
     return body, {**told, **REPLAYED}
 
 

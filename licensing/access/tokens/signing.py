@@ -93,7 +93,7 @@ def signer_of(row: SigningKey) -> Signer:
     except InvalidToken:
         raise ServiceUnavailable(
             "The signing key cannot be read: the server's secret has changed. "
-            f"Run manage.py rotate_signing_key --algorithm {row.algorithm}.",
+            f"Run manage.py rotate_signing_key --algorithm {row.algorithm} --overlap-seconds 0.",
         ) from None
     return Signer(row.pk, row.algorithm, load_private_key(row.algorithm, private))
 
