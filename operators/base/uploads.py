@@ -146,7 +146,7 @@ class Upload(Generic[AboutT]):
         self.save()
 
     def drop_file(self) -> None:
-        for part in ("data", "taken"):
+        for part in ("data", "taken", "lease"):
             self.path(part).unlink(missing_ok=True)
 
 
