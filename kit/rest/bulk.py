@@ -4,11 +4,11 @@ Rows take effect in order, in memory, and are written together; the number of st
 of rows.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
-from django.db.models import Model
+from django.db.models import Model, Q
 from drf_spectacular.utils import inline_serializer
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -174,6 +174,60 @@ class Bulk(Generic[M]):
         if resource.pk in self.row_of:
             earlier = self.row_of[resource.pk]
             raise AlreadyExists(f"Row {earlier} is about the same {self.kind.short}.", param=param)
+
+
+def named_by(rows: Sequence[Row]) -> Q:
+    """Return the filter for the resources that rows name by id or externalId."""
+    by_id = Q(pk__in={row.id for row in rows} - {None})
+    return by_id | Q(external_id__in={row.fields.get("external_id") for row in rows} - {None})
+
+
+class BulkByExternalId(Bulk[M]):
+    """Each row changes the resource with its `id` or `externalId`, or else creates one.
+
+    `named` are the resources that rows name (`named_by`).
+    """
+
+    def __init__(self, rows: Sequence[Row], named: Iterable[M]) -> None:
+        super().__init__(rows)
+        self.by_id: dict[str, M] = {}
+        self.by_external_id: dict[str, M] = {}
+        for resource in named:
+            self.remember(resource)
+
+    def remember(self, resource: M) -> None:
+        """Let later rows find the resource as this row leaves it."""
+        former, external_id = self.by_id.get(resource.pk), external_id_of(resource)
+        if former is not None:
+            self.by_external_id.pop(external_id_of(former) or "", None)
+        self.by_id[resource.pk] = resource
+        if external_id is not None:
+            self.by_external_id[external_id] = resource
+
+    def found(self, row: Row) -> M | None:
+        """Return the resource that the row changes, or None if it creates one.
+
+        Raises ValidationFailed and AlreadyExists like `named`, and `taken` for another resource's externalId.
+        """
+        external_id: str | None = row.fields.get("external_id")
+        holder = None if external_id is None else self.by_external_id.get(external_id)
+        resource = holder
+        if row.id is not None:
+            resource = self.named(row, self.by_id)
+        elif resource is not None:
+            self.check_first(resource, "externalId")
+        if holder is not None and holder is not resource:
+            raise self.taken(str(external_id), holder.pk)
+        return resource
+
+    def taken(self, external_id: str, holder: str) -> ApiError:
+        """Return the error for an externalId that the resource `holder` has."""
+        raise NotImplementedError
+
+
+def external_id_of(resource: Any) -> str | None:
+    external_id: str | None = resource.external_id
+    return external_id
 
 
 def bulk_response(outcomes: Sequence[Outcome[M]], name: str, show: Callable[[M], object]) -> Response:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from copy import copy
 
 from django.db import transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
-from kit.rest.bulk import Bulk, Kind, Outcome, Row
+from kit.rest.bulk import BulkByExternalId, Kind, Outcome, Row, named_by
 from kit.values.faults import REQUIRED as THIS_IS_REQUIRED
 from kit.values.faults import FaultKind
 from licensing.licenses import services
@@ -67,45 +67,23 @@ def check_names(account_id: str, rows: Sequence[Row]) -> None:
 
 def named_licenses(account_id: str, rows: Sequence[Row]) -> QuerySet[License]:
     """Return the account's licences that rows name by id or externalId."""
-    by_id = Q(pk__in={row.id for row in rows} - {None})
-    by_external_id = Q(external_id__in={row.fields.get("external_id") for row in rows} - {None})
-    return License.objects.filter(by_id | by_external_id, account_id=account_id)
+    return License.objects.filter(named_by(rows), account_id=account_id)
 
 
-class OneByOne(Bulk[License]):
+class OneByOne(BulkByExternalId[License]):
     """Write each row separately, like its endpoint does."""
 
     kind = KIND
+    taken = staticmethod(services.external_id_taken)
 
     def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
-        super().__init__(rows)
         epochs.hold(account_id)
-        self.account_id = account_id
         held = named_licenses(account_id, rows).select_related("requester").order_by("pk")
-        self.held: dict[str, License] = {}
-        self.by_external_id: dict[str, License] = {}
-        for one in held.select_for_update(of=("self",)):
-            self.remember(one)
-
-    def remember(self, written: License) -> None:
-        """Let later rows find the licence as this row leaves it."""
-        former = self.held.get(written.pk)
-        if former is not None and former.external_id is not None:
-            self.by_external_id.pop(former.external_id, None)
-        self.held[written.pk] = written
-        if written.external_id is not None:
-            self.by_external_id[written.external_id] = written
+        super().__init__(rows, held.select_for_update(of=("self",)))
+        self.account_id = account_id
 
     def act(self, row: Row) -> tuple[int, License]:
-        external_id = row.fields.get("external_id")
-        holder = self.by_external_id.get(external_id) if external_id is not None else None
-        held = holder
-        if row.id is not None:
-            held = self.named(row, self.held)
-        elif held is not None:
-            self.check_first(held, "externalId")
-        if holder is not None and holder is not held:
-            raise services.external_id_taken(str(external_id), holder.pk)
+        held = self.found(row)
         if held is None:
             check_complete(row.fields)
         status, written = (201, self.issue(row.fields)) if held is None else (200, self.change(held, row.fields))
@@ -133,7 +111,7 @@ class Together(OneByOne):
         named = {row.fields.get("requester_id") for row in rows} - {None}
         owned = Requester.objects.filter(account_id=account_id, requester_id__in=named)
         known = {one.requester_id: one for one in owned}
-        for one in self.held.values():  # share one object per requester
+        for one in self.by_id.values():  # share one object per requester
             one.requester = known.setdefault(one.requester.requester_id, one.requester)
         taken = services.rooms(known.values())
         self.requesters: dict[str, Requester] = known

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from copy import copy
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet, Sum, TextField
+from django.db.models import Sum, TextField
 from django.db.models.functions import Cast, Length
 from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
-from kit.rest.bulk import Bulk, Kind, Outcome, Row
+from kit.rest.bulk import BulkByExternalId, Kind, Outcome, Row, named_by
 from kit.values import ids
 from kit.values.faults import REQUIRED, FaultKind
 from licensing.policies import services
@@ -53,54 +53,27 @@ def write_policies(account_id: str, rows: Sequence[Row]) -> list[Outcome[Policy]
     raise AssertionError("the last attempt returns or raises")
 
 
-def named_policies(account_id: str, rows: Sequence[Row]) -> QuerySet[Policy]:
-    """Return the account's policies that rows name by id or externalId."""
-    by_id = Q(pk__in={row.id for row in rows} - {None})
-    by_external_id = Q(external_id__in={row.fields.get("external_id") for row in rows} - {None})
-    return Policy.objects.of(account_id).filter(by_id | by_external_id)
-
-
-class PolicyBulk(Bulk[Policy]):
+class PolicyBulk(BulkByExternalId[Policy]):
     kind = KIND
+    taken = staticmethod(services.external_id_taken)
 
     def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
-        super().__init__(rows)
         self.account_id, self.now = account_id, timezone.now()
-        named = named_policies(account_id, rows)
+        named = Policy.objects.of(account_id).filter(named_by(rows))
         if (named.aggregate(size=Sum(SIZE))["size"] or 0) > MAX_CHARACTERS:
             raise ValidationFailed(
                 f"The policies that a request changes can have at most {MAX_CHARACTERS:,} characters of rules and "
                 "tests together.",
                 param="items",
             )
-        self.by_id: dict[str, Policy] = {}
-        self.by_external_id: dict[str, Policy] = {}
-        for policy in named.order_by("pk").select_for_update():
-            self.remember(policy)
+        super().__init__(rows, named.order_by("pk").select_for_update())
         self.written: list[Policy] = []
         self.changed: list[str] = []  # ids
         self.released: list[str] = []  # policies that give up their externalId
         self.changes: list[audit.Change | None] = []
 
-    def remember(self, policy: Policy) -> None:
-        """Let later rows find the policy as this row leaves it."""
-        former = self.by_id.get(policy.pk)
-        if former is not None and former.external_id is not None:
-            self.by_external_id.pop(former.external_id, None)
-        self.by_id[policy.pk] = policy
-        if policy.external_id is not None:
-            self.by_external_id[policy.external_id] = policy
-
     def act(self, row: Row) -> tuple[int, Policy]:
-        external_id = row.fields.get("external_id")
-        holder = self.by_external_id.get(external_id) if external_id is not None else None
-        policy = holder
-        if row.id is not None:
-            policy = self.named(row, self.by_id)
-        elif policy is not None:
-            self.check_first(policy, "externalId")
-        if holder is not None and holder is not policy:
-            raise services.external_id_taken(str(external_id), holder.pk)
+        policy = self.found(row)
         return (201, self.create(row.fields)) if policy is None else (200, self.change(policy, row.fields))
 
     def create(self, fields: Fields) -> Policy:
