@@ -168,19 +168,19 @@ def words_of(license: ElementTree.Element, kind: str) -> set[str]:  # noqa: A002
 
 def read_content_usage(document: bytes, url: str) -> set[str]:
     """Return the uses of the Content-Usage line with the longest matching path; no path matches every page."""
-    told = []
-    for line in lines_of(document, "Content-Usage"):
-        path, _, rest = line.partition(" ") if line.startswith("/") else ("", "", line)
-        told.append((path, granted(rest, "y")))
-    return most_specific(told, url) or set()
+    return answered_content_usage(document, url, "y")
 
 
 def refused_content_usage(document: bytes, url: str) -> set[str]:
-    """Return the uses that the Content-Usage lines with the longest matching path refuse."""
+    """Return the uses that the Content-Usage line with the longest matching path refuses."""
+    return answered_content_usage(document, url, "n")
+
+
+def answered_content_usage(document: bytes, url: str, answer: str) -> set[str]:
     told = []
     for line in lines_of(document, "Content-Usage"):
         path, _, rest = line.partition(" ") if line.startswith("/") else ("", "", line)
-        told.append((path, granted(rest, "n")))
+        told.append((path, granted(rest, answer)))
     return most_specific(told, url) or set()
 
 
