@@ -43,7 +43,7 @@ def unseal(sealed: bytes | memoryview) -> bytes:
 
 
 def is_readable(sealed: bytes | memoryview | None) -> bool:
-    """Whether the value can be decrypted; True if there is none."""
+    """Return whether the value can be decrypted; True if there is none."""
     try:
         return sealed is None or bool(unseal(sealed))
     except InvalidToken:
@@ -85,4 +85,7 @@ def open_headers(sealed: bytes | memoryview | None) -> dict[str, str]:
 
 def readable_headers(sealed: bytes | memoryview | None) -> dict[str, str] | None:
     """Return the custom headers, or None if they cannot be decrypted and have to be set again."""
-    return open_headers(sealed) if is_readable(sealed) else None
+    try:
+        return open_headers(sealed)
+    except InvalidToken:
+        return None
