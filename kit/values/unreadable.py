@@ -1,4 +1,4 @@
-"""What is wrong with a file that a command cannot read, in words."""
+"""Messages about files that a command cannot read."""
 
 
 def read_error(path: object, error: OSError) -> str:

@@ -1,4 +1,4 @@
-"""What to do about decisions that were denied because no policy applied: items, unknown pages, and other hosts."""
+"""Advice on decisions that were denied because no policy applied: to items, unknown pages and other hosts."""
 
 from collections import Counter
 

@@ -1,1 +1,1 @@
-"""What a site publishes for crawlers: the terms of its policies, as documents."""
+"""Documents that tell crawlers the terms of a site's policies."""

@@ -1,4 +1,4 @@
-"""What a site publishes: its terms, and the names and addresses in its documents."""
+"""The content of a site's documents: its terms, and the names and addresses in them."""
 
 from msgspec import Struct
 
