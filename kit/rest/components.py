@@ -92,9 +92,10 @@ class Components:
             return self.named_enumeration(made)
         if {} in made.get("oneOf", ()):  # `{}` allows any value, including null
             del made["oneOf"]
-        match made.get("allOf"):
-            case [{"$ref": target}]:  # OpenAPI 3.0 did not allow siblings of `$ref`
-                return {**{name: said for name, said in made.items() if name != "allOf"}, "$ref": target}
+        for composed in ("allOf", "oneOf"):
+            match made.get(composed):
+                case [{"$ref": target}]:  # OpenAPI 3.0 did not allow siblings of `$ref`
+                    return {**{name: said for name, said in made.items() if name != composed}, "$ref": target}
         return made
 
     def member(self, name: str, value: Any) -> Any:

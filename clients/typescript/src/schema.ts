@@ -1,4 +1,4 @@
-// Shapes: cc01f06b81dca153
+// Shapes: 7d1c3623026b47c6
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -3182,7 +3182,6 @@ export interface components {
              * @description Start of a period. Default: when the refill was set.
              */
             anchor: string;
-            /** @description What of a refill stays when the next one comes. */
             rollover: components["schemas"]["Rollover"];
         };
         /** @enum {string} */

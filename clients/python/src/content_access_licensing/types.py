@@ -1,4 +1,4 @@
-# Shapes: cc01f06b81dca153
+# Shapes: 7d1c3623026b47c6
 # Generated. See tests/clients.
 
 from __future__ import annotations
