@@ -134,7 +134,7 @@ def parse_plain(raw: bytes) -> JsonObject | None:
     Three times faster than the strict decoder, which handles everything else and reports errors. Repeated keys show in
     the count of quotation marks: each remaining string has two.
     """
-    if b"\\" in raw:
+    if raw.find(b"\\") >= 0:  # `in` takes six times as long: it first tries the bytes as a number
         return None
     try:
         value = orjson.loads(raw)
@@ -227,6 +227,8 @@ def is_shallow(raw: bytes) -> bool:
 
 def check_media_type(content_type: str, allowed: tuple[str, ...] = (JSON,)) -> None:
     """Raise UnsupportedMediaType for another media type or a charset other than UTF-8. No Content-Type means JSON."""
+    if content_type == JSON:  # nearly always
+        return
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type and media_type not in allowed:
         raise UnsupportedMediaType(f"Send application/json, not {media_type[:100]}.")

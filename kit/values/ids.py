@@ -61,6 +61,7 @@ def hex_of(prefix: str, text: str) -> str:
     return (decode(prefix, text) or b"").hex()
 
 
+@lru_cache(maxsize=16)  # all checks of a batch share one time
 def nanoseconds_of(moment: datetime) -> int:
     """Return the nanoseconds since 1970, from which ids of that moment are made."""
     return int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1_000

@@ -289,6 +289,8 @@ def refuse_modes(
 
 
 def selectors(body: CheckFields) -> list[tuple[str, str]]:
+    if body.content_id is not None and body.external_id is body.source is None:  # most checks
+        return [("contentId", body.content_id)]
     named = []
     if body.content_id is not None:
         named.append(("contentId", body.content_id))

@@ -3,8 +3,7 @@
 from bisect import bisect_right
 from datetime import datetime
 
-from django.conf import settings
-
+from kit.hot_settings import hot_setting
 from licensing.policies.decision import CompiledPolicy, Decision, Reason
 from licensing.policies.facts import Facts
 
@@ -40,7 +39,7 @@ def is_counted(decision: Decision) -> bool:
 
 def cache_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts) -> int:
     """Return how long the answer may be cached; 0 if each access must be checked."""
-    return 0 if is_counted(decision) else seconds_until_change(policy, facts, settings.DECISION_CACHE_SECONDS)
+    return 0 if is_counted(decision) else seconds_until_change(policy, facts, hot_setting("DECISION_CACHE_SECONDS"))
 
 
 def token_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts) -> int:

@@ -12,6 +12,7 @@ from accounts.keys.authentication import key_header, license_token
 from accounts.retries.idempotency import HEADER as IDEMPOTENCY_HEADER
 from accounts.retries.idempotency import check_key, fingerprint, seal_reply
 from analytics.recording.entries import KeyClaim, Reply
+from kit.hot_settings import hot_setting
 from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
 from kit.http.errors import ApiError, as_api_error, forget_frames, render_error
 from kit.http.headers import check_lengths, read_headers
@@ -164,7 +165,8 @@ class CheckApplication:
                 head.check_lengths()
                 if not is_served(head.host):
                     raise unknown_host(head.host)
-                body, headers = await request.serve(partial(self.decide, request))
+                decide = self.decide_keyed if IDEMPOTENCY_KEY in head.headers else self.decide
+                body, headers = await request.serve(partial(decide, request))
             except Disconnected:
                 return
             except LeftToDjango as left:
@@ -177,7 +179,7 @@ class CheckApplication:
                 reply, media_type = render_error(error, head.header(b"accept"))
                 body = render_json(reply)
                 forget_frames(exc)
-            if settings.DEPRECATIONS:
+            if hot_setting("DEPRECATIONS"):
                 grant = getattr(request, "grant", None)
                 headers = {**headers, **deprecation_of(head.path, head.query, head.body or b"", grant)}
             state = request.limit_state or await self.gateway.callers.limit_of_address(head.address)
@@ -193,11 +195,11 @@ class CheckApplication:
         finally:
             request_id.reset(token)
 
-    async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
-        """Return the body of the reply to an admitted request, and its additional headers."""
+    async def decide_keyed(self, request: Request) -> tuple[bytes, dict[str, str]]:
+        """Do what `decide` does for a request with an Idempotency-Key."""
         key, retries = request.idempotency_key, self.gateway.retries
         if key is None or retries is None:
-            return await self.decide_now(request), {}
+            return await self.decide(request)
         body = request.head.body or b""
         if len(body) > MAX_QUICK_BYTES or request.license_token is not None:
             raise LeftToDjango
@@ -209,8 +211,8 @@ class CheckApplication:
         once = await retries.once(request, key, digest, partial(self.decide_once, request, key, digest.hex()))
         return once.body, once.headers
 
-    async def decide_now(self, request: Request) -> bytes:
-        """Decide without an Idempotency-Key; return the body of the reply."""
+    async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
+        """Return the body of the reply to an admitted request, and its additional headers."""
         checks = request.checks or await self.checks_of(request)
         sign = await self.signer_of(request, checks)
         ahead: tuple[DecisionBatch, bytes] | None = None
@@ -226,8 +228,8 @@ class CheckApplication:
         answers = await self.gateway.check(request, checks, moment(), render=early)
         count_checks(outcomes_of(answers))
         if ahead is None or ahead[0].answers is not answers:  # they were decided again
-            return render_reply(request.head.path, answers, checks, sign)
-        return fill_remaining(ahead[1], answers[0]) if ahead[0].spends else ahead[1]
+            return render_reply(request.head.path, answers, checks, sign), {}
+        return fill_remaining(ahead[1], answers[0]) if ahead[0].spends else ahead[1], {}
 
     async def decide_once(self, request: Request, key: str, digest: str, is_free: bool) -> bytes:
         """Decide with an Idempotency-Key, and store the reply under it.

@@ -43,6 +43,16 @@ class CachedFacts:
         )
         self.numbers = Numbers(AsyncNumbers().reserve if on_postgresql else InThread("numbers", reserve_now))
 
+    def all_cached(self, account_id: str, checks: Sequence[Check]) -> LookupResult | None:
+        """Read from the snapshot; None if it is out of date or lacks something, which `look_up` then adds."""
+        if self.snapshot.is_behind(account_id):
+            return None
+        cached, missing = self.find_cached(account_id, checks)
+        if missing is not None:
+            return None
+        looked_up[HIT] += len(cached.items) + len(cached.requesters)
+        return cached
+
     async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> LookupResult:
         """Read from the snapshot; look up what is missing, possibly at a newer epoch.
 
@@ -54,7 +64,7 @@ class CachedFacts:
             self.snapshot.advance(account_id, await self.changes.submit((account_id, epoch)))
         cached, missing = self.find_cached(account_id, checks)
         looked_up[HIT] += len(cached.items) + len(cached.requesters)
-        if not missing.selectors and not missing.requesters:
+        if missing is None:
             return cached
         looked_up[MISS] += len(missing.selectors) + len(missing.requesters)
         found = await self.read(missing)
@@ -63,16 +73,17 @@ class CachedFacts:
             found = LookupResult(epoch, cached.items | found.items, cached.requesters | found.requesters)
         return await self.with_newcomers(account_id, checks, found, in_record)
 
-    def find_cached(self, account_id: str, checks: Sequence[Check]) -> tuple[LookupResult, LookupRequest]:
-        """Return what the snapshot has for the checks, and what it lacks."""
+    def find_cached(self, account_id: str, checks: Sequence[Check]) -> tuple[LookupResult, LookupRequest | None]:
+        """Return what the snapshot has for the checks, and what it lacks; None if that is nothing."""
         get = self.snapshot.get
         items: dict[Selector, Item] = {}
         requesters: dict[str, RequesterSnapshot] = {}
-        missing = LookupRequest(account_id, set(), set())
+        missing: LookupRequest | None = None
         for check in checks:
             selector = check.selector
             item = get(account_id, selector)
             if item is None:
+                missing = missing or LookupRequest(account_id, set(), set())
                 missing.selectors.add(selector)
             else:
                 items[selector] = item
@@ -81,7 +92,8 @@ class CachedFacts:
             one = ((check.requester_id, check.requester_name),)  # without a call: most checks have no other
             for requester_id, name in one if check.edge is None else check.requesters:
                 requester = requesters.get(requester_id) or get(account_id, requester_id)
-                if requester is None or requester.is_renamed_by(name):
+                if requester is None or (name is not None and requester.is_renamed_by(name)):
+                    missing = missing or LookupRequest(account_id, set(), set())
                     missing.requesters.add(requester_id)
                 else:
                     requesters[requester_id] = requester

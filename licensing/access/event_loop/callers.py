@@ -64,11 +64,11 @@ class Callers:
         self.snapshot.put_grant(name, found)
         return found
 
-    async def consume(
+    def consume(
         self, grant: Grant | None, address: Address | None, cost: int = 1, work: Work | None = None
-    ) -> LimitState:
+    ) -> Awaitable[LimitState]:
         """Count against the plan's limit. `work` runs while the shared call is under way (kit.storage.microbatch)."""
-        return await self.count(consume_of(grant, address, cost), work)
+        return self.count(consume_of(grant, address, cost), work)
 
     async def count(self, wanted: Consume, work: Work | None = None) -> LimitState:
         """Count in any bucket."""

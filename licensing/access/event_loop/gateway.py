@@ -6,7 +6,7 @@ was decided on facts that still hold; a decision on others is made again.
 """
 
 from asyncio import wait
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -123,7 +123,9 @@ class Gateway:
         """Decide and record on cached facts, again while they turn out stale; None leaves the checks to a thread."""
         account_id, in_record = sender.grant.account_id, True  # the record writes new requesters, if it can
         for _ in range(MAX_ATTEMPTS):
-            found = await self.facts.look_up(account_id, checks, in_record)
+            found = self.facts.all_cached(account_id, checks) or await self.facts.look_up(
+                account_id, checks, in_record
+            )
             if not self.snapshot.vouches(sender.grant, found.epoch) and not await self.readmit(sender, found.epoch):
                 continue
             batch = self.decide(sender.grant, checks, found, now)
@@ -139,10 +141,13 @@ class Gateway:
             in_record = not (batch.unwritten and stale[0].retry)
         return None
 
-    async def record_batch(
+    def record_batch(
         self, sender: Sender, batch: DecisionBatch, now: datetime, keep: Keep | None, render: Render | None
-    ) -> Sequence[Outcome]:
-        """Record the decisions with their spending, and with the reply that `keep` makes of them."""
+    ) -> Awaitable[Sequence[Outcome]]:
+        """Record the decisions with their spending, and with the reply that `keep` makes of them.
+
+        Await it at once.
+        """
         spend_in_record(batch)
         if keep is not None:
             batch.keep(keep(batch))
@@ -150,7 +155,7 @@ class Gateway:
             batch.record_while(sender.is_awaited)
         self.callers.note_use(sender.grant, now)
         records = self.spending if batch.spends else self.records
-        return await records.result_of(batch.entries, render and partial(render, batch))
+        return records.result_of(batch.entries, render and partial(render, batch))
 
     async def readmit(self, sender: Sender, epoch: int) -> bool:
         """Admit the request again by its key's current grant. Returns whether that holds at the epoch."""
@@ -162,9 +167,9 @@ class Gateway:
 
     def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Return the outcomes of entries that were not stored; note their epoch. Raises KeyTaken and ClientGone."""
-        stale = [outcome for outcome in outcomes if outcome.stale]
         if outcomes[0].behind:
             self.snapshot.note(account_id, epoch + 1)
+        stale = [outcome for outcome in outcomes if outcome.stale]
         if not stale:
             return stale
         if any(outcome.taken for outcome in stale):
@@ -258,4 +263,4 @@ class Gateway:
 
 def needs_thread(batch: DecisionBatch, keep: Keep | None) -> bool:
     """Return whether no record confirms the key, or it has two of these: a spend, a limit's claim, a kept reply."""
-    return not batch.entries or sum((bool(batch.spends), batch.claims, keep is not None)) > 1
+    return not batch.entries or bool(batch.spends) + batch.claims + (keep is not None) > 1
