@@ -24,6 +24,7 @@ MAX_HEADERS = 100
 PARSED_AT_ONCE = 4 * 1024  # bytes; pipelined requests are parsed in pieces of this size
 MAX_UNREAD_BYTES = 1024**3  # of a body whose request was already answered; closing earlier would reset the reply
 NOTED = frozenset({b"expect", b"host", b"transfer-encoding"})  # headers that the server itself reads
+HASH = ord("#")  # searching for bytes takes ten times as long
 MAX_HOST = LIMITS[b"host"].most
 VERSIONS = frozenset({"1.0", "1.1"})
 # A name or address, and a port (RFC 9112, section 3.2; RFC 3986, section 3.2.2).
@@ -59,7 +60,7 @@ def read_target(target: bytes, http_version: str, hosts: list[bytes], headers: H
             raise InvalidRequest("The URL of the request names another host than its Host header.", param="Host")
     if hosts and not (len(hosts[0]) <= MAX_HOST and is_host(hosts[0])):
         raise InvalidRequest("Host must be a host name or an address, with or without a port.", param="Host")
-    if target.find(b"#") >= 0:  # `in` takes six times as long: it first tries the bytes as a number
+    if HASH in target:
         raise InvalidRequest("The path of a request has no fragment.")
     return target
 

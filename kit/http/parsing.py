@@ -16,10 +16,12 @@ from kit.values.shown import shown
 PATCH_TYPES = (JSON, "application/merge-patch+json")  # JSON merge patch (RFC 7396) applies to top-level fields
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
+BACKSLASH = ord("\\")  # searching for bytes takes ten times as long
 GZIP = b"\x1f\x8b"  # the beginning of a compressed body
 NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or text without brackets
 ONE_KIND = bytes.maketrans(b"{}", b"[]")
 INT64 = range(-(2**63), 2**63)
+MAY_HAVE_NUMBER = re.compile(rb"[:,[][-0-9]").search  # in JSON without spaces; it may also be part of a string
 CHARSET = re.compile(r";\s*charset\s*=([^;]*)", re.IGNORECASE).search
 READABLE = {"utf-8", "utf8", "us-ascii"}
 LEAST_INFINITE = Decimal(2**1024 - 2**970)  # numbers from here on round to infinity
@@ -131,18 +133,23 @@ def count_texts(value: JsonValue, depth: int = 0) -> int:
 def parse_plain(raw: bytes) -> JsonObject | None:
     """Parse `raw` fast if it contains no escapes, numbers or repeated keys; otherwise return None.
 
-    Three times faster than the strict decoder, which handles everything else and reports errors. Repeated keys show in
-    the count of quotation marks: each remaining string has two.
+    Several times faster than the strict decoder, which handles everything else and reports errors. Repeated keys show
+    in the count of quotation marks: each remaining string has two.
     """
-    if raw.find(b"\\") >= 0:  # `in` takes six times as long: it first tries the bytes as a number
+    if BACKSLASH in raw:
         return None
     try:
         value = orjson.loads(raw)
-        if isinstance(value, dict) and 2 * count_texts(value) == raw.count(b'"'):
-            return value
+        if not isinstance(value, dict):
+            return None
+        again = orjson.dumps(value)
+        if MAY_HAVE_NUMBER(again) or again.count(b"{") + again.count(b"[") > MAX_DEPTH:
+            marks = 2 * count_texts(value)
+        else:
+            marks = again.count(b'"')
+        return value if marks == raw.count(b'"') else None
     except ValueError:
-        pass
-    return None
+        return None
 
 
 def decode_json(text: str, by: json.JSONDecoder) -> JsonValue:

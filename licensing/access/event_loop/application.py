@@ -126,11 +126,14 @@ class Request(Sender):
         check_length(len(self.head.body))
 
 
-async def respond(scope: Scope, send: Send, status: int, head: bytes, body: bytes) -> None:
-    """Send the reply, in one write if the server supports it (config.server), else by ASGI messages."""
+def respond_at_once(scope: Scope, status: int, head: bytes, body: bytes) -> bool:
+    """Send the reply in one write if the server supports it (config.server). Returns whether it did."""
     at_once = scope.get("extensions", {}).get("respond")
-    if at_once is not None and at_once(status, head, body):
-        return
+    return at_once is not None and bool(at_once(status, head, body))
+
+
+async def respond(send: Send, status: int, head: bytes, body: bytes) -> None:
+    """Send the reply by ASGI messages."""
     headers = [tuple(line.split(b": ", 1)) for line in head.splitlines()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -188,7 +191,8 @@ class CheckApplication:
                 lines = lines.replace(JSON.encode(), media_type.encode(), 1)
             if b"origin" in head.headers:
                 lines += FOR_OTHER_ORIGINS
-            await respond(scope, send, status, lines, body)
+            if not respond_at_once(scope, status, lines, body):
+                await respond(send, status, lines, body)
             count_request(head.path, status, seconds := perf_counter() - begun)
             if self.logs_access:
                 log_access("POST", head.path, status, seconds, getattr(request, "grant", None))
@@ -214,7 +218,7 @@ class CheckApplication:
     async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
         """Return the body of the reply to an admitted request, and its additional headers."""
         checks = request.checks or await self.checks_of(request)
-        sign = await self.signer_of(request, checks)
+        sign = await self.signer_of(request) if [check for check in checks if check.sign] else None
         ahead: tuple[DecisionBatch, bytes] | None = None
 
         def render(batch: DecisionBatch) -> None:
@@ -237,7 +241,7 @@ class CheckApplication:
         `digest` is the request's fingerprint in hex; `is_free` says that the key is known to be unused. Raises Unsure.
         """
         checks = request.checks or await self.checks_of(request)
-        sign = await self.signer_of(request, checks)
+        sign = await self.signer_of(request) if [check for check in checks if check.sign] else None
         now = moment()
         body = b""
 
@@ -270,10 +274,8 @@ class CheckApplication:
             checks = parse(fields)
         return checks if claims is None else attach_license(checks, claims)
 
-    async def signer_of(self, request: Request, checks: Sequence[Check]) -> Sign | None:
-        """Return the function that signs decisions, or None if no check asks for it."""
-        if not [check for check in checks if check.sign]:
-            return None
+    async def signer_of(self, request: Request) -> Sign:
+        """Return the function that signs decisions."""
         return (await self.gateway.signers.current()).at(request.head.base_url)
 
 

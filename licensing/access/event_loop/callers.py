@@ -67,13 +67,15 @@ class Callers:
     def consume(
         self, grant: Grant | None, address: Address | None, cost: int = 1, work: Work | None = None
     ) -> Awaitable[LimitState]:
-        """Count against the plan's limit. `work` runs while the shared call is under way (kit.storage.microbatch)."""
+        """Count against the plan's limit. `work` runs while the shared call is under way (kit.storage.microbatch).
+
+        Await it at once.
+        """
         return self.count(consume_of(grant, address, cost), work)
 
-    async def count(self, wanted: Consume, work: Work | None = None) -> LimitState:
-        """Count in any bucket."""
-        # Without Redis, counting takes microseconds and needs no thread.
-        return limiter.consume(wanted) if self.limits is None else await self.limits.result_of(wanted, work)
+    def count(self, wanted: Consume, work: Work | None = None) -> Awaitable[LimitState]:
+        """Count in any bucket. Await it at once."""
+        return count_here(wanted) if self.limits is None else self.limits.result_of(wanted, work)
 
     async def limit_of_address(self, address: Address | None) -> LimitState:
         """Return the address's limit, for replies sent before the caller's own limit is known."""
@@ -98,6 +100,11 @@ class Callers:
     def note_use(self, grant: Grant, now: datetime) -> None:
         if uses_to_note(grant, now):
             self.uses.submit(grant).add_done_callback(log_failure)
+
+
+async def count_here(wanted: Consume) -> LimitState:
+    """Count in this process, which takes microseconds and needs no thread."""
+    return limiter.consume(wanted)
 
 
 async def read_on() -> None:
