@@ -1,6 +1,7 @@
 """Terms published for crawlers are never laxer than what is enforced."""
 
 from datetime import UTC, datetime
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
@@ -239,14 +240,14 @@ def test_registering_an_item_changes_no_other_entry(rules, items, further):
     """Except for patterns so long that crawlers prefer them to the item's own URL."""
     before = {one.url: one for one in terms_of(rules, items)}
     after = {one.url: one for one in terms_of(rules, [*items, *further])}
-    paths = {item.page.path for item in further}
+    paths = {quote(item.page.path): item.page.path for item in further}  # by how documents write them
     for url, entry in before.items():
-        if any(url.startswith((f"{path}$", f"{path}?")) for path in paths):
+        if any(url.startswith((f"{written}$", f"{written}?")) for written in paths):
             continue  # the item's own
         if url not in after:  # a guard, of a pattern that promises nothing any more
             assert "?*" in url
             assert not entry.uses
-        elif any(len(url) > len(path) and compiled_path(url).matches(path) for path in paths):
+        elif any(len(url) > len(written) and compiled_path(url).matches(path) for written, path in paths.items()):
             assert after[url].uses <= entry.uses
         else:
             assert after[url] == entry
