@@ -141,7 +141,7 @@ class ForwardApplication(CheckApplication):
                 lines = lines.replace(NO_STORE, CACHE % (answer.cache_seconds, answer.cache_seconds), 1)
             body = b"" if scope["method"] == "HEAD" else answer.body
             if not respond_at_once(scope, answer.status, lines, body):
-                await respond(send, answer.status, lines, body)
+                await respond(scope, send, answer.status, lines, body)
             count_request(FORWARDED, answer.status, seconds := perf_counter() - begun)
             if self.logs_access:
                 log_access(scope["method"], FORWARD, answer.status, seconds, getattr(edge, "grant", None))

@@ -132,8 +132,10 @@ def respond_at_once(scope: Scope, status: int, head: bytes, body: bytes) -> bool
     return at_once is not None and bool(at_once(status, head, body))
 
 
-async def respond(send: Send, status: int, head: bytes, body: bytes) -> None:
-    """Send the reply by ASGI messages."""
+async def respond(scope: Scope, send: Send, status: int, head: bytes, body: bytes) -> None:
+    """Send the reply at once if possible, else by ASGI messages."""
+    if respond_at_once(scope, status, head, body):
+        return
     headers = [tuple(line.split(b": ", 1)) for line in head.splitlines()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -192,7 +194,7 @@ class CheckApplication:
             if b"origin" in head.headers:
                 lines += FOR_OTHER_ORIGINS
             if not respond_at_once(scope, status, lines, body):
-                await respond(send, status, lines, body)
+                await respond(scope, send, status, lines, body)
             count_request(head.path, status, seconds := perf_counter() - begun)
             if self.logs_access:
                 log_access("POST", head.path, status, seconds, getattr(request, "grant", None))
