@@ -19,7 +19,7 @@ from accounts.keys.callers import Caller
 from accounts.viewsets import AccountViewSet
 from analytics.models import AccessEvent
 from analytics.usage.matching import count_matching
-from kit.http.errors import ApiError
+from kit.http.errors import ApiError, ServiceUnavailable
 from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
 from kit.rest.lists.counting import CountMode, Total
@@ -41,6 +41,7 @@ from licensing.access.selection import SelectedDecisions
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
 from licensing.access.tokens.license_tokens import attach_license, verify_now
 from licensing.access.tokens.signing import current_signer
+from licensing.access.unsigned import decidable, with_unsigned
 from licensing.policies.schemas import body_schema
 
 
@@ -75,10 +76,8 @@ class AccessViewSet(AccountViewSet):
         self.outcomes = outcomes_of(answers)
         return answers
 
-    def sign(self, checks: Sequence[Check]) -> Sign | None:
-        """Return the function that signs decisions, or None if no check asks for it. Raises ServiceUnavailable."""
-        if not any(check.sign for check in checks):
-            return None
+    def sign(self) -> Sign:
+        """Return the function that signs decisions. Raises ServiceUnavailable."""
         request = self.request._request
         return current_signer().at(f"{request.scheme}://{request.get_host()}")
 
@@ -93,7 +92,7 @@ class AccessViewSet(AccountViewSet):
         stored.
         """
         [check] = self.checks_of(lambda fields, **known: [parse_check(fields, **known)])
-        sign = self.sign([check])
+        sign = self.sign() if check.sign else None
         [answer] = self.decide([check])
         if isinstance(answer, ApiError):
             raise answer
@@ -116,8 +115,14 @@ class AccessViewSet(AccountViewSet):
     def check_batch(self, request: Request) -> Response:
         """A batch counts as one request for the plan limit. Decisions come in the order of `checks`."""
         checks = self.checks_of(parse_batch)
-        sign = self.sign(checks)
-        return Response(present_batch(self.decide(checks), checks, sign))
+        sign, error = None, None
+        if any(check.sign for check in checks):
+            try:
+                sign = self.sign()
+            except ServiceUnavailable as unreadable:
+                error = unreadable
+        answers = with_unsigned(self.decide(decidable(checks, error)), checks, error)
+        return Response(present_batch(answers, checks, sign))
 
 
 EXPAND = OpenApiParameter(

@@ -264,6 +264,32 @@ def test_a_key_that_cannot_be_opened_is_a_503_and_leaves_no_decision(check, api,
     assert check().status == 200
 
 
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "k"}])
+def test_a_key_that_cannot_be_opened_fails_only_the_checks_of_a_batch_that_are_to_be_signed(
+    check, api, item, caplog, headers
+):
+    check()
+    SigningKey.objects.update(private=b"sealed by another secret")
+    forget_signer()
+    recorded = api.get("/v1/access/decisions")["totalCount"]
+    checks = [{}, {"sign": True, "correlationId": "b"}, {"requester": "org_b"}]
+    body = {"contentId": item.pk, "requester": factories.LICENSED_REQUESTER, "checks": checks}
+    first, signed, last = api.post("/v1/access/check/batch", body, headers=headers)["data"]
+    assert (first["requester"]["id"], last["requester"]["id"]) == ("org_acme", "org_b")
+    assert (signed["allowed"], signed["correlationId"]) == (False, "b")
+    assert signed["error"]["code"] == "service_unavailable"
+    assert api.get("/v1/access/decisions")["totalCount"] == recorded + 2
+    assert "manage.py rotate_signing_key --algorithm EdDSA --overlap-seconds 0" in caplog.text
+
+
+def test_a_batch_whose_checks_are_all_to_be_signed_is_a_503(check, api, item):
+    check()
+    SigningKey.objects.update(private=b"sealed by another secret")
+    forget_signer()
+    body = {"contentId": item.pk, "requester": "org_a", "sign": True, "checks": [{}, {}]}
+    assert api.post("/v1/access/check/batch", body).status == 503
+
+
 def test_what_is_not_to_be_kept_is_signed_for_5_seconds(api, account):
     policy = factories.policy(account, {**factories.ALLOW_ALL, "rateLimit": {"requests": 1, "period": "month"}}).pk
     item = factories.content(account, policy_id=policy).pk

@@ -37,6 +37,7 @@ from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, 
 from licensing.access.event_loop.retries import LeftToDjango, Unsure
 from licensing.access.rendering import Sign, present_batch, present_check
 from licensing.access.tokens.license_tokens import attach_license
+from licensing.access.unsigned import decidable, with_unsigned
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 KEY_HEADER = b"x-licensing-key"
@@ -220,7 +221,8 @@ class CheckApplication:
     async def decide(self, request: Request) -> tuple[bytes, dict[str, str]]:
         """Return the body of the reply to an admitted request, and its additional headers."""
         checks = request.checks or await self.checks_of(request)
-        sign = await self.signer_of(request) if [check for check in checks if check.sign] else None
+        sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
+        decided = decidable(checks, error)
         ahead: tuple[DecisionBatch, bytes] | None = None
 
         def render(batch: DecisionBatch) -> None:
@@ -231,10 +233,10 @@ class CheckApplication:
 
         # Batches are not rendered early: that would delay the decisions and commits of other requests.
         early = render if request.head.path == CHECK else None
-        answers = await self.gateway.check(request, checks, moment(), render=early)
+        answers = await self.gateway.check(request, decided, moment(), render=early)
         count_checks(outcomes_of(answers))
         if ahead is None or ahead[0].answers is not answers:  # they were decided again
-            return render_reply(request.head.path, answers, checks, sign), {}
+            return render_reply(request.head.path, with_unsigned(answers, checks, error), checks, sign), {}
         return fill_remaining(ahead[1], answers[0]) if ahead[0].spends else ahead[1], {}
 
     async def decide_once(self, request: Request, key: str, digest: str, is_free: bool) -> bytes:
@@ -243,19 +245,19 @@ class CheckApplication:
         `digest` is the request's fingerprint in hex; `is_free` says that the key is known to be unused. Raises Unsure.
         """
         checks = request.checks or await self.checks_of(request)
-        sign = await self.signer_of(request) if [check for check in checks if check.sign] else None
-        now = moment()
+        sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
+        decided, now = decidable(checks, error), moment()
         body = b""
 
         def keep(batch: DecisionBatch) -> Reply:
             nonlocal body
             if batch.unwritten and not is_free:
                 raise Unsure
-            body = render_reply(request.head.path, batch.answers, checks, sign)
+            body = render_reply(request.head.path, with_unsigned(batch.answers, checks, error), checks, sign)
             claim = KeyClaim(request.grant.account_key, key, digest, render_timestamp(now) or "")
             return Reply(claim, seal_reply(body))
 
-        answers = await self.gateway.check(request, checks, now, keep)
+        answers = await self.gateway.check(request, decided, now, keep)
         count_checks(outcomes_of(answers))
         return body
 
@@ -276,9 +278,10 @@ class CheckApplication:
             checks = parse(fields)
         return checks if claims is None else attach_license(checks, claims)
 
-    async def signer_of(self, request: Request) -> Sign:
-        """Return the function that signs decisions."""
-        return (await self.gateway.signers.current()).at(request.head.base_url)
+    async def signer_of(self, request: Request) -> tuple[Sign | None, ApiError | None]:
+        """Return the function that signs decisions, or why none can be signed."""
+        signer = await self.gateway.signers.current()
+        return (None, signer) if isinstance(signer, ApiError) else (signer.at(request.head.base_url), None)
 
 
 def render_reply(path: str, answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None) -> bytes:

@@ -43,12 +43,9 @@ class Signers:
     def __init__(self) -> None:
         self.lookups: MicroBatch[None, Signer | ApiError] = MicroBatch(InThread("signers", find_signer_now))
 
-    async def current(self) -> Signer:
-        """Return the active signer. Raises ServiceUnavailable."""
-        signer = kept_signer() or await self.lookups.submit(None)
-        if isinstance(signer, ApiError):
-            raise signer
-        return signer
+    async def current(self) -> Signer | ApiError:
+        """Return the active signer, or why it cannot be used."""
+        return kept_signer() or await self.lookups.submit(None)
 
 
 class LicenseKeys:

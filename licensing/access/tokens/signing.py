@@ -4,6 +4,7 @@ Each algorithm has one active key. Processes cache it for a few seconds, so a ro
 signing rarely waits for the database.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -22,6 +23,8 @@ from licensing.access.answers import Answer
 from licensing.access.lifetimes import token_seconds
 from licensing.access.models import Algorithm, SigningKey
 from licensing.access.tokens.key_pairs import Private, generate, jwk_of, load_private_key
+
+logger = logging.getLogger(__name__)
 
 KEPT_SECONDS = 10  # how long a process caches the active key
 PURPOSE = "signing-key"
@@ -91,10 +94,12 @@ def signer_of(row: SigningKey) -> Signer:
     try:
         private = sealer(PURPOSE).decrypt(bytes(row.private))
     except InvalidToken:
-        raise ServiceUnavailable(
+        message = (
             "The signing key cannot be read: the server's secret has changed. "
-            f"Run manage.py rotate_signing_key --algorithm {row.algorithm} --overlap-seconds 0.",
-        ) from None
+            f"Run manage.py rotate_signing_key --algorithm {row.algorithm} --overlap-seconds 0."
+        )
+        logger.error(message)  # noqa: TRY400 - a traceback would add nothing
+        raise ServiceUnavailable(message) from None
     return Signer(row.pk, row.algorithm, load_private_key(row.algorithm, private))
 
 
