@@ -32,8 +32,7 @@ from kit.values.json_values import Rendered
 from licensing.access.answers import Answer
 from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
 from licensing.access.checks import check_access
-from licensing.access.event_loop.application import outcomes_of
-from licensing.access.event_loop.metrics import count_checks_in_thread
+from licensing.access.event_loop.metrics import count_checks_in_thread, outcomes_of
 from licensing.access.filters import DecisionFilters
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present_batch, present_check, present_recorded, present_refunds

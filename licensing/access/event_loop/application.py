@@ -33,7 +33,7 @@ from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.headers import FOR_OTHER_ORIGINS, deprecation_of, header_lines, is_served
-from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
+from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, count_request, outcomes_of
 from licensing.access.event_loop.retries import LeftToDjango, Unsure
 from licensing.access.rendering import Sign, present_batch, present_check
 from licensing.access.tokens.license_tokens import attach_license
@@ -296,11 +296,3 @@ def render_reply(path: str, answers: Sequence[Answer | ApiError], checks: Sequen
 
 def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
     return [parse_check(fields, requester)]
-
-
-def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
-    """Return the metric label of each answer."""
-    return [
-        ERROR if isinstance(answer, ApiError) else (DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
-        for answer in answers
-    ]
