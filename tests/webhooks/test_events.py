@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 
 from accounts.events.models import Event
+from accounts.events.retention import purge
 from accounts.events.types import TYPES
 from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
 from licensing.content.bulk import change_items
@@ -219,6 +221,23 @@ def test_old_events_are_purged_with_their_deliveries(api, account, clock):
     assert Event.objects.filter(pk=made["event"]).exists()
     call_command("purge_webhook_events")
     assert (Event.objects.count(), WebhookDelivery.objects.count(), WebhookAttempt.objects.count()) == (0, 0, 0)
+
+
+def test_a_purge_counts_only_the_events_that_it_deleted_itself(account):
+    made = [factories.webhook(account)["event"] for _ in range(2)]
+    deletes = 0
+
+    def run(execute, sql, params, many, context):
+        nonlocal deletes
+        if sql.startswith("DELETE") and f'FROM "{Event._meta.db_table}"' in sql and not deletes:
+            deletes += 1
+            Event.objects.filter(pk=made[0]).delete()  # as another purge does at this moment
+        return execute(sql, params, many, context)
+
+    kept = Event.objects.count()
+    with connection.execute_wrapper(run):
+        assert purge(timezone.now() + timedelta(days=1)) == kept - 1
+    assert not Event.objects.exists()
 
 
 def test_the_retention_is_a_setting(account, settings, clock):
