@@ -101,7 +101,12 @@ TYPES = [
         {"status": "revoked", "revokedAt": LATER},
     ),
     EventType("license.expiring", "license", "A licence will expire. Sent 7 days and 1 day before."),
-    EventType("license.expired", "license", "A licence has expired.", now={"status": "expired"}),
+    EventType(
+        "license.expired",
+        "license",
+        "A licence has expired. Sent up to 5 minutes later; checks refuse at once.",
+        now={"status": "expired"},
+    ),
     EventType(
         "wallet.low",
         "wallet",
