@@ -38,7 +38,8 @@ ADVICE = {  # what the caller can do, by code
     "resource_in_use": "First unlink what uses it.",
     "resource_revoked": "Issue another licence.",
     "precondition_failed": "Read the resource again, make your change to what you find, and send the new `ETag`.",
-    "idempotency_conflict": "Send the same request again after `Retry-After`.",
+    "idempotency_conflict": "Send the same request again after `Retry-After`. Without that header, the stored reply "
+    "cannot be read any more: look up what the first request did.",
     "idempotency_mismatch": "Use a new key for each different request.",
     "rate_limit_exceeded": "Wait for `Retry-After`; batch checks, or ask for a larger plan.",
     "internal_error": "Try again as after a lost connection; report the request id.",
