@@ -4,7 +4,9 @@ import asyncio
 from threading import Event
 
 import pytest
+import redis
 
+from accounts.limits.limiter import RedisCounters
 from config import asgi, probes
 from kit.version import VERSION
 
@@ -44,6 +46,15 @@ def test_livez_needs_no_thread(ask):
 
 def test_a_probe_is_answered_with_the_callers_own_request_id(ask):
     assert ask("/livez", (b"x-request-id", b"probe-1"))[2]["x-request-id"] == "probe-1"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readyz_says_that_redis_is_away_before_the_first_counted_request(ask, monkeypatch):
+    away = RedisCounters(redis.Redis(port=9, socket_connect_timeout=0.5))
+    monkeypatch.setattr(probes.limiter, "made", away)
+    status, body, _ = ask("/readyz")
+    assert status == 200
+    assert '"limits":"per process: Redis does not answer"' in body
 
 
 @pytest.mark.django_db(transaction=True)
