@@ -10,6 +10,7 @@ python3 run.py test [ARGUMENT …]  run pytest with the arguments on SQLite, the
 """
 
 import argparse
+import errno
 import json
 import os
 import signal
@@ -72,7 +73,11 @@ def check_port() -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        raise RunError(f"Port {port} of {host} cannot be used: {error.strerror}. Set PORT to another.") from None
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            mend = f"Set HOST to an address of this machine, such as 127.0.0.1, not {host!r}."
+        else:
+            mend = "Set PORT to another."
+        raise RunError(f"Port {port} of {host} cannot be used: {error.strerror}. {mend}") from None
 
 
 def serve(*, empty: bool = False) -> None:

@@ -39,6 +39,15 @@ def test_nothing_is_said_to_be_served_on_a_taken_port(taken, settings):
     assert out.getvalue() == ""
 
 
+@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])  # an address of others, a name of nobody
+def test_a_host_that_is_not_this_machine_is_named(host, monkeypatch):
+    with pytest.raises(CommandError, match=f"Set HOST to an address of this machine, .*, not '{host}'"):
+        check_free(host, 8000)
+    monkeypatch.setenv("HOST", host)
+    with pytest.raises(run.RunError, match="Set HOST to an address of this machine"):
+        run.check_port()
+
+
 def test_nor_does_the_first_start_begin_with_one(taken, monkeypatch):
     monkeypatch.setenv("HOST", "127.0.0.1")
     monkeypatch.setenv("PORT", str(taken))

@@ -1,3 +1,4 @@
+import errno
 import logging
 import os
 import socket
@@ -137,7 +138,11 @@ def check_free(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        raise CommandError(f"Port {port} of {host} cannot be used: {error.strerror}. Set PORT to another.") from None
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            mend = f"Set HOST to an address of this machine, such as 127.0.0.1, not {host!r}."
+        else:
+            mend = "Set PORT to another."
+        raise CommandError(f"Port {port} of {host} cannot be used: {error.strerror}. {mend}") from None
 
 
 def configuration(port: int) -> uvicorn.Config:
