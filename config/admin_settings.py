@@ -3,10 +3,10 @@
 from django.templatetags.static import static
 from django.urls import reverse
 
-from kit.environ import env, env_bool, env_int
+from kit.environ import env, env_bool, env_host, env_int
 
 ADMIN = env_bool("ADMIN", "on")  # off removes its URLs, middleware and code
-ADMIN_HOST = env("ADMIN_HOST").lower()  # the only host name that serves the admin
+ADMIN_HOST = env_host("ADMIN_HOST")  # the only host name that serves the admin
 ADMIN_PORT = env_int("ADMIN_PORT", 0, 65_535) if env("ADMIN_PORT") else 0  # a separate port for the admin
 
 ADMIN_REQUIRE_TOTP = env_bool("ADMIN_REQUIRE_TOTP")  # staff without a second factor can only set one up

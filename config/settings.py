@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import admin_settings, database_settings, log_settings, openapi_settings
 from config.server_settings import *  # noqa: F403 - each of its names is a setting
 from config.server_settings import HEAVY_THREADS, THREADS
-from kit.environ import env, env_bool, env_int, env_list, env_parsed, env_seconds, env_url
+from kit.environ import env, env_bool, env_hosts, env_int, env_list, env_parsed, env_seconds, env_url
 from kit.http import deprecations
 from kit.private_files import close_to_others, private_directory
 from kit.values.same_page import SamePage
@@ -54,7 +54,7 @@ API_KEY_PEPPER = sha256(b"api-key-pepper:" + API_KEY_PEPPER_TEXT.encode()).diges
 
 # ALLOWED_HOSTS marks a deployment, as opposed to a trial on one's own machine: cookies are then Secure.
 PUBLIC = bool(env("ALLOWED_HOSTS"))
-ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+ALLOWED_HOSTS = env_hosts("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 ADMIN, ADMIN_HOST, ADMIN_PORT = admin_settings.ADMIN, admin_settings.ADMIN_HOST, admin_settings.ADMIN_PORT
 ADMIN_REQUIRE_TOTP = admin_settings.ADMIN_REQUIRE_TOTP
 if ADMIN_HOST:

@@ -1,11 +1,14 @@
 """Read settings from the environment. An invalid value stops the start with a message that names the variable."""
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
+
+is_host = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]", re.ASCII).fullmatch
 
 
 def env(name: str, default: str = "") -> str:
@@ -14,6 +17,26 @@ def env(name: str, default: str = "") -> str:
 
 def env_list(name: str, default: str = "") -> list[str]:
     return [item.strip() for item in env(name, default).split(",") if item.strip()]
+
+
+def env_host(name: str) -> str:
+    """Return a host name in lower case, or nothing."""
+    text = env(name)
+    return checked_host(name, text).lower() if text else ""
+
+
+def env_hosts(name: str, default: str) -> list[str]:
+    """Return a comma-separated list of host names; `*` stands for all, and `.example.com` for all of a domain."""
+    return [host if host == "*" else checked_host(name, host) for host in env_list(name, default)]
+
+
+def checked_host(name: str, host: str) -> str:
+    if not is_host(host):
+        sys.exit(
+            f"The environment variable {name} must be a host name such as api.example.com, without scheme, port or "
+            f"path, not {host!r}."
+        )
+    return host
 
 
 def env_int(name: str, default: int, most: int, least: int = 1) -> int:

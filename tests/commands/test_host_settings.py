@@ -1,0 +1,31 @@
+"""Settings that take host names refuse URLs when the service starts."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def start(tmp_path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "import config.settings"],
+        env={"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["ALLOWED_HOSTS", "ADMIN_HOST"])
+@pytest.mark.parametrize("value", ["https://api.example.com", "api.example.com:8000", "api.example.com/v1"])
+def test_what_is_no_host_name_is_refused(name, value, tmp_path):
+    done = start(tmp_path, **{name: value})
+    assert done.returncode == 1
+    assert f"{name} must be a host name such as api.example.com" in done.stderr
+    assert f"not {value!r}" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["*", ".example.com,[::1]", "api.example.com, 127.0.0.1"])
+def test_host_names_addresses_and_wildcards_are_taken(value, tmp_path):
+    assert start(tmp_path, ALLOWED_HOSTS=value, ADMIN_HOST="admin.example.com").returncode == 0
