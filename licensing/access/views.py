@@ -40,7 +40,7 @@ from licensing.access.selection import SelectedDecisions
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
 from licensing.access.tokens.license_tokens import attach_license, verify_now
 from licensing.access.tokens.signing import current_signer
-from licensing.access.unsigned import decidable, with_unsigned
+from licensing.access.tokens.unsigned import decidable, with_unsigned
 from licensing.policies.schemas import body_schema
 
 

@@ -37,7 +37,7 @@ from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, coun
 from licensing.access.event_loop.retries import LeftToDjango, Unsure
 from licensing.access.rendering import Sign, present_batch, present_check
 from licensing.access.tokens.license_tokens import attach_license
-from licensing.access.unsigned import decidable, with_unsigned
+from licensing.access.tokens.unsigned import decidable, with_unsigned
 
 IDEMPOTENCY_KEY = IDEMPOTENCY_HEADER.lower().encode()
 KEY_HEADER = b"x-licensing-key"
