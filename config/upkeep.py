@@ -25,6 +25,7 @@ from licensing.edge.verification.published_lists import stored_lists
 from licensing.edge.verification.stored_names import forget_outdated_names
 from licensing.policies import rate_limits
 from licensing.visits import counting
+from licensing.visits.merging import merge_http_pages
 from licensing.visits.retention import purge_pages
 
 if settings.ADMIN:
@@ -93,6 +94,12 @@ JOBS = [
         purge_pages,
         DAY,
         "Old counts of pages could not be deleted; trying again in a day",
+        expected=(OperationalError,),
+    ),
+    Job(
+        merge_http_pages,
+        DAY,
+        "Pages that an earlier version counted under http could not be merged; trying again in a day",
         expected=(OperationalError,),
     ),
     Job(

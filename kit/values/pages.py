@@ -66,7 +66,7 @@ class RequestedPages(Struct, frozen=True):
     parameters: Parameters
     spelling: str
     is_complete: bool
-    address: str  # the URL of the usual reading, without port and query
+    address: str  # the https URL of the usual reading, without port and query
     sure_parameters: Parameters
 
     @classmethod
@@ -85,7 +85,7 @@ class RequestedPages(Struct, frozen=True):
             is_complete = False
         is_complete = is_complete and len(paths) * (1 + len(parameters)) <= MAX_KEYS
         host = normalised_host(parts.hostname or "")
-        address = f"{parts.scheme}://{host}{quote(paths[0], safe=PATH_CHARACTERS)}"
+        address = f"https://{host}{quote(paths[0], safe=PATH_CHARACTERS)}"
         return cls(host, paths, parameters, spelling_of(url, same), is_complete, address, sure)
 
     @property
@@ -98,6 +98,17 @@ class RequestedPages(Struct, frozen=True):
         """Return every key under which a matching item may be registered."""
         parameters = [NO_PARAMETER, *map(parameter_digest, self.parameters)]
         return [page + parameter for page, parameter in product(self.pages, parameters)]
+
+
+def with_https(url: str) -> str:
+    """Return the form that pages are recorded in. Also takes the beginning of a URL."""
+    return f"https:{url.removeprefix('http:')}" if url.startswith("http:") else url
+
+
+def both_schemes(url: str) -> set[str]:
+    """Return the URL, or its beginning, with https and with http."""
+    form = with_https(url)
+    return {form, f"http:{form.removeprefix('https:')}"} if form.startswith("https:") else {url}
 
 
 def page_digest(host: str, path: str) -> bytes:

@@ -1,6 +1,8 @@
 """Filters of recorded decisions."""
 
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 
 from django.db.models import Q
 from django.db.models.fields.json import KT
@@ -19,6 +21,7 @@ from kit.rest.filters import (
     text,
     timestamp,
 )
+from kit.values.pages import both_schemes
 from licensing.policies.decision import Reason
 from licensing.sites.identification import Identification
 
@@ -30,8 +33,17 @@ def recorded_fact(name: str) -> Callable[[list[str]], Q]:
     return lambda values: Q(In(KT(f"facts__{name}"), values))
 
 
+# Earlier versions recorded pages with the scheme that the proxy reported, so both are looked for.
+
+
+def is_page(urls: list[str]) -> Q:
+    return recorded_fact("url")(sorted(set().union(*map(both_schemes, urls))))
+
+
 def begins_with(prefix: str) -> Q:
-    return Q(Exact(Left(KT("facts__url"), len(prefix)), prefix)) if prefix else Q()
+    """Return the condition that the recorded page begins with `prefix`, under http or https."""
+    starts = (Q(Exact(Left(KT("facts__url"), len(one)), one)) for one in sorted(both_schemes(prefix)))
+    return reduce(or_, starts) if prefix else Q()
 
 
 class DecisionFilters(OperatorFilterSet):
@@ -42,7 +54,7 @@ class DecisionFilters(OperatorFilterSet):
         "allowed": Operand(boolean),
         "reason": Operand(choice(Reason), optional=True),
         "created": Operand(timestamp, operators=ORDER),
-        "url": Operand(text, operators=(*ONE_OF, "prefix"), any_of=recorded_fact("url"), begins_with=begins_with),
+        "url": Operand(text, operators=(*ONE_OF, "prefix"), any_of=is_page, begins_with=begins_with),
         "siteId": Operand(identifier("site"), operators=ONE_OF, any_of=recorded_fact("siteId")),
         "identifiedBy": Operand(choice(Identification), operators=ONE_OF, any_of=recorded_fact("identifiedBy")),
         "referrer": Operand(text, operators=ONE_OF, any_of=recorded_fact("referrer")),

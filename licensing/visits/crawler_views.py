@@ -15,6 +15,7 @@ from kit.rest.export import report_response
 from kit.rest.fields import Choice as OneOf
 from kit.rest.fields import Id, Timestamp
 from kit.values.decimals import render_amount
+from kit.values.pages import with_https
 from kit.values.timestamps import render_timestamp
 from licensing.access.serializers import ChargeShown
 from licensing.edge.crawler_views import CLASSES
@@ -134,9 +135,8 @@ class CrawlerReportViewSet(AccountViewSet):
         """Returns crawler requests, robots.txt violations, revenue and referrals for whole UTC days."""
         accounts, query = [self.account_id], request.query_params
         window = whole_days(USAGE.parse(query, timezone.now(), lambda: first_event(accounts)))
-        choice = Choice(
-            accounts, window, site_named(self.account_id, query.get("siteId")), query.get("url[prefix]", "")
-        )
+        site = site_named(self.account_id, query.get("siteId"))
+        choice = Choice(accounts, window, site, with_https(query.get("url[prefix]", "")))
         by = parse_by(query.get("by", By.CLASS))
         name = self.exportable["crawlers"]
         return report_response(

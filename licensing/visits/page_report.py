@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from analytics.models import AccessEvent
 from analytics.windows import Window
+from licensing.access.filters import begins_with
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 from licensing.visits.counting import decisions
@@ -39,7 +40,7 @@ MOST_FIRST = (-(F("allowed_sum") + F("observed_sum") + F("denied_sum")),)
 
 
 class Choice(Struct, frozen=True):
-    """The visits in a report: of one site or all, below a URL or all."""
+    """The visits in a report: of one site or all, below an https URL or all."""
 
     account_ids: Sequence[str]
     window: Window
@@ -82,7 +83,7 @@ class Choice(Struct, frozen=True):
         if self.site is not None:
             found = found.filter(Exact(KT("facts__siteId"), self.site.pk))
         if self.prefix:
-            found = found.filter(Exact(Left(KT("facts__url"), len(self.prefix)), self.prefix))
+            found = found.filter(begins_with(self.prefix))
         return found
 
     def folder_of(self, url: str) -> str:

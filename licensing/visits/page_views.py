@@ -13,6 +13,7 @@ from analytics.windows import MICROSECOND, USAGE
 from kit.rest.export import report_response
 from kit.rest.fields import Choice as OneOf
 from kit.rest.fields import Id, Timestamp
+from kit.values.pages import with_https
 from kit.values.timestamps import render_timestamp
 from licensing.edge.crawler_views import CLASSES
 from licensing.edge.crawlers import current_table
@@ -110,7 +111,7 @@ class PageViewSet(AccountViewSet):
         accounts, query = [self.account_id], request.query_params
         window = whole_days(USAGE.parse(query, timezone.now(), lambda: first_event(accounts)))
         site = site_named(self.account_id, query.get("siteId"))
-        choice = Choice(accounts, window, site, query.get("url[prefix]", ""))
+        choice = Choice(accounts, window, site, with_https(query.get("url[prefix]", "")))
         name = self.exportable["pages"]
         return report_response(request, name, PageReportShown, lambda: present_pages(page_report(choice), choice))
 

@@ -1,14 +1,15 @@
 """Counts visits by page and visitor, from the same decisions and in the same transaction as visits by visitor."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from typing import TypeGuard, TypeVar
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Case, Count, Max, Q, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KT
-from django.db.models.functions import TruncDate
+from django.db.models.functions import Concat, Left, Substr, TruncDate
+from django.db.models.lookups import Exact
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
@@ -23,7 +24,19 @@ MOST_PAGES = 20_000  # of an account that are counted one by one on a day; stran
 FURTHER = ""  # the URL that all others count under
 BATCH = 500
 
-Value = TypeVar("Value")
+PageName = tuple[str, str]  # account and URL
+
+Item = TypeVar("Item")
+
+# The page of a decision. Earlier versions recorded http, too.
+PAGE_URL = Case(
+    When(
+        Exact(Left(KT("facts__url"), len("http:")), "http:"),
+        then=Concat(Value("https:"), Substr(KT("facts__url"), len("http:") + 1)),
+    ),
+    default=KT("facts__url"),
+    output_field=TextField(),
+)
 
 
 class VisitKey(Struct, frozen=True, order=True):
@@ -60,7 +73,7 @@ def page_visits_in(events: QuerySet[AccessEvent]) -> dict[VisitKey, Found]:
     rows = (
         events.filter(facts__has_key="url")
         .order_by()
-        .values_list("account_id", TruncDate("created"), KT("facts__url"), "requester_id", KT("facts__identifiedBy"))
+        .values_list("account_id", TruncDate("created"), PAGE_URL, "requester_id", KT("facts__identifiedBy"))
         .annotate(**COUNTS, site=Max(KT("facts__siteId")))
     )
     return with_violations({VisitKey(*row[:5]): Found(Visits(*row[5:9]), row[9]) for row in rows})
@@ -85,7 +98,7 @@ def referrals_in(events: QuerySet[AccessEvent]) -> dict[Referred, int]:
     rows = (
         events.filter(facts__has_key="referrer")
         .order_by()
-        .values_list("account_id", TruncDate("created"), KT("facts__url"), KT("facts__referrer"))
+        .values_list("account_id", TruncDate("created"), PAGE_URL, KT("facts__referrer"))
         .annotate(number=Count("pk"))
     )
     table, found = current_table.get(), Counter[Referred]()
@@ -105,7 +118,16 @@ def keep_pages(found: dict[VisitKey, Found], referrals: dict[Referred, int]) -> 
     if not found:
         return
     found, referrals = without_further(found, referrals)
-    pages = keep_urls(found)
+    sites: dict[PageName, str | None] = {}
+    for key, one in found.items():
+        site = one.site if is_site(one.site) else None
+        sites[key.account, key.url] = site or sites.get((key.account, key.url))
+    pages = keep_urls(sites)
+    add_visits(found, pages)
+    add_referrals(referrals, pages)
+
+
+def add_visits(found: dict[VisitKey, Found], pages: dict[PageName, int]) -> None:
     known: dict[VisitKey, Found] = {}
     by_page = {pk: url for (_, url), pk in pages.items()}
     days = Q(account__in={one.account for one in found}, day__in={one.day for one in found})
@@ -124,10 +146,9 @@ def keep_pages(found: dict[VisitKey, Found], referrals: dict[Referred, int]) -> 
         unique_fields=["account", "day", "page", "requester", "identified_by"],
         update_fields=[*Visits.__struct_fields__, "violations"],
     )
-    keep_referrals(referrals, pages)
 
 
-def keep_referrals(referrals: dict[Referred, int], pages: dict[tuple[str, str], int]) -> None:
+def add_referrals(referrals: dict[Referred, int], pages: dict[PageName, int]) -> None:
     known: dict[Referred, int] = {}
     by_page = {pages[one.account, one.url]: one.url for one in referrals}
     days = Q(account__in={one.account for one in referrals}, day__in={one.day for one in referrals})
@@ -189,12 +210,8 @@ def without_further(
     return result, dict(merged)
 
 
-def keep_urls(found: dict[VisitKey, Found]) -> dict[tuple[str, str], int]:
-    """Create the pages that are new. Returns the primary key of each account and URL."""
-    sites: dict[tuple[str, str], str | None] = {}
-    for key, one in found.items():
-        site = one.site if is_site(one.site) else None
-        sites[key.account, key.url] = site or sites.get((key.account, key.url))
+def keep_urls(sites: Mapping[PageName, str | None]) -> dict[PageName, int]:
+    """Create the pages that are new and store the sites that are given. Returns the primary keys."""
     there = {(page.account_id, page.url): page for page in stored_pages(sites)}
     changed = {
         key: site
@@ -215,8 +232,8 @@ def keep_urls(found: dict[VisitKey, Found]) -> dict[tuple[str, str], int]:
     return {key: page.pk for key, page in there.items()}
 
 
-def stored_pages(pages: Collection[tuple[str, str]]) -> Iterator[Page]:
-    """Return the rows of these pages, each an account and a URL, as far as they exist."""
+def stored_pages(pages: Collection[PageName]) -> Iterator[Page]:
+    """Return the rows of these pages as far as they exist."""
     for some in batches(sorted(pages)):
         accounts, digests = {account for account, _ in some}, [digest_of(url) for _, url in some]
         yield from Page.objects.filter(account__in=accounts, digest__in=digests)
@@ -234,6 +251,6 @@ def row_of(key: VisitKey, page: int, found: Found) -> PageDay:
     )
 
 
-def batches(values: Sequence[Value]) -> Iterator[Sequence[Value]]:
+def batches(values: Sequence[Item]) -> Iterator[Sequence[Item]]:
     for start in range(0, len(values), BATCH):
         yield values[start : start + BATCH]

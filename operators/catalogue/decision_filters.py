@@ -9,7 +9,7 @@ from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
 from kit.values import ids
-from licensing.access.filters import begins_with, recorded_fact
+from licensing.access.filters import begins_with, is_page, recorded_fact
 from licensing.policies.decision import UNMET_DEMAND, Reason
 from licensing.sites.models import Site
 from operators.base.chosen_account import listed_id
@@ -99,11 +99,6 @@ class PageFilter(TextFilter):
 
 
 def of_page(address: str) -> Q:
-    """Return the condition on a page's address; one without a scheme means both."""
-    spelled = [address] if "://" in address else [f"https://{address}", f"http://{address}"]
-    if not address.endswith(AND_MORE):
-        return recorded_fact("url")(spelled)
-    found = Q()
-    for one in spelled:
-        found |= begins_with(one.removesuffix(AND_MORE))
-    return found
+    """Return the condition on a page's address, which may lack its scheme."""
+    url = address if "://" in address else f"https://{address}"
+    return begins_with(url.removesuffix(AND_MORE)) if url.endswith(AND_MORE) else is_page([url])

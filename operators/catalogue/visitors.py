@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from analytics.models import AccessEvent
 from analytics.windows import DAY
+from kit.values.pages import with_https
 from licensing.edge.crawlers import Table, current_table
 from licensing.edge.verification.models import AddressList
 from licensing.visits.crawler_report import crawler_report
@@ -107,7 +108,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     }
     if choice.accounts:
         window = window_of(choice, timezone.now())
-        visited = Visited(choice.account_ids, window, prefix=request.GET.get(BELOW, "")[:MAX_URL])
+        visited = Visited(choice.account_ids, window, prefix=with_https(request.GET.get(BELOW, "")[:MAX_URL]))
         by = grouping_of(request.GET.get(GROUPED, ""))
         crawls = crawler_report(replace(visited, prefix=""), by)
         if "download" in request.GET:

@@ -54,6 +54,8 @@ def test_an_item_asked_for_at_the_edge_is_shown_with_its_page(admin, account, si
 def test_decisions_are_found_by_page(admin, decided):
     a, b, elsewhere, *_ = decided
     assert found(admin, page="https://pub.example/premium/a") == [a]
+    assert found(admin, page="http://pub.example/premium/a") == [a]
+    assert found(admin, page="http://pub.example/premium/*") == [b, a]
     assert found(admin, page=" pub.example/premium/b ") == [b]
     assert found(admin, page="pub.example/premium/*") == [b, a]
     assert found(admin, page="https://pub.example/*", outcome="no_policy") == [elsewhere]

@@ -117,7 +117,7 @@ def test_a_site_that_observes_refuses_nobody_and_records_what_it_would(visit: ht
     finally:
         client.update_site(site, {"mode": "enforce"})
     newest = next(client.list_decisions({"siteId": site}))
-    assert (newest["url"], newest["observed"]["allowed"]) == (f"http://{HOST}/premium/premium-post/", False)
+    assert (newest["url"], newest["observed"]["allowed"]) == (f"https://{HOST}/premium/premium-post/", False)
 
 
 def test_the_terms_are_published(visit: httpx.Client):

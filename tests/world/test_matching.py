@@ -24,7 +24,7 @@ def record(id_: str, second: float, ip: str = "127.0.1.1", *, allowed: bool = Fa
         "permission": "read",
         "allowed": allowed,
         "contentId": "cnt_of_the_site",
-        "url": "http://pub.example/premium/a",
+        "url": "https://pub.example/premium/a",
         "context": {"ip": ip},
     }
 

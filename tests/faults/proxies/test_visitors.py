@@ -259,7 +259,7 @@ def test_visitors_get_what_the_table_says(front, publisher, proxy, mode, unknown
                 wanted[name, where], got[name, where] = value, reply[1].get(name, "")[: len(value) or None]
     assert got == wanted
     if mode == "observe":
-        url = f"http://{HOST}{pages[PREMIUM]}"
+        url = f"https://{HOST}{pages[PREMIUM]}"
         decisions = publisher.api.get("/access/decisions", params={"url": url, "limit": 100}).json()["data"]
         refused = {one["requester"]["id"] for one in decisions if "observed" in one}
         assert refused == {one.requester for one in VISITORS if one.premium != 200}
