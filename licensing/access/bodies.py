@@ -291,11 +291,5 @@ def refuse_modes(
 def selectors(body: CheckFields) -> list[tuple[str, str]]:
     if body.content_id is not None and body.external_id is body.source is None:  # most checks
         return [("contentId", body.content_id)]
-    named = []
-    if body.content_id is not None:
-        named.append(("contentId", body.content_id))
-    if body.external_id is not None:
-        named.append(("externalId", body.external_id))
-    if body.source is not None:
-        named.append(("source", body.source))
-    return named
+    given = (("contentId", body.content_id), ("externalId", body.external_id), ("source", body.source))
+    return [(name, value) for name, value in given if value is not None]
