@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 
 from accounts.events import deadlines
 from accounts.events.objects import register
+from accounts.limits.events import read_names_by
 from accounts.webhooks.serializers import reasons_for_denials
 from licensing.content.examples import CONTENT
 from licensing.content.serializers import ContentSerializer
@@ -17,7 +18,9 @@ from licensing.licenses.serializers import LicenseSerializer, former_terms
 from licensing.policies.decision import Reason
 from licensing.policies.examples import POLICY
 from licensing.policies.serializers import PolicySerializer
+from licensing.requesters.services import names_of
 
+read_names_by(names_of)
 reasons_for_denials.update({reason.value: reason.words for reason in Reason})
 
 register("content", ContentSerializer(), CONTENT)

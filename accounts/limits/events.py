@@ -1,5 +1,6 @@
 """Events for limits that are (nearly) used up: writes those queued by accounts.limits.reached, each once."""
 
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 
 from django.db import connection, transaction
@@ -12,6 +13,15 @@ from accounts.plans.models import Account
 from kit.storage.sqlite_turns import turn_to_write
 
 CHUNK = 500
+Requesters = Collection[tuple[str, str]]  # by account and the publisher's own id
+# Returns the names of those that still exist, and keeps them from being erased until the transaction ends.
+names_of: Callable[[Requesters], Mapping[tuple[str, str], str | None]]
+
+
+def read_names_by(read: Callable[[Requesters], Mapping[tuple[str, str], str | None]]) -> None:
+    """Register how the names of requesters are read."""
+    global names_of  # noqa: PLW0603 - the app above registers it once
+    names_of = read
 
 
 def tell() -> int:
@@ -29,9 +39,21 @@ def tell() -> int:
 def tell_of(noted: list[UsedUpLimit]) -> int:
     with turn_to_write(), transaction.atomic():
         known = set(Account.objects.filter(pk__in={one.account_id for one in noted}).values_list("pk", flat=True))
-        new = [one for one in noted if one.account_id in known and keep(one)]
-        recording.write([recording.make(one.account_id, LIMIT_REACHED, one.object_id, one.data) for one in new])
+        # A requester that was erased since then must not be named again.
+        names = names_of({(one.account_id, one.requester_id) for one in noted if one.requester_id is not None})
+        new = [(one, data) for one in noted if one.account_id in known and (data := data_of(one, names)) and keep(one)]
+        recording.write([recording.make(one.account_id, LIMIT_REACHED, one.object_id, data) for one, data in new])
     return len(new)
+
+
+def data_of(one: UsedUpLimit, names: Mapping[tuple[str, str], str | None]) -> dict[str, object] | None:
+    """Return the event's object; None if its requester no longer exists."""
+    if one.requester_id is None:
+        return one.data
+    requester = one.account_id, one.requester_id
+    if requester not in names:
+        return None
+    return {**one.data, "requester": {"id": one.requester_id, "name": names[requester]}}
 
 
 def keep(one: UsedUpLimit) -> bool:

@@ -18,6 +18,7 @@ class UsedUpLimit(Struct, frozen=True):
     """A used-up limit.
 
     `key` names limit, window and share; `object_id` is the account's or policy's; `ends` is in Unix seconds.
+    `requester_id` is set if the limit is a requester's.
     """
 
     key: str
@@ -25,6 +26,7 @@ class UsedUpLimit(Struct, frozen=True):
     object_id: str
     ends: int
     data: dict[str, object]
+    requester_id: str | None = None
 
 
 noted: set[tuple[object, ...]] = set()
@@ -60,18 +62,19 @@ def note_rule(
     rule: tuple[bytes, int],
     limit: tuple[int, str],
     ends: int,
-    requester: dict[str, str | None],
+    requester_id: str,
 ) -> None:
     """Queue an event for a requester that has used up a rule's limit, such as (100, "hour"). Call it if `is_new`.
 
     `rule` is the rule's fingerprint and index.
     """
     fingerprint, index = rule
-    who = blake2b(str(requester["id"]).encode(), digest_size=16).hexdigest()
+    who = blake2b(requester_id.encode(), digest_size=16).hexdigest()
     requests, period = limit
     data = limit_data("rule", 100, requests, requests, period, ends)
-    data |= {"policyId": policy_id, "ruleIndex": index, "requester": requester}
-    waiting.append(UsedUpLimit(f"{policy_id} {fingerprint.hex()} {who} {ends}", account_id, policy_id, ends, data))
+    data |= {"policyId": policy_id, "ruleIndex": index}
+    key = f"{policy_id} {fingerprint.hex()} {who} {ends}"
+    waiting.append(UsedUpLimit(key, account_id, policy_id, ends, data, requester_id))
 
 
 def limit_data(scope: str, percent: int, limit: int, used: int, period: str, ends: int) -> dict[str, object]:

@@ -273,10 +273,8 @@ class DecisionBatch:
 
     def note_limit(self, answer: Answer) -> None:
         """Emit the event of a rate limit that this decision has used up."""
-        decided_of = answer.facts.requester_id
-        name = answer.requester_name if decided_of == answer.requester_id else None
         rate_limits.note_used_up(
-            self.account, answer.policy, answer.decision.rule, answer.rate_reset, (decided_of, name)
+            self.account, answer.policy, answer.decision.rule, answer.rate_reset, answer.facts.requester_id
         )
 
 

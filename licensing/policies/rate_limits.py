@@ -98,18 +98,16 @@ def room(policy_id: str | None, counter: bytes, limit: RateLimit, requester: int
 
 
 def note_used_up(
-    account: str, policy: CompiledPolicy | None, rule: Rule | None, reset: int | None, counted: tuple[str, str | None]
+    account: str, policy: CompiledPolicy | None, rule: Rule | None, reset: int | None, requester_id: str
 ) -> None:
     """Emit the event of a rule's limit that is used up until `reset` (Unix seconds).
 
-    `account` is a UUID in hex. `counted` is the requester's (id, name or None). Limits per visitor have no event: it
-    would be sent for every reader.
+    `account` is a UUID in hex. Limits per visitor have no event: it would be sent for every reader.
     """
     if rule is None or rule.rate_limit is None or policy is None or policy.id is None or reset is None:
         return
     if rule.rate_limit.per == VISITOR:
         return
-    requester_id, name = counted
     if is_new(policy.id, rule.fingerprint, requester_id, reset):
         note_rule(
             ids.encode("acc", bytes.fromhex(account)),
@@ -117,5 +115,5 @@ def note_used_up(
             (rule.fingerprint, rule.index),
             (rule.rate_limit.requests, str(rule.rate_limit.period)),
             reset,
-            {"id": requester_id, "name": name},
+            requester_id,
         )

@@ -1,6 +1,6 @@
 """Operations on requesters, for endpoints, the admin and other services."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 from uuid import uuid4
 
@@ -23,6 +23,16 @@ def get(account_id: str, requester_id: str, *, lock: bool = False) -> Requester:
     if found is None:
         raise NotFound(f"There is no requester {requester_id[:100]!r}.")
     return found
+
+
+def names_of(requesters: Collection[tuple[str, str]]) -> dict[tuple[str, str], str | None]:
+    """Return the names of those (account, id) that exist, and lock them until the transaction ends."""
+    if not requesters:
+        return {}
+    accounts, asked = {account for account, _ in requesters}, {requester_id for _, requester_id in requesters}
+    rows = Requester.objects.filter(account__in=accounts, requester_id__in=asked).order_by("pk")
+    found = rows.select_for_update(no_key=True).values_list("account_id", "requester_id", "name")
+    return {(account, one): name for account, one, name in found if (account, one) in requesters}
 
 
 def customers_named(account_id: str, name: str) -> list[Requester]:

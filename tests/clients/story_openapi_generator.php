@@ -33,11 +33,19 @@ $deny = new Model\DenyRule([
     'conditions' => new Model\Conditions(['default' => true]),
     'message' => 'Buy a licence.',
 ]);
-$policy = $policies->createPolicy(new Model\PolicyRequest(['name' => 'Licensed only', 'rules' => [$allow, $deny]]));
+$policy = $policies->createPolicy(new Model\PolicyRequest([
+    'name' => 'Licensed only',
+    'rules' => [$allow, $deny],
+    'metadata' => ['desk' => 'europe', 'seats' => 25, 'trial' => true],
+]));
 
 // What was read can be written back.
 $read = $policies->getPolicy($policy->getId());
-$change = new Model\PatchedPolicyRequest(['name' => 'Licensed', 'rules' => $read->getRules()]);
+$change = new Model\PatchedPolicyRequest([
+    'name' => 'Licensed',
+    'rules' => $read->getRules(),
+    'metadata' => $read->getMetadata(),
+]);
 $again = $policies->updatePolicy($policy->getId(), $change);
 $content->updateContent($item->getId(), new Model\PatchedContentRequest(['policy_id' => $policy->getId()]));
 
@@ -68,6 +76,7 @@ try {
 }
 
 assert($found->getData()[0]->getMetadata()->desk === 'europe');
+assert((array) $again->getMetadata() == ['desk' => 'europe', 'seats' => 25, 'trial' => true]);
 echo json_encode([
     'rules' => $again->getRules(), // as they were read and written back
     'denied' => [$denied->getAllowed(), $denied->getReason()],

@@ -111,6 +111,15 @@ def test_a_rule_is_told_of_when_a_requester_has_used_it_up_once_a_window(connect
     assert [data["requester"]["id"] for data in told()] == ["org_a", "org_b", "org_a"]
 
 
+def test_a_requester_that_was_erased_meanwhile_is_not_named(api, account):
+    rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 1, "period": "month"}}
+    item = factories.content(account, policy_id=factories.policy(account, rule).pk)
+    for requester in ("ada", "bob"):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": {"id": requester, "name": requester.title()}})
+    assert api.delete("/v1/requesters/ada").status == 200
+    assert [data["requester"] for data in told()] == [{"id": "bob", "name": "Bob"}]
+
+
 def test_a_rehearsal_uses_up_nothing(api, account, clock):
     rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 1, "period": "hour"}}
     item = factories.content(account, policy_id=factories.policy(account, rule).pk)
