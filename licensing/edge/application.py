@@ -9,11 +9,10 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from django.conf import settings
-from django.utils import timezone
 from msgspec.structs import replace
 
 from accounts.limits.throttling import edge_consume
+from kit.hot_settings import hot_setting
 from kit.http.admission import admit
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.errors import (
@@ -28,6 +27,7 @@ from kit.http.errors import (
 )
 from kit.http.middleware import request_id, request_id_of
 from kit.http.rendering import render_json
+from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
@@ -157,7 +157,7 @@ class ForwardApplication(CheckApplication):
 
     async def ask(self, head: Head, edge: Edge) -> EdgeAnswer:
         """Answer an admitted proxy. The page's host need not be in ALLOWED_HOSTS."""
-        now = timezone.now()
+        now = moment()
         original = original_of(head, self.proxies)
         if (cookie := cookie_of(head, edge.grant.account_id)) is not None:
             original = replace(original, cookie=cookie)
@@ -205,7 +205,7 @@ class ForwardApplication(CheckApplication):
         if payment is not None and not visitor.is_known and isinstance(answer, Answer) and is_for_sale(answer):
             return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
         reply = self.reply_to(edge, answer, original, payment)
-        if settings.EDGE_CACHE_SECONDS and isinstance(answer, Answer):
+        if hot_setting("EDGE_CACHE_SECONDS") and isinstance(answer, Answer):
             return replace(reply, cache_seconds=cache_seconds(answer, visitor, head, original))
         return reply
 

@@ -6,8 +6,7 @@ visitor's address, on a signature or on a price are not cached, and neither are 
 
 import re
 
-from django.conf import settings
-
+from kit.hot_settings import hot_setting
 from licensing.access.answers import Answer
 from licensing.access.event_loop.application import Head
 from licensing.access.lifetimes import is_counted, seconds_until_change
@@ -23,7 +22,7 @@ IS_PLAIN = re.compile(r"https?://[^/]+(/[\w~-][\w.~-]*)*/?", re.ASCII).fullmatch
 
 def is_cacheable(head: Head, original: Original) -> bool:
     """Return whether everything that the request says is in the cache key."""
-    if not settings.EDGE_CACHE_SECONDS or original.requester is not None:
+    if not hot_setting("EDGE_CACHE_SECONDS") or original.requester is not None:
         return False
     return IS_PLAIN(original.url) is not None and not any(
         name in head.headers and head.headers[name] for name in NOT_IN_KEY
@@ -34,7 +33,7 @@ def cache_seconds(answer: Answer, visitor: Visitor, head: Head, original: Origin
     """Return how many seconds the answer may be cached for; 0 if each visit must be asked about."""
     if not is_cacheable(head, original):
         return 0
-    most = settings.EDGE_CACHE_SECONDS
+    most = hot_setting("EDGE_CACHE_SECONDS")
     if visitor.identified_by is Identification.LICENSE_TOKEN:
         most = min(most, (visitor.until or 0) - int(answer.facts.now.timestamp()))
     elif visitor.identified_by is not Identification.NOTHING or b"authorization" in head.headers:
