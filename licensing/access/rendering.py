@@ -158,6 +158,18 @@ def present_batch(
     return {"object": "list", "data": data, "hasMore": False, "totalCount": len(data)}
 
 
+def render_reply(
+    answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None, *, is_batch: bool
+) -> bytes:
+    """Render the body of the reply. Raises the error of a single check."""
+    if is_batch:
+        return render_json(present_batch(answers, checks, sign))
+    [answer], [check] = answers, checks
+    if isinstance(answer, ApiError):
+        raise answer
+    return render_json(present_check(answer, check, sign))
+
+
 class Template:
     """JSON of a shared decision, without its id and contentId."""
 

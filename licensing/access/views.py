@@ -32,7 +32,8 @@ from kit.values.json_values import Rendered
 from licensing.access.answers import Answer
 from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
 from licensing.access.checks import check_access
-from licensing.access.event_loop.metrics import count_checks_in_thread, outcomes_of
+from licensing.access.event_loop.application import outcomes_of
+from licensing.access.event_loop.metrics import count_checks_in_thread
 from licensing.access.filters import DecisionFilters
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present_batch, present_check, present_recorded, present_refunds
@@ -120,7 +121,10 @@ class AccessViewSet(AccountViewSet):
                 sign = self.sign()
             except ServiceUnavailable as unreadable:
                 error = unreadable
-        answers = with_unsigned(self.decide(decidable(checks, error)), checks, error)
+        if error is None:
+            answers: Sequence[Answer | ApiError] = self.decide(checks)
+        else:
+            answers = with_unsigned(self.decide(decidable(checks, error)), checks, error)
         return Response(present_batch(answers, checks, sign))
 
 

@@ -32,11 +32,11 @@ from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_check, strictest_page
-from licensing.access.event_loop.application import CheckApplication, Head, respond, respond_at_once
+from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond, respond_at_once
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.headers import header_lines
-from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request, outcomes_of
+from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
     WOULD,
     EdgeAnswer,

@@ -33,9 +33,9 @@ from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.headers import FOR_OTHER_ORIGINS, deprecation_of, header_lines, is_served
-from licensing.access.event_loop.metrics import BATCH, CHECK, count_checks, count_request, outcomes_of
+from licensing.access.event_loop.metrics import ALLOWED, BATCH, CHECK, DRY_RUN, ERROR, count_checks, count_request
 from licensing.access.event_loop.retries import LeftToDjango, Unsure
-from licensing.access.rendering import Sign, present_batch, present_check
+from licensing.access.rendering import Sign, render_reply
 from licensing.access.tokens.license_tokens import attach_license
 from licensing.access.tokens.unsigned import decidable, with_unsigned
 
@@ -222,21 +222,23 @@ class CheckApplication:
         """Return the body of the reply to an admitted request, and its additional headers."""
         checks = request.checks or await self.checks_of(request)
         sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
-        decided = decidable(checks, error)
+        decided = checks if error is None else decidable(checks, error)
+        is_batch = request.head.path != CHECK
         ahead: tuple[DecisionBatch, bytes] | None = None
 
         def render(batch: DecisionBatch) -> None:
             nonlocal ahead
             if not batch.claims:
                 foreseen = foresee_answers(batch) if batch.spends else batch.answers
-                ahead = batch, render_reply(request.head.path, foreseen, checks, sign)
+                ahead = batch, render_reply(foreseen, checks, sign, is_batch=is_batch)
 
         # Batches are not rendered early: that would delay the decisions and commits of other requests.
-        early = render if request.head.path == CHECK else None
+        early = None if is_batch else render
         answers = await self.gateway.check(request, decided, moment(), render=early)
         count_checks(outcomes_of(answers))
         if ahead is None or ahead[0].answers is not answers:  # they were decided again
-            return render_reply(request.head.path, with_unsigned(answers, checks, error), checks, sign), {}
+            given = answers if error is None else with_unsigned(answers, checks, error)
+            return render_reply(given, checks, sign, is_batch=is_batch), {}
         return fill_remaining(ahead[1], answers[0]) if ahead[0].spends else ahead[1], {}
 
     async def decide_once(self, request: Request, key: str, digest: str, is_free: bool) -> bytes:
@@ -246,14 +248,16 @@ class CheckApplication:
         """
         checks = request.checks or await self.checks_of(request)
         sign, error = await self.signer_of(request) if [check for check in checks if check.sign] else (None, None)
-        decided, now = decidable(checks, error), moment()
+        decided, now = checks if error is None else decidable(checks, error), moment()
+        is_batch = request.head.path != CHECK
         body = b""
 
         def keep(batch: DecisionBatch) -> Reply:
             nonlocal body
             if batch.unwritten and not is_free:
                 raise Unsure
-            body = render_reply(request.head.path, with_unsigned(batch.answers, checks, error), checks, sign)
+            given = batch.answers if error is None else with_unsigned(batch.answers, checks, error)
+            body = render_reply(given, checks, sign, is_batch=is_batch)
             claim = KeyClaim(request.grant.account_key, key, digest, render_timestamp(now) or "")
             return Reply(claim, seal_reply(body))
 
@@ -284,15 +288,13 @@ class CheckApplication:
         return (None, signer) if isinstance(signer, ApiError) else (signer.at(request.head.base_url), None)
 
 
-def render_reply(path: str, answers: Sequence[Answer | ApiError], checks: Sequence[Check], sign: Sign | None) -> bytes:
-    """Render the body of the reply. Raises the error of a single check."""
-    if path != CHECK:
-        return render_json(present_batch(answers, checks, sign))
-    [answer], [check] = answers, checks
-    if isinstance(answer, ApiError):
-        raise answer
-    return render_json(present_check(answer, check, sign))
-
-
 def parse_one(fields: JsonObject, requester: str | None = None) -> list[Check]:
     return [parse_check(fields, requester)]
+
+
+def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
+    """Return the metric label of each answer."""
+    return [
+        ERROR if isinstance(answer, ApiError) else (DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
+        for answer in answers
+    ]

@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 
 from analytics.recording.batch import Outcome
-from kit.http.errors import ApiError
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
 from kit.telemetry.observing import REFUSED_AT, WAYS, refused
-from licensing.access.answers import Answer
 from licensing.policies.decision import Reason
 
 CHECK, BATCH = "/v1/access/check", "/v1/access/check/batch"
@@ -104,11 +102,3 @@ async def sample(note_state: Callable[[], None], every: float = 1.0) -> None:
 def count_checks_in_thread(outcomes: Iterable[str]) -> None:
     for outcome in outcomes:
         checks.add(checks.place(DJANGO, outcome))
-
-
-def outcomes_of(answers: Sequence[Answer | ApiError]) -> list[str]:
-    """Return the metric label of each answer."""
-    return [
-        ERROR if isinstance(answer, ApiError) else (DRY_RUN if answer.dry_run else answer.decision.reason or ALLOWED)
-        for answer in answers
-    ]

@@ -7,10 +7,8 @@ from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 
 
-def decidable(checks: Sequence[Check], error: ApiError | None) -> Sequence[Check]:
+def decidable(checks: Sequence[Check], error: ApiError) -> Sequence[Check]:
     """Return the checks to decide; `error` says why none can be signed. Raises it if all of them are to be signed."""
-    if error is None:
-        return checks
     others = [check for check in checks if not check.sign]
     if not others:
         raise error
@@ -18,10 +16,8 @@ def decidable(checks: Sequence[Check], error: ApiError | None) -> Sequence[Check
 
 
 def with_unsigned(
-    answers: Sequence[Answer | ApiError], checks: Sequence[Check], error: ApiError | None
+    answers: Sequence[Answer | ApiError], checks: Sequence[Check], error: ApiError
 ) -> Sequence[Answer | ApiError]:
     """Return the answers to all checks: `error` for those that were not decided."""
-    if error is None:
-        return answers
     decided = iter(answers)
     return [error if check.sign else next(decided) for check in checks]
