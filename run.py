@@ -10,11 +10,9 @@ python3 run.py test [ARGUMENT …]  run pytest with the arguments on SQLite, the
 """
 
 import argparse
-import errno
 import json
 import os
 import signal
-import socket
 import sys
 import tempfile
 import time
@@ -25,6 +23,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - this file is what tells it to th
 if sys.platform == "win32":
     sys.exit("run.py needs Linux, macOS or WSL.")
 
+from kit.ports import why_unusable
 from launcher.documentation import build_docs
 from launcher.installing import DEV, PYTHON, RUNTIME, install, setup_lock
 from launcher.processes import ROOT, RunError, call, must
@@ -67,17 +66,8 @@ def check_port() -> None:
     host, port = os.environ.get("HOST") or "127.0.0.1", os.environ.get("PORT") or "8000"
     if not port.isdecimal():
         return  # the settings say what is wrong with it
-    try:
-        kind, _, _, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
-        with socket.socket(kind, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-    except OSError as error:
-        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-            mend = f"Set HOST to an address of this machine, such as 127.0.0.1, not {host!r}."
-        else:
-            mend = "Set PORT to another."
-        raise RunError(f"Port {port} of {host} cannot be used: {error.strerror}. {mend}") from None
+    if problem := why_unusable(host, int(port)):
+        raise RunError(problem)
 
 
 def serve(*, empty: bool = False) -> None:

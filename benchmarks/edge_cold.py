@@ -16,6 +16,7 @@ from benchmarks.report import load_of, parser, publish, runs_of, table
 
 PAGES = 60_000
 BULK = 1_000
+BEGIN = "function done(summary, latency)"
 IN_FLIGHT = 1_000  # pages that the last requests of a run may have asked about without being counted
 
 
@@ -24,14 +25,14 @@ def register_cold(made: Installation) -> None:
     policies = [row["id"] for row in made.client.get("/v1/policies?sort=created").json()["data"]]
     for first in range(0, PAGES, BULK):
         rows = [
-            {"title": f"Page {page}", "source": cold_url(page), "policyId": policies[page % len(policies)]}
+            {
+                "title": f"Page {page}",
+                "source": f"https://pub.example/cold/{page}",
+                "policyId": policies[page % len(policies)],
+            }
             for page in range(first, first + BULK)
         ]
         made.post("/v1/content/bulk", {"items": rows})
-
-
-def cold_url(page: int) -> str:
-    return f"https://pub.example/cold/{page}"
 
 
 def cold_script(path: Path, key: str) -> Path:
@@ -39,6 +40,12 @@ def cold_script(path: Path, key: str) -> Path:
     place = path.with_suffix(".place")
     place.write_text("0")
     agent = BROWSER.format(120, 120)
+    save = f"""
+  local file = io.open("{place}", "r+")
+  local before = tonumber(file:read("*a"))
+  file:seek("set")
+  file:write(before + summary.requests + {IN_FLIGHT})
+  file:close()"""
     path.write_text(f"""
 local at = 0
 function init(args)
@@ -51,17 +58,7 @@ function request()
     ["X-Forwarded-Uri"] = "/cold/" .. at, ["X-Forwarded-For"] = "203.0.112." .. (1 + at % 250),
     ["User-Agent"] = "{agent}", ["Host"] = wrk.headers["Host"]}})
 end
-{
-        DONE.replace(
-            "function done(summary, latency)",
-            f'''function done(summary, latency)
-  local file = io.open("{place}", "r+")
-  local before = tonumber(file:read("*a"))
-  file:seek("set")
-  file:write(before + summary.requests + {IN_FLIGHT})
-  file:close()''',
-        )
-    }""")
+{DONE.replace(BEGIN, BEGIN + save)}""")
     return path
 
 
@@ -71,7 +68,7 @@ def main() -> None:
         made, _, warm = serve_pages(stack, "a cached item", "edge", directory, services)
         register_cold(made)
         script = cold_script(made.directory / "cold.lua", key_of(made))
-        cold = EdgeSide("an item not cached", warm.url, script, warm.server, warm.storage)
+        cold = EdgeSide("an item not cached", warm.url, script, warm.servers, warm.storage)
         measure([cold, warm], **load_of(options))
         asked = int(script.with_suffix(".place").read_text())
         expect(asked < PAGES, f"{asked:,} pages were asked about, of {PAGES:,}")

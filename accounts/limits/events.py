@@ -14,11 +14,12 @@ from kit.storage.sqlite_turns import turn_to_write
 
 CHUNK = 500
 Requesters = Collection[tuple[str, str]]  # by account and the publisher's own id
-# Returns the names of those that still exist, and keeps them from being erased until the transaction ends.
-names_of: Callable[[Requesters], Mapping[tuple[str, str], str | None]]
+Names = Mapping[tuple[str, str], str | None]  # of those that still exist
+ReadNames = Callable[[Requesters], Names]  # keeps them from being erased until the transaction ends
+names_of: ReadNames
 
 
-def read_names_by(read: Callable[[Requesters], Mapping[tuple[str, str], str | None]]) -> None:
+def read_names_by(read: ReadNames) -> None:
     """Register how the names of requesters are read."""
     global names_of  # noqa: PLW0603 - the app above registers it once
     names_of = read
@@ -46,7 +47,7 @@ def tell_of(noted: list[UsedUpLimit]) -> int:
     return len(new)
 
 
-def data_of(one: UsedUpLimit, names: Mapping[tuple[str, str], str | None]) -> dict[str, object] | None:
+def data_of(one: UsedUpLimit, names: Names) -> dict[str, object] | None:
     """Return the event's object; None if its requester no longer exists."""
     if one.requester_id is None:
         return one.data

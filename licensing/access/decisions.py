@@ -158,16 +158,16 @@ class DecisionBatch:
             item = strictest_page(check, item, self.requesters, self.now)
         if item.urls:
             self.also += item.urls
-        shared = (self.share_decision if check.names_item_alone else self.decide)(check, item, requester)
+        shared = self.share_decision(check, item, requester)
         shared.places.append(place)
         shared.entry.ids.append(key)
         shared.entry.contents.append(item.key)
         return replace(shared.answer, id=decision_id, content_id=item.id, shared=shared)
 
     def share_decision(self, check: Check, item: Item, requester: RequesterSnapshot) -> SharedDecision:
-        """Return the decision for a check that names its item alone. Items with equal policy and facts share one."""
+        """Return the decision for this check and item. Items with equal policy and facts share one."""
         # A licence may cover a single item, and each access that a wallet pays for is decided separately.
-        if requester.licenses is not None or requester.wallets:
+        if not check.names_item_alone or requester.licenses is not None or requester.wallets:
             return self.decide(check, item, requester)
         kind = item.policy_key, item.known
         shared = self.alike.get(kind)
@@ -190,8 +190,7 @@ class DecisionBatch:
         claim = None if answer.rate_reset is None else self.claim_of(check, answer, item, counted)
         self.claims |= claim is not None
         case = self.case_of(check, item, requester, answer)
-        charge = None if answer.decision.license is None else charge_of(answer.decision)
-        self.entries.append(entry := Entry(case, [], [], claim, charge))
+        self.entries.append(entry := Entry(case, [], [], claim, charge_of(answer.decision)))
         self.shared.append(shared := SharedDecision(answer, entry, counts=claim is not None))
         return shared
 

@@ -32,7 +32,7 @@ from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_check, strictest_page
-from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond, respond_at_once
+from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.headers import header_lines
@@ -139,9 +139,7 @@ class ForwardApplication(CheckApplication):
                 lines = lines.replace(JSON_TYPE, PAGE_TYPE, 1)
             if answer.cache_seconds:
                 lines = lines.replace(NO_STORE, CACHE % (answer.cache_seconds, answer.cache_seconds), 1)
-            body = b"" if scope["method"] == "HEAD" else answer.body
-            if not respond_at_once(scope, answer.status, lines, body):
-                await respond(scope, send, answer.status, lines, body)
+            await respond(scope, send, answer.status, lines, b"" if scope["method"] == "HEAD" else answer.body)
             count_request(FORWARDED, answer.status, seconds := perf_counter() - begun)
             if self.logs_access:
                 log_access(scope["method"], FORWARD, answer.status, seconds, getattr(edge, "grant", None))

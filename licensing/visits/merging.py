@@ -75,7 +75,7 @@ def keep_targets(sites: Mapping[PageName, str | None]) -> dict[PageName, int]:
 
 
 def delete_unused(pages: Mapping[int, Page]) -> int:
-    """Delete these pages unless a process of the earlier version has counted on them meanwhile."""
+    """Delete the pages without counts. A process of the earlier version may have added some again."""
     with turn_to_write(), transaction.atomic():
         list(VisitsCounted.objects.select_for_update())
         return Page.objects.filter(pk__in=pages, days=None, referrals=None).delete()[0]

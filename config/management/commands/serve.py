@@ -1,7 +1,5 @@
-import errno
 import logging
 import os
-import socket
 import sys
 import time
 from contextlib import ExitStack, closing, suppress
@@ -19,6 +17,7 @@ from accounts.keys import pepper
 from config import schema
 from config.server.open_files import allow_connections
 from config.server.stopping import StoppingServer, Workers
+from kit.ports import why_unusable
 from kit.storage.outages import is_read_only
 from kit.storage.poolers import are_sessions_shared, keeps_no_session_state
 from kit.telemetry.workers import shared_metrics
@@ -132,17 +131,8 @@ def fault_of_database() -> str | None:
 
 def check_free(host: str, port: int) -> None:
     """Raise CommandError if the port cannot be bound, before announcing that it is served."""
-    try:
-        kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(kind, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-    except OSError as error:
-        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-            mend = f"Set HOST to an address of this machine, such as 127.0.0.1, not {host!r}."
-        else:
-            mend = "Set PORT to another."
-        raise CommandError(f"Port {port} of {host} cannot be used: {error.strerror}. {mend}") from None
+    if problem := why_unusable(host, port):
+        raise CommandError(problem)
 
 
 def configuration(port: int) -> uvicorn.Config:

@@ -127,15 +127,10 @@ class Request(Sender):
         check_length(len(self.head.body))
 
 
-def respond_at_once(scope: Scope, status: int, head: bytes, body: bytes) -> bool:
-    """Send the reply in one write if the server supports it (config.server). Returns whether it did."""
-    at_once = scope.get("extensions", {}).get("respond")
-    return at_once is not None and bool(at_once(status, head, body))
-
-
 async def respond(scope: Scope, send: Send, status: int, head: bytes, body: bytes) -> None:
-    """Send the reply at once if possible, else by ASGI messages."""
-    if respond_at_once(scope, status, head, body):
+    """Send the reply, in one write if the server supports it (config.server), else by ASGI messages."""
+    at_once = scope.get("extensions", {}).get("respond")
+    if at_once is not None and at_once(status, head, body):
         return
     headers = [tuple(line.split(b": ", 1)) for line in head.splitlines()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -194,8 +189,7 @@ class CheckApplication:
                 lines = lines.replace(JSON.encode(), media_type.encode(), 1)
             if b"origin" in head.headers:
                 lines += FOR_OTHER_ORIGINS
-            if not respond_at_once(scope, status, lines, body):
-                await respond(scope, send, status, lines, body)
+            await respond(scope, send, status, lines, body)
             count_request(head.path, status, seconds := perf_counter() - begun)
             if self.logs_access:
                 log_access("POST", head.path, status, seconds, getattr(request, "grant", None))

@@ -43,16 +43,6 @@ class CachedFacts:
         )
         self.numbers = Numbers(AsyncNumbers().reserve if on_postgresql else InThread("numbers", reserve_now))
 
-    def all_cached(self, account_id: str, checks: Sequence[Check]) -> LookupResult | None:
-        """Read from the snapshot; None if it is out of date or lacks something, which `look_up` then adds."""
-        if self.snapshot.is_behind(account_id):
-            return None
-        cached, missing = self.find_cached(account_id, checks)
-        if missing is not None:
-            return None
-        looked_up[HIT] += len(cached.items) + len(cached.requesters)
-        return cached
-
     async def look_up(self, account_id: str, checks: Sequence[Check], in_record: bool = True) -> LookupResult:
         """Read from the snapshot; look up what is missing, possibly at a newer epoch.
 
@@ -92,7 +82,7 @@ class CachedFacts:
             one = ((check.requester_id, check.requester_name),)  # without a call: most checks have no other
             for requester_id, name in one if check.edge is None else check.requesters:
                 requester = requesters.get(requester_id) or get(account_id, requester_id)
-                if requester is None or (name is not None and requester.is_renamed_by(name)):
+                if requester is None or requester.is_renamed_by(name):
                     missing = missing or LookupRequest(account_id, set(), set())
                     missing.requesters.add(requester_id)
                 else:

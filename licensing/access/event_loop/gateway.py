@@ -123,9 +123,7 @@ class Gateway:
         """Decide and record on cached facts, again while they turn out stale; None leaves the checks to a thread."""
         account_id, in_record = sender.grant.account_id, True  # the record writes new requesters, if it can
         for _ in range(MAX_ATTEMPTS):
-            found = self.facts.all_cached(account_id, checks) or await self.facts.look_up(
-                account_id, checks, in_record
-            )
+            found = await self.facts.look_up(account_id, checks, in_record)
             if not self.snapshot.vouches(sender.grant, found.epoch) and not await self.readmit(sender, found.epoch):
                 continue
             batch = self.decide(sender.grant, checks, found, now)
@@ -167,9 +165,9 @@ class Gateway:
 
     def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Return the outcomes of entries that were not stored; note their epoch. Raises KeyTaken and ClientGone."""
+        stale = [outcome for outcome in outcomes if outcome.stale]
         if outcomes[0].behind:
             self.snapshot.note(account_id, epoch + 1)
-        stale = [outcome for outcome in outcomes if outcome.stale]
         if not stale:
             return stale
         if any(outcome.taken for outcome in stale):
