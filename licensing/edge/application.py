@@ -53,7 +53,7 @@ from licensing.edge.answers import (
 from licensing.edge.caching import cache_seconds
 from licensing.edge.cookies import cookie_of, new_cookie
 from licensing.edge.crawlers import current_table
-from licensing.edge.original import ENVOY, FORWARD, INGRESS_NGINX, MIDDLEWARE, Original, original_of, peer_of
+from licensing.edge.original import DENY_403, ENVOY, EXACT, FORWARD, Original, has_option, original_of, peer_of
 from licensing.edge.prices import PaymentRefused, payment_of
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames
@@ -64,7 +64,6 @@ from licensing.sites.refusal_page import wants_page
 from licensing.sites.refusal_texts import NO_TEXTS, RefusalTexts
 
 UNKNOWN_PAYER = "Who pays has to be known: by a licence token, an API key, or as a verified crawler."
-EXACT = FORWARD, INGRESS_NGINX, MIDDLEWARE
 KEY_HEADER = b"x-licensing-key"
 
 
@@ -129,7 +128,7 @@ class ForwardApplication(CheckApplication):
                 told = {**self.link_to_terms(head), **error.headers}
                 answer = EdgeAnswer(error.status_code, told, render_json({"error": error.as_dict()}))
                 forget_frames(exc)
-            if denies_by_403(head):
+            if has_option(head, DENY_403):
                 answer = answer.by_403()
             state = edge.limit_state or await self.gateway.callers.limit_of_address(edge.address)
             lines = header_lines(state, answer.headers, len(answer.body), is_secure=head.is_secure)
@@ -256,11 +255,3 @@ class ForwardApplication(CheckApplication):
                 # now the item that refusals are recorded under exists
                 [answer] = await self.gateway.check(edge, [check], now)
         return answer
-
-
-def denies_by_403(head: Head) -> bool:
-    """Whether the proxy requested `deny=403`, as nginx needs.
-
-    Ignored for Envoy, whose path includes the visitor's query.
-    """
-    return head.path in EXACT and b"deny=403" in head.query.split(b"&")

@@ -1,7 +1,8 @@
 """Whether a proxy may cache an answer: only if it would be the same for everybody with the same cache key.
 
-The key is method, URL, Authorization, User-Agent and Accept (deploy/edge/nginx.conf). So answers that depend on the
-visitor's address, on a signature or on a price are not cached, and neither are those that count or cost something.
+The key is method, URL, Authorization, User-Agent and Accept (deploy/edge/nginx.conf), and the visitor's address if the
+proxy says so (`cached-by=address`), as for crawlers. Answers that depend on an address outside the key, on a
+signature or on a price are not cached. Neither are those that count or cost something.
 """
 
 import re
@@ -11,7 +12,8 @@ from licensing.access.answers import Answer
 from licensing.access.event_loop.application import Head
 from licensing.access.lifetimes import is_counted, seconds_until_change
 from licensing.edge.answers import is_for_sale
-from licensing.edge.original import Original
+from licensing.edge.crawlers import current_table
+from licensing.edge.original import CACHED_BY_ADDRESS, Original, has_option
 from licensing.edge.visitors import Visitor
 from licensing.sites.identification import Identification
 
@@ -33,13 +35,23 @@ def cache_seconds(answer: Answer, visitor: Visitor, head: Head, original: Origin
     """Return how many seconds the answer may be cached for; 0 if each visit must be asked about."""
     if not is_cacheable(head, original):
         return 0
-    most = hot_setting("EDGE_CACHE_SECONDS")
+    most, has_address = hot_setting("EDGE_CACHE_SECONDS"), has_option(head, CACHED_BY_ADDRESS)
     if visitor.identified_by is Identification.LICENSE_TOKEN:
         most = min(most, (visitor.until or 0) - int(answer.facts.now.timestamp()))
-    elif visitor.identified_by is not Identification.NOTHING or b"authorization" in head.headers:
-        return 0  # verified by the address, or by a key that may be bound to one
+    elif b"authorization" in head.headers:
+        return 0  # perhaps a key that is bound to an address
+    elif visitor.identified_by is not Identification.NOTHING and not (has_address and is_settled(visitor, head)):
+        return 0
     if is_counted(answer.decision) or answer.credits or is_for_sale(answer):
         return 0
-    if answer.policy is not None and answer.policy.reads_address:
+    if answer.policy is not None and answer.policy.reads_address and not has_address:
         return 0
     return max(0, seconds_until_change(answer.policy, answer.facts, most))
+
+
+def is_settled(visitor: Visitor, head: Head) -> bool:
+    """Whether the address has identified the crawler, or cannot do so later by a slow reverse DNS lookup."""
+    if visitor.identified_by in (Identification.ADDRESS, Identification.REVERSE_DNS):
+        return True
+    claimed = current_table.get().claimed_by(head.header(b"user-agent"))
+    return visitor.identified_by is Identification.USER_AGENT and claimed is not None and not claimed.hosts

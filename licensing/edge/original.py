@@ -20,6 +20,8 @@ from licensing.edge.cookies import VisitorCookie
 
 FORWARD, ENVOY, INGRESS_NGINX = "/v1/access/forward", "/v1/access/envoy", "/v1/access/ingress-nginx"
 MIDDLEWARE = "/v1/access/middleware"
+EXACT = FORWARD, INGRESS_NGINX, MIDDLEWARE
+DENY_403, CACHED_BY_ADDRESS = b"deny=403", b"cached-by=address"
 MAX_URI = 8 * 1024
 MAX_REQUESTER = 255
 FREE_METHODS = frozenset({"HEAD", "OPTIONS"})
@@ -83,6 +85,14 @@ class Original(Struct, frozen=True):
     @property
     def license_url(self) -> str:
         return f"{self.origin}/license.xml"
+
+
+def has_option(head: Head, option: bytes) -> bool:
+    """Whether the proxy requested the option in its query.
+
+    Ignored for Envoy, whose path includes the visitor's query.
+    """
+    return head.path in EXACT and option in head.query.split(b"&")
 
 
 def original_of(head: Head, proxies: TrustedProxies) -> Original:

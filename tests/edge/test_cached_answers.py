@@ -87,3 +87,41 @@ def test_errors_and_refused_keys_are_not_cacheable(ask, site):
     site(READERS)
     assert seconds(ask("/premium/a", x_licensing_key="svc_sk_nope")) is None
     assert seconds(ask("/premium/a", path="/v1/access/forward?deny=403", x_licensing_key="svc_sk_nope")) is None
+
+
+BY_ADDRESS = "/v1/access/forward?deny=403&cached-by=address"
+
+
+def test_crawlers_are_cacheable_by_a_proxy_whose_key_has_the_address(ask, site):
+    site(READERS)
+    assert seconds(ask("/premium/a", path=BY_ADDRESS, user_agent="GPTBot/1.2")) == 30
+    assert seconds(ask("/premium/a", path=BY_ADDRESS)) == 30
+
+
+def test_conditions_on_the_address_are_cacheable_by_a_proxy_whose_key_has_it(ask, site):
+    site({**READERS, "conditions": {"ip": "203.0.113.0/24"}})
+    assert seconds(ask("/premium/a", path=BY_ADDRESS)) == 30
+
+
+def test_crawlers_whose_name_may_still_be_looked_up_are_asked_about(ask, site):
+    site(READERS)
+    assert seconds(ask("/premium/a", path=BY_ADDRESS, user_agent="Googlebot/2.1")) is None
+
+
+@pytest.mark.parametrize("headers", [
+    {"crawler_max_price": "USD 1"},
+    {"signature": "sig=:YQ==:", "signature_input": "sig=()"},
+    {"authorization": "License nope"},
+    {"authorization": "Basic YTpi"},
+])  # fmt: skip
+def test_the_address_in_the_key_does_not_stand_for_other_headers(ask, site, headers):
+    site(READERS)
+    assert seconds(ask("/premium/a", path=BY_ADDRESS, user_agent="GPTBot/1.2", **headers)) is None
+
+
+@pytest.mark.parametrize("further", [
+    {"pricePerAccess": {"amount": "0.01", "currency": "USD"}}, {"rateLimit": {"requests": 5, "period": "day"}},
+])  # fmt: skip
+def test_what_counts_or_costs_is_not_cacheable_by_address_either(ask, site, further):
+    site({**READERS, "permissions": ["full_access"], **further})
+    assert seconds(ask("/premium/a", path=BY_ADDRESS, user_agent="GPTBot/1.2")) is None

@@ -1,29 +1,36 @@
 """nginx caches answers as the service allows, and a change takes effect within their TTL."""
 
+import json
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.faults.harness import Deployment, deployed, eventually
+from tests.faults.harness import Deployment, eventually
 from tests.faults.proxies.conftest import LICENSEES, READERS
-from tests.faults.proxies.programs import HOST, PROXIES, Place, Proxy, running
+from tests.faults.proxies.programs import HOST, PROXIES, Balanced, Place, Proxy, running
 from tests.services import free_port
 
 pytestmark = pytest.mark.faults
 SECONDS = 3
 METERED = {**READERS, "rateLimit": {"requests": 2, "period": "day"}}
+NEAR = {**READERS, "conditions": {"ip": "203.0.113.0/24"}}
+GPTBOT, BROWSER = "Mozilla/5.0 (compatible; GPTBot/1.2)", "Mozilla/5.0 (X11; Linux x86_64)"
+OPENAI, ELSEWHERE = "203.0.113.7", "198.51.100.7"
 
 
 class Cached:
-    def __init__(self, api: httpx.Client, visitor: httpx.Client, policy: str) -> None:
-        self.api, self.visitor, self.policy = api, visitor, policy
+    def __init__(self, api: httpx.Client, policy: str, at: Place) -> None:
+        self.api, self.policy, self.at = api, policy, at
 
-    def visit(self, path: str, **headers: str) -> int:
+    def visit(self, path: str, *, address: str = ELSEWHERE, **headers: str) -> int:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.visitor.get(path, headers=named).status_code
+        with closing(Balanced(self.at, address)) as connection:
+            connection.request("GET", path, headers={"Host": HOST, **named})
+            return connection.getresponse().status
 
     def decisions(self) -> int:
         return int(self.api.get("/access/decisions", params={"limit": 1}).json()["totalCount"])
@@ -34,7 +41,11 @@ def cached(origin: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ca
     [nginx] = [one for one in PROXIES if one.name == "nginx"]
     if nginx.program is None:
         pytest.skip("nginx is not installed.")
-    with deployed(tmp_path_factory.mktemp("caching"), EDGE_CACHE_SECONDS=str(SECONDS)) as deployment:
+    directory = tmp_path_factory.mktemp("caching")
+    with closing(Deployment(directory, EDGE_CACHE_SECONDS=str(SECONDS), CRAWLER_DNS="off")) as deployment:
+        deployment.migrate()
+        (directory / "gptbot.json").write_text(json.dumps({"prefixes": [{"ipv4Prefix": f"{OPENAI}/32"}]}))
+        deployment.manage("load_crawler_addresses", "GPTBot", str(directory / "gptbot.json"))
         deployment.start()
         yield from caching(nginx, deployment, origin, tmp_path_factory.mktemp("nginx-caching"))
 
@@ -44,16 +55,18 @@ def caching(nginx: Proxy, deployment: Deployment, origin: int, directory: Path) 
     api = httpx.Client(base_url=f"{deployment.url}/v1", headers={"Authorization": f"Bearer {key}"})
     ids = [
         api.post("/policies", json={"name": "x", "rules": rules}).json()["id"]
-        for rules in ([READERS], [LICENSEES], [METERED])
+        for rules in ([READERS], [LICENSEES], [METERED], [NEAR])
     ]
     rules = [
         {"pattern": pattern, "policyId": policy}
-        for pattern, policy in zip(("/open/", "/licensed/", "/metered/"), ids, strict=True)
+        for pattern, policy in zip(("/open/", "/licensed/", "/metered/", "/near/"), ids, strict=True)
     ]
     api.post("/sites", json={"host": HOST, "rules": rules}).raise_for_status()
-    at = Place(key, deployment.port, origin, free_port(), directory)
-    with running(nginx, at), httpx.Client(base_url=f"http://127.0.0.1:{at.port}", headers={"Host": HOST}) as visitor:
-        yield Cached(api, visitor, ids[0])
+    crawler = {"requesterId": "crawler:gptbot", "licenseType": "commercial"}
+    api.post("/licenses", json=crawler).raise_for_status()
+    at = Place(key, deployment.port, origin, free_port(), directory, behind_balancer=True)
+    with running(nginx, at):
+        yield Cached(api, ids[0], at)
     api.close()
 
 
@@ -67,11 +80,29 @@ def test_a_page_is_asked_about_once_for_each_kind_of_visitor(cached):
     assert cached.decisions() - before == 4
 
 
-def test_metered_pages_and_crawlers_are_asked_about_each_time(cached):
+def test_metered_pages_are_asked_about_each_time(cached):
     assert [cached.visit("/metered/a") for _ in range(3)] == [200, 200, 429]
+
+
+def test_a_crawler_is_asked_about_once_at_each_address(cached):
     before = cached.decisions()
-    assert [cached.visit("/open/b", User_Agent="GPTBot/1.2") for _ in range(3)] == [403] * 3
+    for _ in range(3):
+        assert cached.visit("/licensed/b", User_Agent=GPTBOT, address=OPENAI) == 200
+        assert cached.visit("/licensed/b", User_Agent=GPTBOT) == 402
+    assert cached.decisions() - before == 2
+
+
+def test_a_crawler_with_another_name_is_asked_about_each_time(cached):
+    before = cached.decisions()
+    assert [cached.visit("/open/b", User_Agent="Yeti/1.0") for _ in range(3)] == [403] * 3
     assert cached.decisions() - before == 3
+
+
+def test_pages_for_some_addresses_stay_theirs(cached):
+    for _ in range(2):
+        for agent in (BROWSER, GPTBOT.replace("GPTBot", "Somebot")):
+            assert cached.visit("/near/a", User_Agent=agent, address=OPENAI) == 200
+            assert cached.visit("/near/a", User_Agent=agent) == 403
 
 
 def test_a_price_or_signature_is_not_answered_from_the_cache(cached):
