@@ -73,7 +73,12 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
     policies, terms = revisions_of(site), {one.url: one for one in terms_of_site(site)}
     for rule in site.ordered_rules:
         policy = policies.get(rule.policy_id)
-        told = terms.get(url := pattern_spellings(rule.pattern)[0], Terms(url))
+        url = pattern_spellings(rule.pattern)[0]
+        if policy is not None and url not in terms:
+            message = "This pattern decides no page, because a longer one matches every page."
+            yield Finding("warning", "pattern_never_decides", rule.pattern, message)
+            continue
+        told = terms.get(url, Terms(url))
         own, published = promised_uses(policy), told.uses
         if not published <= own:  # terms_of prevents this; checked all the same
             yield Finding("warning", "laxer_than_policy", rule.pattern, "The documents permit more than the policy.")

@@ -34,6 +34,11 @@ class Pattern(Struct, frozen=True, gc=False):
         octets = sum(len(quote(part, safe=PATH_CHARACTERS)) for part in self.parts)
         return octets + len(self.parts) - 1 + self.is_anchored
 
+    @property
+    def matches_every_path(self) -> bool:
+        first, *others = self.parts
+        return first == "/" and not any(others) and (bool(others) or not self.is_anchored)
+
     def matches(self, path: str) -> bool:
         """Whether the pattern matches `path`, which is in normal form. Takes time linear in the path's length."""
         first, *others = self.parts

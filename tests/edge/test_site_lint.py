@@ -72,3 +72,9 @@ def test_rules_that_never_match_and_prices_that_nobody_is_offered_are_told(site)
 def test_a_rule_for_what_no_visitor_asks_for_is_told(site):
     rule = {"action": "allow", "conditions": {"permission": "commercial_use"}, "permissions": ["commercial_use"]}
     assert ("never_asked", "/a/*") in codes(site(a=[rule, SEARCH_ONLY]))
+
+
+def test_a_pattern_that_decides_no_page_is_named(account):
+    rules = {"/": factories.policy(account, SEARCH_ONLY), "/*": factories.policy(account, SEARCH_ONLY)}
+    site = factories.site(account, rules, host="pub.example")
+    assert [(code, pattern) for code, pattern in codes(site) if pattern == "/"] == [("pattern_never_decides", "/")]

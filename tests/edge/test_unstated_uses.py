@@ -8,8 +8,9 @@ from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.promises import USES, free_to_some, promised_uses
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.terms import terms_of
-from licensing.policies.decision import judge
+from licensing.policies.decision import CompiledPolicy, judge
 from licensing.policies.facts import Facts
+from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
 from licensing.sites.patterns import compiled
 from tests import factories
@@ -33,7 +34,7 @@ LIMITED = {"action": "allow", "conditions": {"default": True}, "permissions": ["
 def robots(account, patterns, **options):
     factories.site(
         account,
-        {pattern: factories.policy(account, *rules) for pattern, rules in patterns.items()},
+        {pattern: rules and factories.policy(account, *rules) for pattern, rules in patterns.items()},
         host="pub.example",
         **options,
     )
@@ -64,11 +65,36 @@ def test_uses_within_a_limit_are_not_mentioned(account):
     assert robots(account, {"/*": [LIMITED]}) == []
 
 
-def test_an_entry_that_mentions_no_use_refuses_what_a_shorter_one_promises(account):
-    assert robots(account, {"/*": [SEARCH_ONLY], "/metered/*": [LIMITED]}) == [
-        "Content-Usage: /metered/* search=n",
-        "Content-Usage: /* train-ai=n, ai-use=n, search=y",
+@pytest.mark.parametrize("rest", [SEARCH_ONLY, REST], ids=["promised", "refused"])
+def test_an_entry_that_mentions_no_use_overrides_what_a_shorter_one_says(account, rest):
+    search = "y" if rest is SEARCH_ONLY else "n"
+    assert [line for line in robots(account, {"/*": [rest], "/metered/*": [LIMITED]}) if "/" in line] == [
+        "Content-Usage: /metered/* train-ai=unknown, ai-use=unknown, search=unknown",
+        f"Content-Usage: /* train-ai=n, ai-use=n, search={search}",
     ]
+
+
+@pytest.mark.parametrize("unknown", ["allow", "deny"])
+def test_pages_of_a_pattern_without_a_policy_are_refused_only_where_unknown_pages_are(account, unknown):
+    refused = {"allow": [], "deny": ["Content-Usage: /a/* train-ai=n, ai-use=n, search=n"]}[unknown]
+    assert [line for line in robots(account, {"/a/*": None}, unknown=unknown) if "/a/" in line] == refused
+
+
+def test_a_pattern_that_a_longer_one_for_every_page_overrides_is_not_published(account):
+    assert robots(account, {"/": [REST], "/*": [LIMITED]}) == []
+    assert [one["location"] for one in get(TDMREP).json()] == ["/*"]
+
+
+@pytest.mark.parametrize("unknown", ["allow", "deny"])
+def test_a_pattern_that_unknown_pages_override_promises_nothing(account, unknown):
+    said = {"/": [factories.ALLOW_ALL], "/*": None}
+    refused = "Content-Signal: search=no, ai-input=no, ai-train=no"
+    assert robots(account, said, unknown=unknown)[:1] == ([refused] if unknown == "deny" else [])
+
+
+def test_a_query_does_not_bring_a_page_under_a_pattern_that_refuses(account):
+    lines = robots(account, {"/*": [SEARCH_ONLY], "/*.pdf$": [REST]})
+    assert refused_content_usage("\n".join(lines).encode(), "/a?file=.pdf") == {"ai_input", "ai_training"}
 
 
 def test_an_item_that_differs_only_in_this_has_an_entry(account):
@@ -92,6 +118,11 @@ def test_tdmrep_names_the_root_once_where_unknown_pages_are_denied(account):
     assert [one["location"] for one in get(TDMREP).json()] == ["/a/*", "/"]
 
 
+FREE, SILENT, *OTHERS = (
+    CompiledPolicy.of("pol_x", 1, "deny", parse_rules([rule]))
+    for rule in (factories.ALLOW_ALL, LIMITED, SEARCH_ONLY, REST)
+)
+TELLING = st.one_of(POLICIES, st.sampled_from([FREE, SILENT, *OTHERS]))
 UNLICENSED = st.builds(
     lambda use, requester, month, evidence: Facts(moment(month), requester, use, identified_by=evidence),
     st.sampled_from(USES), st.sampled_from(["anonymous", "crawler:gptbot"]), st.integers(1, 12),
@@ -108,18 +139,16 @@ def test_what_an_unlicensed_visitor_is_allowed_is_free_to_some(policy, facts):
 
 
 @given(
-    st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0])),
-    ITEMS, PATHS, QUERIES, UNLICENSED,
+    st.lists(st.tuples(PATTERNS, TELLING), max_size=5, unique_by=lambda pair: compiled(pair[0])),
+    ITEMS, PATHS, QUERIES, UNLICENSED, st.booleans(),
 )  # fmt: skip
-@settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_robots_txt_refuses_no_unlicensed_visitor_gets(rules, items, path, query, facts):
-    terms = terms_of(rules, items)
+@settings(max_examples=examples(1500), deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_robots_txt_refuses_no_unlicensed_visitor_gets(rules, items, path, query, facts, denies_unknown):
+    terms = terms_of(rules, items, denies_unknown=denies_unknown)
     documents = write_documents(Publication("pub.example", terms, "Example Media"))
     refused = refused_content_usage(documents.get(ROBOTS, b""), path + query)
-    if any(facts.permission in one.uses for one in terms):
-        return  # a promise elsewhere may have to be taken back here
-    if not all(one.uses or one.refused for one in terms):
-        return  # an entry that mentions no use has no line, so what a shorter one refuses stays refused
-    policies = policies_at(rules, items, path + query)
+    unknown = None if denies_unknown else FREE
+    enforced = [*((pattern, policy or unknown) for pattern, policy in rules), ("/", unknown)]
+    policies = policies_at(enforced, items, path + query)
     if None not in policies and all(judge(policy, facts).allowed for policy in policies):
         assert facts.permission not in refused

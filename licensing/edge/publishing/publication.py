@@ -3,8 +3,7 @@
 from msgspec import Struct
 
 from licensing.edge.publishing.promises import USES, Promise
-from licensing.edge.publishing.published_terms import Terms
-from licensing.edge.publishing.terms import EVERY_PAGE
+from licensing.edge.publishing.published_terms import Terms, url_pattern
 
 
 class Publication(Struct, frozen=True):
@@ -21,7 +20,7 @@ class Publication(Struct, frozen=True):
 
     @property
     def covers_every_page(self) -> bool:
-        return any(one.url in EVERY_PAGE for one in self.terms)
+        return any(url_pattern(one.url).matches_every_path for one in self.terms)
 
     @property
     def everywhere(self) -> Promise:

@@ -48,10 +48,6 @@ class Terms(Struct, frozen=True):
         return frozenset(USES) - self.open_to_some
 
     @property
-    def is_closed(self) -> bool:
-        return not self.uses and not self.prices
-
-    @property
     def mining_price(self) -> Price | None:
         """The price of an access for mining; None if it is not for sale to everybody, or at several prices."""
         prices = {self.prices.get(use) for use in MINING - self.uses}
@@ -64,6 +60,10 @@ class Terms(Struct, frozen=True):
             uses, some = uses & other.uses, some | other.open_to_some
             prices = {use: price for use, price in prices.items() if other.prices.get(use) == price}
         return replace(self, uses=uses, open_to_some=some, prices=prices)
+
+    def states_as_much_as(self, other: "Terms") -> bool:
+        """Whether the promises, prices and refusals are the same."""
+        return (self.uses, self.open_to_some, self.prices) == (other.uses, other.open_to_some, other.prices)
 
     def is_like(self, other: "Terms") -> bool:
         return replace(self, url=other.url, item=other.item) == other

@@ -10,6 +10,7 @@ from licensing.edge.publishing.publication import Publication
 
 NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
 NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
+UNKNOWN = ", ".join(f"{NAMES_IN_USAGE[use]}=unknown" for use in reversed(USES))  # the vocabulary: neither `y` nor `n`
 
 
 def robots(told: Publication) -> bytes | None:
@@ -31,15 +32,13 @@ def robots(told: Publication) -> bytes | None:
 def usage_lines(told: Publication) -> Iterator[str]:
     """Yield the AIPREF lines of the entries, in their order.
 
-    Parsers could ignore a line without a use, and then a shorter entry would apply. So an entry that leaves out every
-    use refuses what shorter entries promise, and has no line if they promise nothing.
+    Crawlers use the longest matching path. So an entry that leaves out every use overrides shorter ones with the
+    preference `unknown`, and has no line if they state nothing.
     """
-    promised, lines = frozenset[str](), list[str]()
+    lines: list[str] = []
     for one in reversed(told.terms):  # the shortest first
-        refused = one.refused if one.uses or one.refused else promised
-        if one.uses or refused:
-            lines.append(f"Content-Usage: {one.url} {usage(one.uses, refused)}")
-        promised |= one.uses
+        if stated := usage(one.uses, one.refused) or (lines and UNKNOWN):
+            lines.append(f"Content-Usage: {one.url} {stated}")
     yield from reversed(lines)
 
 

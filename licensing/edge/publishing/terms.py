@@ -15,15 +15,15 @@ from kit.values.pages import RegisteredPage
 from kit.values.paths import PATH_CHARACTERS, read
 from kit.values.same_page import INDEX, SamePage
 from kit.values.urls import normalise
-from licensing.edge.publishing.promises import USES
+from licensing.edge.publishing.promises import USES, Promise
 from licensing.edge.publishing.published_terms import Terms
 from licensing.policies.decision import CompiledPolicy
 from licensing.sites.patterns import Pattern, compiled, may_overlap
 
 MAX_ITEM_TERMS = 1_000  # items published with terms of their own
 MAX_GAPS = 3  # wildcards of a pattern whose matches in queries are published separately
+NOTHING: Promise = frozenset()
 LITERAL = "".join(set(PATH_CHARACTERS) - set("*$"))  # documents read * and $ as wildcard and end
-EVERY_PAGE = ("/", "/*")  # patterns that match every page
 
 
 class Item(Struct, frozen=True):
@@ -83,48 +83,55 @@ def terms_of(
     pattern's has its own entries; other entries do not change. `denies_unknown`: pages that match no pattern are
     denied.
     """
-    ruled = [ruled_by(place, *rule) for place, rule in enumerate(rules)]
+    unknown = Terms("") if denies_unknown else unsettled("")
+    ruled = deciding([ruled_by(place, pattern, policy, unknown) for place, (pattern, policy) in enumerate(rules)])
     pages = pages_of_items(items, ruled)
     listed, rest = pages[:MAX_ITEM_TERMS], pages[MAX_ITEM_TERMS:]
-    entries = [entry for page in listed for entry in entries_of(page, ruled, same)]
+    covers_every_page = any(one.pattern.matches_every_path for one in ruled)
+    entries = [entry for page in listed for entry in entries_of(page, ruled, unknown, same)]
     hidden = {id(one): [*hidden_items(one, listed, same), *all_items(one, rest)] for one in ruled}
-    if denies_unknown and not any(one.is_published and one.urls[0] in EVERY_PAGE for one in ruled):
+    if denies_unknown and not covers_every_page:
         entries.append(Terms("/"))
-    own_terms = [one.terms for one in ruled] + [one for page in pages for one in terms_at(page)]
-    is_uniform = any(one.urls[0] in EVERY_PAGE for one in ruled) and all(
-        one.is_like(own_terms[0]) for one in own_terms
-    )
     for one in ruled:
         if one.is_published:
             terms = one.terms.intersect([other.terms for other in ruled if one.may_hide(other)])
             terms = terms.intersect(hidden[id(one)])
-            guards = [] if is_uniform or terms.is_closed else query_guards(one.pattern)
+            guards = query_guards(one.pattern)
             if guards is None:
                 terms, guards = replace(terms, uses=frozenset(), prices={}), []
             entries += [replace(terms, url=url) for url in one.urls]
-            entries += [unsettled(url) for url in guards]
+            for url in guards:
+                shared = terms.intersect(terms_behind(url, ruled, unknown, pages, len(listed), same))
+                if not shared.states_as_much_as(terms):
+                    entries.append(unsettled(url, shared.refused))
     by_url: dict[str, Terms] = {}
     for entry in entries:  # an item's entry replaces that of a pattern for its page alone
         by_url.setdefault(entry.url, entry)
     return sorted(by_url.values(), key=lambda entry: (-len(entry.url), entry.url))
 
 
-def unsettled(url: str) -> Terms:
-    """Return terms that promise and refuse nothing, for pages that several policies may decide."""
-    return Terms(url, open_to_some=frozenset(USES))
+def unsettled(url: str, refused: Promise = NOTHING) -> Terms:
+    """Return terms that promise nothing, for pages that several policies may decide."""
+    return Terms(url, open_to_some=frozenset(USES) - refused)
 
 
 # --- Patterns --------------------------------------------------------------------------------------------------------
 
 
-def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None) -> Ruled:
-    """Return the rule. Pages of a pattern without a policy are unknown: one that matches every page is not published,
-    because no policy says anything about the whole host.
+def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None, unknown: Terms) -> Ruled:
+    """Return the rule. Pages of a pattern without a policy have the terms of unknown pages. If such a pattern matches
+    every page and unknown pages are open, it is not published, because no policy says anything about the whole host.
     """
     known = compiled(pattern)
-    urls = tuple(pattern_spellings(pattern))
-    is_published = policy is not None or urls[0] not in EVERY_PAGE
-    return Ruled(known, Terms.from_policy(policy), (-known.length, place), urls, is_published)
+    is_published = policy is not None or not unknown.open_to_some or not known.matches_every_path
+    terms = Terms.from_policy(policy) if policy is not None else unknown
+    return Ruled(known, terms, (-known.length, place), tuple(pattern_spellings(pattern)), is_published)
+
+
+def deciding(ruled: Sequence[Ruled]) -> list[Ruled]:
+    """Return the rules that decide some page: none that is less specific than one for every page."""
+    last = min((one.rank for one in ruled if one.pattern.matches_every_path), default=None)
+    return [one for one in ruled if last is None or one.rank <= last]
 
 
 def pattern_spellings(pattern: str) -> list[str]:
@@ -152,6 +159,28 @@ def query_guards(pattern: Pattern) -> list[str] | None:
         return None
     ends = ("$", "?*") if pattern.is_anchored else ("",)
     return [f"{'*'.join(parts[:place])}*?*{'*'.join(parts[place:])}{end}" for place in gaps for end in ends]
+
+
+def terms_behind(
+    guard: str,
+    ruled: Sequence[Ruled],
+    unknown: Terms,
+    pages: Sequence[PageOfItems],
+    listed: int,
+    same: SamePage | None,
+) -> Iterator[Terms]:
+    """Yield the terms of the pages for which crawlers may choose a guard: of rules, and of items with shorter entries.
+
+    The first `listed` of the pages have entries.
+    """
+    reach = compiled(guard.partition("?")[0])
+    yield from (one.terms for one in ruled if may_overlap(reach, one.pattern))
+    if not any(one.pattern.matches_every_path for one in ruled):
+        yield unknown
+    for place, page in enumerate(pages):
+        is_preferred = place >= listed or len(guard) >= len(f"{quoted(page.path)}?*")
+        if is_preferred and any(reach.matches(path) for path in spellings(page.path, same)):
+            yield from terms_at(page)
 
 
 # --- Items -----------------------------------------------------------------------------------------------------------
@@ -190,14 +219,14 @@ def terms_at(page: PageOfItems) -> list[Terms]:
     return [*([page.plain] if page.plain is not None else []), *page.queried]
 
 
-def entries_of(page: PageOfItems, ruled: Sequence[Ruled], same: SamePage | None) -> Iterator[Terms]:
+def entries_of(page: PageOfItems, ruled: Sequence[Ruled], unknown: Terms, same: SamePage | None) -> Iterator[Terms]:
     """Yield the entries of the page's items.
 
     A page with a query has the terms that all items at its path share, because the service ignores the order of
     parameters and adds others, which documents cannot express.
     """
     decisive = min((one for one in ruled if one.pattern.matches(page.path)), key=lambda one: one.rank, default=None)
-    plain = page.plain or (decisive.terms if decisive is not None else Terms(""))
+    plain = page.plain or (decisive.terms if decisive is not None else unknown)
     with_query = plain.intersect(page.queried)
     if len(read(quoted(page.path))[0]) > 1:  # with another query, origins may read another page
         with_query = unsettled("")
