@@ -103,7 +103,10 @@ PROOFS = {
     ("docs/guides/clients.md", "import { ApiError"): (
         f"{HERE}/test_conditional_changes.py::test_the_loop_in_typescript_keeps_what_others_changed"
     ),
-    ("docs/guides/clients.md", "import { gate }"): f"{HERE}/test_guides.py::test_the_recipes_in_typescript",
+    ("docs/guides/clients.md", "import { gate }"): f"{HERE}/test_guides.py::test_the_recipe_for_workers",
+    ("docs/guides/clients.md", "import { NextResponse }"): (
+        "tests/clients/test_next.py::test_the_guides_middleware_lets_readers_in_and_refuses_crawlers"
+    ),
     (
         "docs/guides/clients.md",
         "openapi-generator-cli",
