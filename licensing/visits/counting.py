@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import TruncDate
 from django.utils import timezone
-from msgspec.structs import asdict
 
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
+from kit.storage.adding import add_numbers
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
-from licensing.visits.figures import COUNTS, Visits
+from licensing.visits.figures import COUNTS, NUMBERS, Visits
 from licensing.visits.models import VisitorDay, VisitsCounted
 from licensing.visits.pages import keep_pages, page_visits_in, referrals_in
 
@@ -109,29 +109,10 @@ def visits_in(events: QuerySet[AccessEvent]) -> dict[Key, Visits]:
 
 def keep(found: dict[Key, Visits]) -> None:
     """Add the counts to the rows of VisitorDay. The caller holds the lock."""
-    if not found:
-        return
-    known: dict[Key, Visits] = {}
-    days = Q(day__in={day for _, day, _, _ in found}, account_id__in={account for account, _, _, _ in found})
-    for row in VisitorDay.objects.filter(days, requester_id__in={requester for _, _, requester, _ in found}):
-        key = (row.account_id, row.day, row.requester_id, row.identified_by)
-        known[key] = row.visits
-    rows = [row_of(key, visits + known[key] if key in known else visits) for key, visits in sorted(found.items())]
-    VisitorDay.objects.bulk_create(
-        rows,
-        batch_size=500,
-        update_conflicts=True,
-        unique_fields=["account", "day", "requester", "identified_by"],
-        update_fields=Visits.__struct_fields__,
-    )
-
-
-def row_of(key: Key, visits: Visits) -> VisitorDay:
-    account, day, requester, identified_by = key
-    return VisitorDay(
-        account_id=account,
-        day=day,
-        requester_id=requester,
-        identified_by=identified_by,
-        **asdict(visits),
+    add_numbers(
+        VisitorDay,
+        ("account", "day", "requester", "identified_by"),
+        NUMBERS,
+        [(*key, one.allowed, one.observed, one.denied, one.last_seen) for key, one in sorted(found.items())],
+        latest="last_seen",
     )

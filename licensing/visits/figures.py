@@ -12,6 +12,7 @@ COUNTS = {
     "denied_count": Count("pk", filter=Q(allowed=False)),
     "last": Max("created"),
 }
+NUMBERS = ("allowed", "observed", "denied")  # fields of Visits that add up
 
 
 class Visits(Struct, frozen=True):

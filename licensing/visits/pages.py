@@ -4,19 +4,21 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
+from operator import itemgetter
 from typing import TypeGuard, TypeVar
 
-from django.db.models import Case, Count, Max, Q, QuerySet, TextField, Value, When
+from django.db.models import Case, Count, Max, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Concat, Left, Substr, TruncDate
 from django.db.models.lookups import Exact
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from analytics.models import AccessEvent
+from kit.storage.adding import add_numbers
 from kit.values import ids
 from licensing.edge.crawlers import current_table
-from licensing.visits.figures import COUNTS, Visits
+from licensing.visits.figures import COUNTS, NUMBERS, Visits
 from licensing.visits.models import Page, PageDay, ReferralDay
 from licensing.visits.robots import RobotsRules
 
@@ -128,48 +130,30 @@ def keep_pages(found: dict[VisitKey, Found], referrals: dict[Referred, int]) -> 
 
 
 def add_visits(found: dict[VisitKey, Found], pages: dict[PageName, int]) -> None:
-    known: dict[VisitKey, Found] = {}
-    by_page = {pk: url for (_, url), pk in pages.items()}
-    days = Q(account__in={one.account for one in found}, day__in={one.day for one in found})
-    for some in batches(sorted(by_page)):
-        rows = PageDay.objects.filter(days, page__in=some)
-        for row in rows:
-            key = VisitKey(row.account_id, row.day, by_page[row.page_id], row.requester_id, row.identified_by)
-            known[key] = Found(row.visits, None, row.violations)
-    PageDay.objects.bulk_create(
+    add_numbers(
+        PageDay,
+        ("account", "day", "page", "requester", "identified_by"),
+        (*NUMBERS, "violations"),
         [
-            row_of(key, pages[key.account, key.url], one + known[key] if key in known else one)
-            for key, one in sorted(found.items(), key=lambda item: item[0])
+            (
+                *(key.account, key.day, pages[key.account, key.url], key.requester, key.identified_by),
+                *(one.visits.allowed, one.visits.observed, one.visits.denied, one.violations, one.visits.last_seen),
+            )
+            for key, one in sorted(found.items(), key=itemgetter(0))
         ],
-        batch_size=BATCH,
-        update_conflicts=True,
-        unique_fields=["account", "day", "page", "requester", "identified_by"],
-        update_fields=[*Visits.__struct_fields__, "violations"],
+        latest="last_seen",
     )
 
 
 def add_referrals(referrals: dict[Referred, int], pages: dict[PageName, int]) -> None:
-    known: dict[Referred, int] = {}
-    by_page = {pages[one.account, one.url]: one.url for one in referrals}
-    days = Q(account__in={one.account for one in referrals}, day__in={one.day for one in referrals})
-    for some in batches(sorted(by_page)):
-        for row in ReferralDay.objects.filter(days, page__in=some):
-            known[Referred(row.account_id, row.day, by_page[row.page_id], row.host)] = row.referrals
-    ReferralDay.objects.bulk_create(
+    add_numbers(
+        ReferralDay,
+        ("account", "day", "page", "host"),
+        ("referrals",),
         [
-            ReferralDay(
-                account_id=key.account,
-                day=key.day,
-                page_id=pages[key.account, key.url],
-                host=key.host,
-                referrals=number + known.get(key, 0),
-            )
+            (key.account, key.day, pages[key.account, key.url], key.host, number)
             for key, number in sorted(referrals.items())
         ],
-        batch_size=BATCH,
-        update_conflicts=True,
-        unique_fields=["account", "day", "page", "host"],
-        update_fields=["referrals"],
     )
 
 
@@ -237,18 +221,6 @@ def stored_pages(pages: Collection[PageName]) -> Iterator[Page]:
     for some in batches(sorted(pages)):
         accounts, digests = {account for account, _ in some}, [digest_of(url) for _, url in some]
         yield from Page.objects.filter(account__in=accounts, digest__in=digests)
-
-
-def row_of(key: VisitKey, page: int, found: Found) -> PageDay:
-    return PageDay(
-        account_id=key.account,
-        day=key.day,
-        page_id=page,
-        requester_id=key.requester,
-        identified_by=key.identified_by,
-        **asdict(found.visits),
-        violations=found.violations,
-    )
 
 
 def batches(values: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -1,0 +1,41 @@
+"""Adds numbers to rows by one statement, without reading them before."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.models import Model
+
+ROWS = 5_000  # per statement
+
+
+def add_numbers(
+    model: type[Model], key: Sequence[str], numbers: Sequence[str], rows: Sequence[Sequence[Any]], latest: str = ""
+) -> None:
+    """Insert the rows, or add their numbers to those with the same key. The later value of `latest` is kept.
+
+    Rows have the columns of `key`, `numbers` and `latest`, in this order, and different keys.
+    """
+    fields: list[Any] = [model._meta.get_field(name) for name in (*key, *numbers, *([latest] if latest else []))]
+    columns: list[str] = [field.column for field in fields]
+    prepared = [
+        [field.get_db_prep_save(value, connection) for field, value in zip(fields, row, strict=True)] for row in rows
+    ]
+    is_postgresql = connection.vendor == "postgresql"
+    changes = [f"{name} = kept.{name} + excluded.{name}" for name in numbers]
+    if latest:
+        greatest = "greatest" if is_postgresql else "max"
+        changes.append(f"{latest} = {greatest}(kept.{latest}, excluded.{latest})")
+    types = ", ".join(f"%s::{field.db_type(connection)}[]" for field in fields)
+    source = f"SELECT * FROM unnest({types})" if is_postgresql else f"VALUES ({', '.join(['%s'] * len(fields))})"  # noqa: S608
+    statement = (
+        f"INSERT INTO {model._meta.db_table} AS kept ({', '.join(columns)}) {source} "
+        f"ON CONFLICT ({', '.join(columns[: len(key)])}) DO UPDATE SET {', '.join(changes)}"
+    )
+    with connection.cursor() as cursor:
+        for start in range(0, len(prepared), ROWS):
+            some = prepared[start : start + ROWS]
+            if is_postgresql:
+                cursor.execute(statement, [list(column) for column in zip(*some, strict=True)])
+            else:
+                cursor.executemany(statement, some)
