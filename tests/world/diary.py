@@ -69,6 +69,7 @@ class Question:
     license: str | None = None  # by whose token the visitor asks
     offered: Decimal | None = None  # the price that the visitor offers; in USD
     is_free: bool = False  # HEAD costs nothing
+    referrer: str | None = None  # host of the page that sent the reader
     begun: float = 0.0
     ended: float = 0.0
     status: int = 0

@@ -12,6 +12,7 @@ BROWSER = "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"
 METERED, RELOADS = Page("/metered/story-4"), 30
 DAYS_OF_RELOADS = {1, 3}  # before the site is enforced, and after
 OPEN_TO_ALL = "/robots.txt"
+REFERRERS = {"chatgpt.com": "OpenAI", "www.perplexity.ai": "Perplexity", "blog.example": None, HOST: None}  # operators
 # Spellings of a page in readers' links, all of which name the same page.
 SPELLINGS = {
     "plain": "{path}",
@@ -56,7 +57,9 @@ def visit(world: World, reader: Caller, page: Page, chance: Random) -> Reply:
         request = f"{method} {spelled(page, spelling)} HTTP/1.0\r\nHost: {HOST}\r\nUser-Agent: {BROWSER}\r\n\r\n"
         reply = send_raw(world.clock, world.machines.site_port, reader.address, request.encode())
     else:
-        reply = reader.send(method, spelled(page, spelling), headers={"Host": host})
+        asked.referrer = chance.choice([None, None, *REFERRERS])
+        sent = {"Referer": f"https://{asked.referrer}/a?b=c"} if asked.referrer else {}
+        reply = reader.send(method, spelled(page, spelling), headers={"Host": host, **sent})
     if page.path != OPEN_TO_ALL:
         world.diary.questions.append(asked.note(reply))
     return reply
