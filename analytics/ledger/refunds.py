@@ -20,6 +20,10 @@ from kit.values.currencies import in_full
 IS_REFUND = Q(type=EntryType.ADJUSTMENT, amount__lt=0)
 ZERO = Decimal(0)
 PREFIXES = {"decision": "dec", "license": "lic"}  # id prefixes by kind of charge
+HINTS = {  # by kind of charge, if nothing was charged
+    "decision": "",
+    "license": " Refund an access by its decisionId, or give a credit that names only the requesterId.",
+}
 
 
 class Charge(NamedTuple):
@@ -110,17 +114,16 @@ def balance_of(entry: LedgerEntry, known: Balances | None = None) -> Balance | N
 def check_refund(refund: LedgerEntry) -> None:
     """Raise ValidationFailed if a refund exceeds the rest of its charge.
 
-    Call it while holding the account (accounts.plans.epochs.hold), so that two refunds cannot use the same rest. A
-    negative adjustment for a licence without a price in the ledger is not a refund and has no limit.
+    Call it while holding the account (accounts.plans.epochs.hold), so that two refunds cannot use the same rest.
     """
     charge = charge_of(refund)
     if charge is None or refund.amount >= 0:
         return
-    if charge.kind == "license" and not has_price(refund.account_id, charge.id):
-        return
     known, what = balances([refund.account_id], [charge]).get(charge, {}), in_words(charge)
     if not known:
-        raise ValidationFailed(f"{what} was not charged, so nothing can be refunded.", param="amount")
+        raise ValidationFailed(
+            f"{what} was not charged, so nothing can be refunded.{HINTS[charge.kind]}", param="amount"
+        )
     if refund.currency not in known:
         raise ValidationFailed(
             f"{what} was charged in {' and '.join(sorted(known))}, not in {refund.currency}.", param="currency"
@@ -137,13 +140,7 @@ def check_refund(refund: LedgerEntry) -> None:
 
 
 def in_words(charge: Charge) -> str:
-    return f"{'Decision' if charge.kind == 'decision' else 'Licence'} {charge.id}"
-
-
-def has_price(account_id: str, license_id: str) -> bool:
-    """Whether the ledger has entries for the licence's price."""
-    entries = LedgerEntry.objects.filter(account_id=account_id, license=license_id, decision__isnull=True)
-    return entries.filter(type=EntryType.LICENSE).exists()
+    return f"{'Decision' if charge.kind == 'decision' else 'The price of licence'} {charge.id}"
 
 
 def check_prices(entries: Iterable[LedgerEntry]) -> None:

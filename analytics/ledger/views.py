@@ -40,8 +40,8 @@ class LedgerViewSet(AccountViewSet[LedgerEntry]):
         """Adds a refund, a correction or a sale made elsewhere. Adjustments cannot be changed; correct one with
         another.
 
-        A refund is a negative `amount` with a `decisionId`, or with the `licenseId` of a licence that has a price. It
-        cannot exceed the charge minus earlier refunds.
+        A refund is a negative `amount` with a `decisionId`, or with a `licenseId` for the licence's price. It cannot
+        exceed the charge minus earlier refunds.
 
         Resources that it names must exist. Licence type, item and requester default to those of the decision or
         licence.

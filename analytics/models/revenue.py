@@ -19,7 +19,7 @@ from kit.values.timestamps import render_timestamp
 
 
 class EntryType(models.TextChoices):
-    LICENSE = "license", "Licence"  # a licence's price, at its start
+    LICENSE = "license", "Licence"  # a licence's price, recorded at its issue, dated at its start
     USAGE = "usage"  # pricePerAccess of an allowed check
     ADJUSTMENT = "adjustment"  # a refund, a correction or a sale made elsewhere
 

@@ -58,7 +58,11 @@ class LicenseSerializer(StrictSerializer):
     )
     startsAt = Timestamp(required=False, source="starts_at", help_text="Default: `created`. Years 2000 to 2999.")
     expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
-    price = Money(required=False, allow_null=True, help_text="Recorded in the ledger at `startsAt`.")
+    price = Money(
+        required=False,
+        allow_null=True,
+        help_text="Recorded in the ledger when the licence is issued, dated `startsAt`.",
+    )
     pricePerAccess = Money(
         required=False,
         allow_null=True,

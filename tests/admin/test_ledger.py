@@ -35,14 +35,14 @@ def test_an_entry_counts_on_a_day_without_a_time(admin, account):
 
 def test_an_adjustment_is_added_with_a_reason_and_linked(admin, account):
     held = factories.license(account)
-    fields = {"amount": "-0.10", "currency": "EUR", "description": "Goodwill", "of_license": held.pk}
+    fields = {"amount": "0.10", "currency": "EUR", "description": "Sold at the fair", "of_license": held.pk}
     reply = confirmed(admin, submit(admin, ADJUST, account=account.pk, **fields))
     assert reply.status_code == 302, reply.context["errors"]
     entry = LedgerEntry.objects.get()
-    assert (entry.type, entry.amount, entry.license_id) == ("adjustment", Decimal("-0.10"), held.pk)
+    assert (entry.type, entry.amount, entry.license_id) == ("adjustment", Decimal("0.10"), held.pk)
     assert entry.requester.requester_id == "org_acme"
     page = admin.get(change_url(entry)).content.decode()
-    assert "Goodwill" in page
+    assert "Sold at the fair" in page
     assert change_url(held) in page
 
 

@@ -98,10 +98,30 @@ def test_a_refund_that_was_a_mistake_is_taken_back_and_booked_again(refund, char
     refused(refund("-0.01", currency, **about))
 
 
-def test_a_goodwill_credit_that_names_no_charge_has_no_limit(account, refund, held):
-    free = factories.license(account, "org_free")
-    for about in ({}, {"requesterId": "org_acme"}, {"licenseId": free.pk}):
+def test_a_goodwill_credit_that_names_no_charge_has_no_limit(refund, held):
+    for about in ({}, {"requesterId": "org_acme"}):
         assert refund("-1000", "EUR", **about).status == 201
+
+
+@pytest.mark.parametrize(
+    "terms", [{}, {"price_amount": Decimal(0), "price_currency": "EUR"}, {"per_access": "0.05"}], ids=str
+)
+def test_a_licence_without_a_price_cannot_be_refunded(api, account, refund, terms):
+    free = factories.license(account, "org_free", **terms)
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_free"})
+    before = LedgerEntry.objects.count()
+    for currency in ("EUR", "USD"):
+        assert "was not charged" in refused(refund("-0.01", currency, licenseId=free.pk))
+    assert LedgerEntry.objects.count() == before
+
+
+def test_a_sale_added_to_a_licence_without_a_price_is_refunded_once(account, refund):
+    free = factories.license(account, "org_free")
+    assert refund("10", "EUR", licenseId=free.pk).status == 201
+    refused(refund("-10", "USD", licenseId=free.pk), "currency")
+    assert refund("-10", "EUR", licenseId=free.pk).status == 201
+    assert "At most 0.00 EUR" in refused(refund("-10", "EUR", licenseId=free.pk))
 
 
 def test_an_idempotent_retry_of_a_refund_is_replayed_and_books_nothing(api, charge):

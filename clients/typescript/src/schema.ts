@@ -1606,7 +1606,7 @@ export interface components {
              * @description When it ends; null for never.
              */
             expiresAt: string | null;
-            /** @description Recorded in the ledger at `startsAt`. */
+            /** @description Recorded in the ledger when the licence is issued, dated `startsAt`. */
             price: components["schemas"]["Money"] | null;
             /** @description The price of each access that this licence allows. */
             pricePerAccess: components["schemas"]["Money"] | null;
@@ -1704,7 +1704,7 @@ export interface components {
             startsAt?: string | null;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
-            /** @description Recorded in the ledger at `startsAt`. */
+            /** @description Recorded in the ledger when the licence is issued, dated `startsAt`. */
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description The price of each access that this licence allows. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
@@ -1826,7 +1826,7 @@ export interface components {
             startsAt?: string | null;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
-            /** @description Recorded in the ledger at `startsAt`. */
+            /** @description Recorded in the ledger when the licence is issued, dated `startsAt`. */
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description The price of each access that this licence allows. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
@@ -2645,7 +2645,7 @@ export interface components {
             startsAt?: string | null;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
-            /** @description Recorded in the ledger at `startsAt`. */
+            /** @description Recorded in the ledger when the licence is issued, dated `startsAt`. */
             price?: components["schemas"]["MoneyRequest"] | null;
             /** @description The price of each access that this licence allows. */
             pricePerAccess?: components["schemas"]["MoneyRequest"] | null;
