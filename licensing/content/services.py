@@ -134,8 +134,8 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
 
 
 def of_a_new_item(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that apply to a new item: without nulls and without `status`, which starts as active."""
-    return {name: value for name, value in fields.items() if value is not None and name != "status"}
+    """Return the fields that a new item is created with: null means the default."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 @transaction.atomic(savepoint=False)

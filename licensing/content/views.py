@@ -76,7 +76,7 @@ class ContentViewSet(AccountViewSet[Content]):
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """Creates a content item. Only `title` is required. The new item is `active`."""
+        """Creates a content item. Only `title` is required."""
         fields = services.of_a_new_item(self.validated())
         return self.answer(services.create_content(self.account_id, fields), 201)
 

@@ -71,6 +71,16 @@ def test_a_row_with_an_external_id_that_exists_updates_that_item(api):
     assert api.get("/v1/content")["totalCount"] == 2
 
 
+def test_an_archived_row_creates_an_archived_item_and_changes_nothing_when_sent_again(api):
+    row = {"externalId": "a-1", "title": "Old", "status": "archived"}
+    made = send(api, row)
+    assert (statuses(made), made["data"][0]["content"]["status"]) == ([201], "archived")
+    again = send(api, row)
+    assert (statuses(again), again["data"][0]["content"]) == ([200], made["data"][0]["content"])
+    events = api.get("/v1/events", objectId=made["data"][0]["content"]["id"])["data"]
+    assert [one["type"] for one in events] == ["content.created"]
+
+
 def test_the_same_rows_again_make_no_duplicate_and_change_nothing(api):
     rows = [{**FULL, "externalId": f"a-{n}"} for n in range(30)]
     first, again = send(api, *rows), send(api, *rows)

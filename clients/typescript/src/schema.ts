@@ -494,7 +494,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description New items are always `active`. Change it with PATCH. */
+            /** @description New items are `active` unless you say otherwise. Access to `archived` items is denied. */
             status?: components["schemas"]["ContentStatus"];
         };
         Categories: string[];
@@ -663,7 +663,7 @@ export interface components {
             };
             /** @description Free labels. */
             tags: string[];
-            /** @description New items are always `active`. Change it with PATCH. */
+            /** @description New items are `active` unless you say otherwise. Access to `archived` items is denied. */
             status: components["schemas"]["ContentStatus"];
             /** @description Only in replies about a single item. */
             readonly stats?: components["schemas"]["Stats"];
@@ -738,7 +738,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description New items are always `active`. Change it with PATCH. */
+            /** @description New items are `active` unless you say otherwise. Access to `archived` items is denied. */
             status?: components["schemas"]["ContentStatus"];
         };
         /** @enum {string} */
@@ -1059,7 +1059,7 @@ export interface components {
             unit: string;
             /**
              * Format: double
-             * @description The amount left to spend.
+             * @description The amount left to spend: the balance minus the floor.
              */
             remaining?: number;
             /**
@@ -1620,6 +1620,7 @@ export interface components {
             metadata: {
                 [key: string]: string | number | boolean | null;
             };
+            /** @description Read-only. Revoke with `POST /v1/licenses/{id}/revoke`. */
             readonly status: components["schemas"]["LicenseStatus"];
             /**
              * Format: date-time
@@ -2622,7 +2623,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description New items are always `active`. Change it with PATCH. */
+            /** @description New items are `active` unless you say otherwise. Access to `archived` items is denied. */
             status?: components["schemas"]["ContentStatus"];
         };
         /** @description A licence: its type, scope, period and prices. */
