@@ -3,6 +3,7 @@
 A list declares its operands. Other parameters are rejected, because a typo must not return everything.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -26,6 +27,7 @@ from kit.values.suggestions import did_you_mean
 from kit.values.timestamps import MOMENT_SCHEMA, parse_date, parse_day_end, parse_timestamp
 
 MAX_MEMBERS = 100
+SEPARATOR = re.compile(r"(?<!\\),")
 EQUALITY = ("eq", "ne", "in")
 ORDER = ("eq", "ne", "gt", "gte", "lt", "lte", "in")
 PREFIX = (*EQUALITY, "startsWith")
@@ -33,7 +35,7 @@ LOOKUPS = {"eq": "exact", "ne": "exact", "in": "in", "gt": "gt", "gte": "gte", "
 DESCRIPTIONS = {
     "eq": "`{name}` equals this value.",
     "ne": "`{name}` differs from this value or is null.",
-    "in": "`{name}` equals one of these values: separated by commas, or the parameter repeated.",
+    "in": "`{name}` equals one of these values: separated by commas (in a value: `\\,`), or the parameter repeated.",
     "gt": "`{name}` is greater than this value.",
     "gte": "`{name}` is at least this value.",
     "lt": "`{name}` is less than this value.",
@@ -113,11 +115,16 @@ def identifier(prefix: str) -> Kind:
     return Kind(parse, {"type": "string", "pattern": f"^{prefix}_{ids.TEXT}$"})
 
 
-class Texts(forms.Widget):
-    """Joins a repeated query parameter with commas."""
+def split_members(text: str) -> list[str]:
+    """Return the values of a comma-separated list, in which `\\,` is a comma within a value."""
+    return [member.replace("\\,", ",") for member in SEPARATOR.split(text)]
 
-    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> str | None:
-        return ",".join(data.getlist(name)) if isinstance(data, QueryDict) and name in data else None
+
+class Texts(forms.Widget):
+    """Returns every occurrence of a query parameter."""
+
+    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> list[str] | None:
+        return data.getlist(name) if isinstance(data, QueryDict) and name in data else None
 
 
 class OperandField(forms.Field):
@@ -136,10 +143,10 @@ class OperandField(forms.Field):
         super().__init__(label=label, required=required)
         self.parse, self.many = parse, many
 
-    def clean(self, value: str | None) -> object:
+    def clean(self, value: list[str] | None) -> object:
         if value is None:
             return None
-        members = value.split(",") if self.many else [value]
+        members = [member for one in value for member in split_members(one)] if self.many else value
         if len(members) > MAX_MEMBERS:
             raise forms.ValidationError(f"Takes up to {MAX_MEMBERS} values.")
         try:

@@ -22,7 +22,9 @@ saw.total = (await client.getRevenueReport({ period: "7d" })).summary.total;
 
 for (const type of ["report", "image", "article"]) await client.createContent({ title: type, type });
 saw.found = [];
+await client.createContent({ title: "Yes, we can", type: "dataset" });
 for await (const one of client.listContent({ "type[in]": ["report", "article"], limit: 1 })) saw.found.push(one.title);
+for await (const one of client.listContent({ "title[in]": ["Yes, we can", "x"] })) saw.found.push(one.title);
 saw.file = (await new Response(await client.export("/v1/access/decisions", { format: "csv" })).text()).split("\r\n").length;
 try {
   await client.updateContent(item.id, { title: "Other" }, { ifMatch: '"elsewhere"' });

@@ -1,6 +1,7 @@
 """clients/python against a running service."""
 
 import asyncio
+import json
 import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -156,6 +157,27 @@ def test_what_has_no_reply_is_refused(client: Client):
     for nothing in (dict(client.get_own_account()), client.list_content()):
         with pytest.raises(LookupError):
             get_response(nothing)
+
+
+def test_decimals_are_numbers_in_attributes_and_metadata_and_exact_text_elsewhere():
+    seen: list[httpx.Request] = []
+    client = scripted([httpx.Response(200, json={"id": "dec_1"}), httpx.Response(201, json={"id": "lic_1"})], seen)
+    attributes = {"seats": Decimal("10.0"), "share": [Decimal("0.25")], "trial": False}
+    client.check_access({"contentId": "cnt_1", "requester": {"id": "org_acme", "attributes": attributes}})
+    price: Any = {"amount": Decimal("0.050001"), "currency": "USD"}
+    client.create_license({"requesterId": "a", "licenseType": "b", "price": price, "metadata": {"n": Decimal(3)}})
+    checked, issued = (json.loads(one.content) for one in seen)
+    assert checked["requester"]["attributes"] == {"seats": 10, "share": [0.25], "trial": False}
+    assert (issued["price"]["amount"], issued["metadata"]) == ("0.050001", {"n": 3})
+
+
+def test_values_of_a_list_keep_their_commas():
+    seen: list[httpx.Request] = []
+    client = scripted([httpx.Response(200, json={"data": [], "hasMore": False})], seen)
+    list(client.list_content({"externalId[in]": ["a,b", "c\\", "d"], "source[in]": [], "fields": ["title", "status"]}))
+    assert seen[0].url.params.get_list("externalId[in]") == ["a\\,b", "c\\", "d"]
+    assert seen[0].url.params.get_list("source[in]") == [""]
+    assert seen[0].url.params.get_list("fields") == ["title,status"]
 
 
 def test_a_post_is_retried_with_one_idempotency_key_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch):

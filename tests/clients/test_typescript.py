@@ -30,7 +30,7 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
         "denied": [False, "no_license"],
         "charge": {"amount": "0.050001", "currency": "USD"},
         "total": "0.05",
-        "found": ["article", "report", "Markets"],
+        "found": ["article", "report", "Markets", "Yes, we can"],
         "file": 4,
         "error": [True, 412, "precondition_failed", True],
         "conditional": ["precondition_failed", "Mine"],

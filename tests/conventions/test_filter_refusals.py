@@ -4,6 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests import factories
 from tests.conventions.filtering import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES, SITES, is_optional
 from tests.conventions.test_audit_filters import AUDIT
 from tests.conventions.test_client_filters import CLIENTS
@@ -130,6 +131,21 @@ def test_in_takes_up_to_100_values(api):
     assert is_refused(answer(101), "title[in]")
     repeated = "&".join(f"title[in]=t{n}" for n in range(101))
     assert is_refused(api.get(f"/v1/content?{repeated}"), "title[in]")
+
+
+def test_a_backslash_keeps_the_comma_of_a_value(api, account):
+    titles = ["a,b", "a", "b", "c\\", "d\\,e", ",", "\\"]
+    for title in titles:
+        factories.content(account, title=title)
+
+    def found(*values):
+        query = "&".join(f"title[in]={quote(value)}" for value in values)
+        return sorted(one["title"] for one in api.get(f"/v1/content?{query}")["data"])
+
+    assert found("a,b") == ["a", "b"]
+    assert found(r"a\,b") == ["a,b"]
+    assert found("b,a\\,b,c\\") == ["a,b", "b", "c\\"]
+    assert found(*(title.replace(",", r"\,") for title in titles)) == sorted(titles)
 
 
 def test_each_of_repeated_values_is_read(api):

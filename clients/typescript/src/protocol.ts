@@ -34,7 +34,10 @@ export function checkedKey(key: string): string {
 export function requestOf(call: Call, baseUrl: string, apiKey: string): Request {
   const url = new URL(call.path, baseUrl);
   for (const [name, value] of Object.entries(call.query ?? {})) {
-    if (value !== undefined) url.searchParams.set(name, String(value)); // an array is joined by commas
+    // without values the parameter would be dropped, and the list unfiltered
+    if (Array.isArray(value) && value.length > 0 && name.endsWith("[in]")) {
+      for (const member of value) url.searchParams.append(name, String(member).replaceAll(",", "\\,"));
+    } else if (value !== undefined) url.searchParams.set(name, String(value)); // an array is joined by commas
   }
   const headers = new Headers({ authorization: `Bearer ${checkedKey(apiKey)}` });
   const key = call.idempotencyKey ?? (call.keyed ? crypto.randomUUID() : undefined);

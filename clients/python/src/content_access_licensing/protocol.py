@@ -16,6 +16,7 @@ from content_access_licensing.responses import ResponseInfo, Result
 
 Query = Mapping[str, Any]
 NONE: frozenset[str] = frozenset()
+FREE = frozenset({"attributes", "metadata"})  # objects whose names and values are the caller's own
 LONGEST_WAIT = 60.0  # seconds; a longer Retry-After raises the error
 
 
@@ -63,17 +64,36 @@ def call(
 
 
 def request(client: httpx.Client | httpx.AsyncClient, made: Call) -> httpx.Request:
-    # decimals become strings, to stay exact
-    body = None if made.body is None else json.dumps(made.body, default=str).encode()
+    body = None if made.body is None else json.dumps(sendable(made.body), default=str).encode()
     headers = made.headers | ({"Content-Type": "application/json"} if body is not None else {})
-    query = {name: parameter(value) for name, value in (made.query or {}).items()}
+    query = {name: parameter(name, value) for name, value in (made.query or {}).items()}
     return client.build_request(made.method, made.path, params=query, content=body, headers=headers)
 
 
-def parameter(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def sendable(value: Any, *, is_free: bool = False) -> Any:
+    """Return a body with decimals as strings, which keeps money exact, and as numbers in FREE."""
+    match value:
+        case dict():
+            return {name: sendable(member, is_free=is_free or name in FREE) for name, member in value.items()}
+        case list() | tuple():
+            return [sendable(member, is_free=is_free) for member in value]
+        case Decimal() if is_free:
+            return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
+    return value
+
+
+def parameter(name: str, value: Any) -> str | list[str]:
+    """Return a query parameter; the values of a list are separated by commas, those of `field[in]` by repetition."""
+    if not isinstance(value, list | tuple):
+        return text(value)
+    values = [text(member) for member in value]
+    if name.endswith("[in]") and values:  # without values the parameter would be dropped, and the list unfiltered
+        return [one.replace(",", "\\,") for one in values]
+    return ",".join(values)
+
+
+def text(value: Any) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def parsed(raw: bytes, answer: str) -> Any:
