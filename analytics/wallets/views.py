@@ -27,6 +27,7 @@ from analytics.wallets.serializers import (
     WalletSerializer,
 )
 from analytics.wallets.services import GrantFields, WalletFields
+from analytics.wallets.units import ACCESS
 from kit.http.errors import InvalidRequest, NotFound
 from kit.rest.money import decimal_text
 from kit.rest.resources import find
@@ -134,18 +135,24 @@ class WalletViewSet(AccountViewSet[Wallet]):
     @extend_schema(
         summary="Ask whether a wallet could pay",
         responses=CreditAccessSerializer,
-        parameters=[OpenApiParameter("amount", decimal_text(), description="The amount; default 0.")],
+        parameters=[
+            OpenApiParameter(
+                "amount", decimal_text(), description="The amount; by default the least one: 1 access, or 0.000001."
+            )
+        ],
     )
     @action(detail=True, serializer_class=CreditAccessSerializer, filterset_class=None)
     def access(self, request: Request, id: str) -> Response:
         """Nothing is spent or reserved."""
+        wallet = self.get_object()
+        least = "1" if wallet.unit == ACCESS else "0.000001"
         try:
-            amount = parse_amount(request.query_params.get("amount", "0"))
+            amount = parse_amount(request.query_params.get("amount", least))
         except ValueError as error:
             raise InvalidRequest(str(error), param="amount") from None
         if amount < 0:
             raise InvalidRequest("Must be at least 0.", param="amount")
-        [book] = as_of([self.get_object()], timezone.now())
+        [book] = as_of([wallet], timezone.now())
         return Response(CreditAccessSerializer((book.wallet, Decimal(amount))).data)
 
     @cached_property

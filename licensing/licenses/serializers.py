@@ -70,7 +70,9 @@ class LicenseSerializer(StrictSerializer):
         help_text="The price of each access that this licence allows.",
     )
     metadata = FreeMetadata(required=False, allow_null=True)
-    status = Choice(choices=STATES, read_only=True)
+    status = Choice(
+        choices=STATES, read_only=True, help_text="Read-only. Revoke with `POST /v1/licenses/{id}/revoke`."
+    )
     revokedAt = Timestamp(read_only=True, allow_null=True)
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)

@@ -64,6 +64,11 @@ def test_what_is_not_given_stays(change, held):
     assert reply["updated"] > held["updated"]
 
 
+def test_a_status_does_not_revoke(api, held):
+    reply = api.patch(f"/v1/licenses/{held['id']}", {"status": "revoked", "revokedAt": "2026-01-01"})
+    assert (reply.status, reply["status"], reply["revokedAt"]) == (200, "active", None)
+
+
 def test_what_was_read_can_be_sent_back(api, held):
     reply = api.patch(f"/v1/licenses/{held['id']}", held)
     assert reply.body == {**held, "updated": reply["updated"]}

@@ -219,6 +219,17 @@ def test_access_answers_what_could_be_paid(api, wallet, grant):
     assert WalletEntry.objects.count() == 1
 
 
+def test_access_without_an_amount_answers_whether_the_least_charge_could_be_paid(api, wallet, grant):
+    address = f"/v1/wallets/{wallet['id']}/access"
+    assert api.get(address).body == {"hasAccess": False, "balance": 0, "available": 0}
+    grant("0.000001")
+    assert api.get(address)["hasAccess"] is True
+    quota = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access"})["id"]
+    assert api.get(f"/v1/wallets/{quota}/access")["hasAccess"] is False
+    api.post(f"/v1/wallets/{quota}/grants", {"amount": 1, "kind": "paid"})
+    assert api.get(f"/v1/wallets/{quota}/access")["hasAccess"] is True
+
+
 def test_a_wallet_can_be_changed_but_not_its_balance(api, wallet, grant):
     grant("5")
     changed = api.patch(f"/v1/wallets/{wallet['id']}", {"floor": "-2.5", "thresholds": [{"percent": 50}]})
