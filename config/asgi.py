@@ -52,6 +52,7 @@ ON_POSTGRESQL = connection.vendor == "postgresql"
 SWITCH_SECONDS = 0.001  # the longest a busy thread keeps the interpreter from others; Python's default is 5 ms
 SECONDS_FOR_THREAD = 30  # how long to wait for a thread; less for heavy requests, because some run for minutes
 SECONDS_FOR_HEAVY_THREAD = 10
+SECONDS_FOR_SCRAPE = 5
 MOST_HEAVY_WAITING = 100  # heavy requests per caller; waiting is better than being refused and retrying
 HEAVY_REST = 3  # multiple of a heavy request's CPU time; so two threads of one account use half of the interpreter
 
@@ -72,6 +73,8 @@ heavy = Threads(
     most_waiting=MOST_HEAVY_WAITING,
     rest=HEAVY_REST,
 )
+# Scrapes have threads of their own, because requests that wait for a database can occupy all others.
+scrapes = Threads(django_application, "metrics", 2, share=1, patience=SECONDS_FOR_SCRAPE)
 
 
 def start_tracing() -> "Tracing | None":
@@ -135,7 +138,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     is_long = is_heavy(view, scope["method"], scope["query_string"], head.header(b"accept"))
     asks_for_key = action_of(view, scope["method"]) is not None and view.cls.authentication_classes
     prepare = partial(admit_early, head) if asks_for_key and ON_POSTGRESQL else as_it_is
-    threads = heavy if is_long else ordinary
+    threads = scrapes if scope["path"] == "/metrics" else heavy if is_long else ordinary
     token = statements.bound.set(bound_of(scope, gone, is_long=is_long))
     try:
         await threads.serve(complete, body.input, send, caller_of(*who), body.size_in_memory, left, prepare)

@@ -31,7 +31,7 @@ LONGEST_REST = 1.0  # seconds
 QUICK = 0.1  # seconds of CPU time without a rest; one or two reports delay no one
 
 ACCOUNT = "account:"  # prefix of callers that are accounts
-POOLS = ("ordinary", "heavy")
+POOLS = ("ordinary", "heavy", "metrics")
 refused = CountedPlaces(
     "licensing_thread_refusals",
     "Requests that found no thread: a caller had its share and more waiting (429), or all were busy (503).",

@@ -1,11 +1,16 @@
-"""Sizes of the tables that grow with traffic, read when Prometheus scrapes."""
+"""Sizes of the tables that grow with traffic, read when Prometheus scrapes, and whether the database answers."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 
-from django.db import DatabaseError, connection
+from django.db import Error, close_old_connections, connection
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from kit import statements
+
+SECONDS = 1  # how long a scrape waits for the database
 # Of a partitioned table: the sum of its partitions. PostgreSQL counts rows without reading them.
 SIZES = """
 SELECT name, sum(pg_stat_get_live_tuples(relation.oid)), sum(pg_total_relation_size(relation.oid))
@@ -18,27 +23,60 @@ GROUP BY name"""
 SPAN = "coalesce((SELECT max(rowid) FROM {table}) - (SELECT min(rowid) FROM {table}) + 1, 0)"
 
 
+Sizes = list[tuple[str, int, int | None]]
+
+
 class TableSizes(Collector):
-    """Rows and bytes of tables. Nothing while the database does not answer. On SQLite only rows."""
+    """Rows and bytes of tables; on SQLite only rows. None while the database does not answer.
+
+    One thread reads them, and concurrent scrapes share a read. A scrape gives up after SECONDS: a database that hangs
+    keeps this thread waiting, but no scrape.
+    """
 
     def __init__(self, tables: Sequence[str]) -> None:
         self.tables = tables
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="table-sizes")
+        self.lock = Lock()
+        self.reading: Future[Sizes] | None = None
 
     def collect(self) -> Iterator[Metric]:
+        sizes = self.sizes()
+        yield GaugeMetricFamily(
+            "licensing_database_up", "1 if the database answered this scrape in time, else 0.", value=sizes is not None
+        )
+        if sizes is None:
+            return
         rows = GaugeMetricFamily("licensing_table_rows", "Rows of a table, estimated.", labels=["table"])
         size = GaugeMetricFamily("licensing_table_bytes", "Bytes of a table and its indexes.", labels=["table"])
-        try:
-            for table, count, size_in_bytes in self.read():
-                rows.add_metric([table], count)
-                if size_in_bytes is not None:
-                    size.add_metric([table], size_in_bytes)
-        except DatabaseError:
-            return
+        for table, count, size_in_bytes in sizes:
+            rows.add_metric([table], count)
+            if size_in_bytes is not None:
+                size.add_metric([table], size_in_bytes)
         yield rows
         if size.samples:
             yield size
 
-    def read(self) -> list[tuple[str, int, int | None]]:
+    def sizes(self) -> Sizes | None:
+        """Return what `read` returns, or None if the database fails or takes longer than SECONDS."""
+        with self.lock:
+            if self.reading is None or self.reading.done():
+                self.reading = self.thread.submit(self.read_in_thread)
+            reading = self.reading
+        try:
+            return reading.result(SECONDS)
+        except (Error, TimeoutError):
+            return None
+
+    def read_in_thread(self) -> Sizes:
+        token = statements.bound.set(statements.Bound(SECONDS))
+        close_old_connections()
+        try:
+            return self.read()
+        finally:
+            close_old_connections()
+            statements.bound.reset(token)
+
+    def read(self) -> Sizes:
         """Return each table's rows and bytes."""
         with connection.cursor() as cursor:
             if connection.vendor == "postgresql":

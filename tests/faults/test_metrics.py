@@ -1,10 +1,14 @@
-"""Metrics with several processes: each process reports all, including killed ones."""
+"""Metrics with several processes: each process reports all, including killed ones. None waits for the database."""
 
 import os
 import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from tests.faults.harness import Deployment, eventually
@@ -14,6 +18,8 @@ pytestmark = pytest.mark.faults
 
 CHECKS = "licensing_access_checks_total"
 TIMED = "licensing_http_request_duration_seconds_count"
+UP = "licensing_database_up"
+SCRAPE_SECONDS = 5  # the scrape timeout of a hasty Prometheus; its default is 10
 
 
 def scrape(server: Deployment) -> Samples:
@@ -58,3 +64,34 @@ def test_the_files_go_with_the_server_or_when_the_next_one_starts(server: Deploy
     assert server.process.wait(timeout=40) is not None
     assert directories() == []
     server.start()
+
+
+def test_scrapes_are_answered_while_postgresql_hangs_and_requests_wait_for_it(server: Deployment, keys: Iterator[str]):
+    assert server.postgres
+    assert server.postgres.process
+    database = psutil.Process(server.postgres.process.pid)
+    assert eventually(lambda: value(scrape(server), UP) == 1)
+    hung = [database, *database.children(recursive=True)]
+
+    def request(key: str) -> None:
+        with server.client(key, timeout=120) as client:
+            client.get("/v1/content")
+
+    callers = [next(keys), next(keys), next(keys)]  # an account may use half of the threads
+    with ThreadPoolExecutor(90) as clients:
+        try:
+            for process in hung:
+                process.suspend()
+            for _ in range(30):  # more than the threads of the three processes
+                clients.map(request, callers)
+            time.sleep(1)
+            for _ in range(4):
+                began = time.monotonic()
+                samples = scrape(server)
+                assert time.monotonic() - began < SCRAPE_SECONDS
+                assert f"{UP} 0.0" in samples
+                assert TIMED in samples
+        finally:
+            for process in hung:
+                process.resume()
+    assert eventually(lambda: value(scrape(server), UP) == 1)

@@ -1,4 +1,8 @@
-"""/metrics shows the sizes of the tables that grow."""
+"""/metrics shows the sizes of the tables that grow, and whether the database answers."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from time import monotonic
 
 import pytest
 from django.db import OperationalError, connection
@@ -9,9 +13,15 @@ from kit.telemetry import tables
 from tests import factories
 from tests.observability.scrape import scrape, value
 
-ROWS, BYTES = "licensing_table_rows", "licensing_table_bytes"
+ROWS, BYTES, UP = "licensing_table_rows", "licensing_table_bytes", "licensing_database_up"
 ON_POSTGRESQL = connection.vendor == "postgresql"
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a busy machine read the sizes late."""
+    monkeypatch.setattr(tables, "SECONDS", 60)
 
 
 def flush_statistics() -> None:
@@ -23,6 +33,7 @@ def flush_statistics() -> None:
 
 def test_every_table_that_grows_is_shown():
     samples = scrape()
+    assert value(samples, UP) == 1
     for table in GROWING_TABLES:
         assert f'{ROWS}{{table="{table}"}}' in samples
         assert (f'{BYTES}{{table="{table}"}}' in samples) is ON_POSTGRESQL
@@ -68,4 +79,31 @@ def test_other_metrics_are_shown_while_the_database_is_gone(monkeypatch):
     monkeypatch.setattr(tables.TableSizes, "read", fail)
     samples = scrape()
     assert ROWS not in samples
+    assert f"{UP} 0.0" in samples
     assert "licensing_build_info" in samples
+
+
+def test_scrapes_do_not_wait_for_a_database_that_hangs_and_share_one_read(monkeypatch):
+    resumed, reads = Event(), []
+
+    def hang(self):
+        reads.append(1)
+        assert resumed.wait(60)
+        return [(table, 1, None) for table in self.tables]
+
+    monkeypatch.setattr(tables, "SECONDS", 0.2)
+    monkeypatch.setattr(tables.TableSizes, "read", hang)
+    began = monotonic()
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            scraped = list(threads.map(lambda _: scrape(), range(6)))
+        assert monotonic() - began < 30
+    finally:
+        resumed.set()
+    assert len(reads) == 1
+    for samples in scraped:
+        assert f"{UP} 0.0" in samples
+        assert ROWS not in samples
+        assert "licensing_build_info" in samples
+    monkeypatch.setattr(tables, "SECONDS", 60)
+    assert value(scrape(), UP) == 1
