@@ -6,6 +6,7 @@ was spent since, and grants are used in one order.
 """
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
@@ -59,10 +60,14 @@ def level_of(threshold: Mapping[str, float], reference: Decimal) -> Decimal:
 
 
 class News(NamedTuple):
-    """An event of a wallet that is to be written: its type, and the balance before."""
+    """An event of a wallet that is to be written: its type, and the balance before.
+
+    `wallet` is a copy as of the event, or None for the wallet as it is stored.
+    """
 
     type: str
     balance: Decimal
+    wallet: Wallet | None = None
 
 
 class Book:
@@ -81,16 +86,26 @@ class Book:
         return sorted((one for one in self.grants if one.started and one.ended_at is None), key=order_of_spending)
 
     def roll_to(self, now: datetime) -> None:
-        """Apply everything that is due, in the order of its moments: ends before refills before starts."""
+        """Apply everything that is due, in the order of its moments: ends before refills before starts.
+
+        Events describe the wallet after all changes of their moment, so credit that replaces expired credit is not
+        announced as missing.
+        """
         while (due := self.next_change()) is not None and due <= now:
+            before, known = self.wallet.balance, len(self.news)
             for grant in self.counting:
                 if not self.is_refilled(grant) and grant.expires_at is not None and grant.expires_at <= due:
-                    self.end(grant, grant.expires_at, WalletEntryType.EXPIRE)
+                    self.take_out(grant, grant.expires_at, WalletEntryType.EXPIRE)
             if self.wallet.next_refill_at is not None and self.wallet.next_refill_at <= due:
                 self.refill(self.wallet.next_refill_at)
             for grant in self.grants:
                 if not grant.started and grant.ended_at is None and grant.effective_at <= due:
                     self.start(grant)
+            self.watch(before, due)
+            self.wallet.next_change_at = self.next_change()
+            if len(self.news) > known:
+                shown = copy(self.wallet)
+                self.news[known:] = [one._replace(wallet=shown) for one in self.news[known:]]
         self.wallet.next_change_at = self.next_change()
 
     def next_change(self) -> datetime | None:
@@ -152,30 +167,29 @@ class Book:
             self.wallet.exhausted_at = now
             self.news.append(News(EXHAUSTED, before))
 
-    def end(self, grant: Grant, moment: datetime, entry: str) -> Decimal:
-        """Take the rest of the grant from the balance, and return it."""
-        before = self.wallet.balance
-        left = self.take_out(grant, moment, entry)
-        self.watch(before, moment)
-        return left
-
-    def take_out(self, grant: Grant, moment: datetime, entry: str) -> Decimal:
+    def take_out(self, grant: Grant, moment: datetime, entry: str, rolled: Decimal = ZERO) -> None:
+        """Take the rest of the grant from the balance. `rolled` of it moves to the next refill."""
         self.allocate()
         left = grant.remaining
         self.wallet.balance -= left
         grant.remaining, grant.ended_at = ZERO, moment
         self.touch(grant)
-        if left:
-            self.note(entry, -left, grant, moment)
-        return left
+        for type_, amount in ((entry, left - rolled), (WalletEntryType.CARRY, rolled)):
+            if amount:
+                self.note(type_, -amount, grant, moment)
 
     def refill(self, moment: datetime) -> None:
         wallet = self.wallet
         self.allocate()
         before = wallet.balance
         former = [grant for grant in self.counting if grant.kind == GrantKind.REFILL]
-        left = sum((self.take_out(grant, moment, WalletEntryType.EXPIRE) for grant in former), ZERO)
+        left = sum((grant.remaining for grant in former), ZERO)
         carried = min(wallet.rollover_max, max(left, wallet.rollover_min)) if wallet.refills else ZERO
+        rest = carried
+        for grant in former:
+            rolled = min(grant.remaining, rest)
+            rest -= rolled
+            self.take_out(grant, moment, WalletEntryType.EXPIRE, rolled)
         wallet.refills += 1
         wallet.next_refill_at = period_after(wallet.refill_anchor or moment, wallet.refill_every or "", moment)
         amount = wallet.refill_amount or ZERO
@@ -207,7 +221,9 @@ class Book:
     def void(self, grant: Grant, now: datetime) -> None:
         grant.voided_at = now
         if grant.started:
-            self.end(grant, now, WalletEntryType.VOID)
+            before = self.wallet.balance
+            self.take_out(grant, now, WalletEntryType.VOID)
+            self.watch(before, now)
         else:
             grant.remaining, grant.ended_at = ZERO, now
             self.touch(grant)

@@ -53,10 +53,15 @@ def keep(book: Book, now: datetime) -> None:
 def announce(book: Book) -> None:
     """Write the events of a locked wallet, in the transaction that changes its balance."""
     if book.news:
-        shown = objects["wallet"].show(book.wallet)
-        made = [(one.type, {"balance": render_amount(one.balance)}) for one in book.news]
-        account, id_ = book.wallet.account_id, book.wallet.pk
-        recording.write([recording.make(account, type_, id_, shown, previous) for type_, previous in made])
+        show, account, id_ = objects["wallet"].show, book.wallet.account_id, book.wallet.pk
+        recording.write(
+            [
+                recording.make(
+                    account, one.type, id_, show(one.wallet or book.wallet), {"balance": render_amount(one.balance)}
+                )
+                for one in book.news
+            ]
+        )
 
 
 def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:

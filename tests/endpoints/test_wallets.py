@@ -191,9 +191,28 @@ def test_a_refill_comes_once_a_period_and_rolls_over(api, held, clock):  # noqa:
         shown = api.get(f"/v1/wallets/{made['id']}")
         seen.append((shown["balance"], shown["nextRefillAt"][:10]))
     assert seen == [(10, "2026-02-28"), (14, "2026-03-31"), (14, "2026-03-31"), (14, "2026-05-31")]
-    period = [("expire", -10), ("carry", 4), ("grant", 10)]
-    later = [("expire", -14), ("carry", 4), ("grant", 10)]
+    period = [("expire", -6), ("carry", -4), ("carry", 4), ("grant", 10)]
+    later = [("expire", -10), ("carry", -4), ("carry", 4), ("grant", 10)]
     assert entries(api, made) == [("grant", 10), *period, *later, *later]
+
+
+@pytest.mark.parametrize(
+    ("rollover", "expected"),
+    [
+        ({"min": 2, "max": 10}, {"granted": 20, "expired": 0, "closing": 20}),
+        ({"min": 0, "max": 4}, {"granted": 20, "expired": 6, "closing": 14}),
+        ({"min": 12, "max": 12}, {"granted": 22, "expired": 0, "closing": 22}),
+    ],
+    ids=["all rolls over", "some", "more than was left"],
+)
+def test_a_statement_shows_no_rollover_as_granted_or_expired(api, held, clock, rollover, expected):  # noqa: F811
+    clock.set("2026-01-10T00:00:00Z")
+    refill = {"amount": 10, "every": "week", "rollover": rollover}
+    made = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": refill})
+    clock.set("2026-01-17T00:00:00Z")
+    entries(api, made)
+    [statement] = api.get("/v1/statements", requesterId="org_acme")["data"]
+    assert statement["credits"] == {"opening": 0, "spent": 0, "refunded": 0, **expected}
 
 
 def test_a_refill_whose_period_was_changed_ends_with_the_new_period(api, held, clock):  # noqa: F811

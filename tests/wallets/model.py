@@ -107,14 +107,18 @@ class Model:
         return sorted(found, key=lambda one: one[:2])
 
     def roll_to(self, now: datetime) -> None:
+        """Apply what is due. A balance is only low after all changes of a moment."""
         while (due := self.due()) and due[0][0] <= now:
-            moment, _, portion = due[0]
-            if portion is None:
-                self.make_refill(moment)
-            elif portion.started:
-                self.end(portion, "expire")
-            else:
-                self.start(portion)
+            moment, before = due[0][0], self.balance
+            while (due := self.due()) and due[0][0] == moment:
+                portion = due[0][2]
+                if portion is None:
+                    self.make_refill(moment)
+                elif portion.started:
+                    self.take_out(portion, "expire")
+                else:
+                    self.start(portion)
+            self.watch(before)
 
     def start(self, portion: Portion) -> None:
         before = self.balance
@@ -129,16 +133,9 @@ class Model:
         self.exhausted = self.exhausted and not self.available
         self.events.append(("wallet.topped_up", before))
 
-    def end(self, portion: Portion, entry: str) -> None:
-        before = self.balance
-        self.take_out(portion, entry)
-        self.watch(before)
-
-    def take_out(self, portion: Portion, entry: str) -> Decimal:
+    def take_out(self, portion: Portion, entry: str, rolled: Decimal = ZERO) -> None:
         left, portion.left, portion.over = portion.left, ZERO, True
-        if left:
-            self.entries.append((entry, -left))
-        return left
+        self.entries += [(type_, -sum_) for type_, sum_ in ((entry, left - rolled), ("carry", rolled)) if sum_]
 
     def watch(self, before: Decimal) -> None:
         """Record each threshold that the balance reached or passed, and an empty wallet."""
@@ -159,8 +156,13 @@ class Model:
         assert self.refill
         before = self.balance
         former = [one for one in self.counting if one.id is None]
-        left = sum((self.take_out(one, "expire") for one in former), ZERO)
+        left = sum((one.left for one in former), ZERO)
         carried = min(self.refill.most, max(left, self.refill.least)) if self.refilled else ZERO
+        rest = carried
+        for one in former:
+            rolled = min(one.left, rest)
+            rest -= rolled
+            self.take_out(one, "expire", rolled)
         self.refilled, self.next_refill = True, moment + DAY
         made = Portion(None, carried + self.refill.amount, moment, self.next_refill)
         self.portions.append(made)
@@ -170,7 +172,9 @@ class Model:
 
     def void(self, portion: Portion) -> None:
         if portion.started and not portion.over:
-            self.end(portion, "void")
+            before = self.balance
+            self.take_out(portion, "void")
+            self.watch(before)
         portion.over = True
 
     def spend(self, amount: Decimal) -> None:

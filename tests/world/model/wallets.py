@@ -109,9 +109,10 @@ class Book:
         """Expire the rest of the previous refill, except what rolls over, and add the new one."""
         assert self.purse.refill
         former = [one for one in self.portions if one.grant is None]
-        left = self.end(former, "expire", moment)
+        left = sum((one.left for one in former), Decimal(0))
         amount, rollover = Decimal(self.purse.refill["amount"]), self.purse.refill["rollover"]
-        carried = min(max(left, rollover["min"]), rollover["max"]) if self.refilled else 0
+        carried = min(max(left, rollover["min"]), rollover["max"]) if self.refilled else Decimal(0)
+        self.end(former, "expire", moment, rolled=min(left, carried))
         order = (USUAL_PRIORITY, moment + WEEK, moment, "")
         self.refilled = moment
         if carried:
@@ -135,12 +136,12 @@ class Book:
             self.entries.append(Entry("carry", -carried, None, moment))
             other.entries.append(Entry("carry", carried, None, moment))
 
-    def end(self, portions: list[Portion], entry: str, moment: datetime) -> Decimal:
+    def end(self, portions: list[Portion], entry: str, moment: datetime, rolled: Decimal = Decimal(0)) -> None:
         left = sum((one.left for one in portions), Decimal(0))
         self.portions = [one for one in self.portions if one not in portions]
-        if left:
-            self.entries.append(Entry(entry, -left, None, moment))
-        return left
+        for type_, amount in ((entry, left - rolled), ("carry", rolled)):
+            if amount:
+                self.entries.append(Entry(type_, -amount, None, moment))
 
     def spend(self, amount: Decimal, decision: str, moment: datetime) -> None:
         self.entries.append(Entry("spend", -amount, decision, moment))
