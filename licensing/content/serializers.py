@@ -92,7 +92,7 @@ class ContentSerializer(StrictSerializer):
     status = Choice(
         choices=Status.choices,
         required=False,
-        help_text="New items are `active` unless you say otherwise. Access to `archived` items is denied.",
+        help_text="New items are `active`; only a bulk row can create one `archived`, to which access is denied.",
     )
     stats = StatsSerializer(read_only=True, help_text="Only in replies about a single item.")
     created = Timestamp(read_only=True)

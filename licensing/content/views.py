@@ -17,7 +17,7 @@ from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import require_resource
 from licensing.content import services
 from licensing.content.filters import ContentFilters
-from licensing.content.models import Content
+from licensing.content.models import Content, Status
 from licensing.content.serializers import BulkOutcomeSerializer, BulkSerializer, ContentSerializer
 from licensing.content.upserts import read_rows, upsert
 from licensing.deletion import DeletedSerializer, deletion_response
@@ -76,8 +76,8 @@ class ContentViewSet(AccountViewSet[Content]):
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """Creates a content item. Only `title` is required."""
-        fields = services.of_a_new_item(self.validated())
+        """Creates a content item. Only `title` is required. The new item is `active`; `status` is ignored."""
+        fields = {**services.of_a_new_item(self.validated()), "status": Status.ACTIVE}
         return self.answer(services.create_content(self.account_id, fields), 201)
 
     @extend_schema(

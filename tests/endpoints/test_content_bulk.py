@@ -71,14 +71,17 @@ def test_a_row_with_an_external_id_that_exists_updates_that_item(api):
     assert api.get("/v1/content")["totalCount"] == 2
 
 
-def test_an_archived_row_creates_an_archived_item_and_changes_nothing_when_sent_again(api):
-    row = {"externalId": "a-1", "title": "Old", "status": "archived"}
+def test_an_archived_row_creates_an_archived_item_and_changes_nothing_when_sent_again(api, account):
+    policy = factories.policy(account, default_action="allow")
+    row = {"externalId": "a-1", "title": "Old", "status": "archived", "policyId": policy.pk}
     made = send(api, row)
     assert (statuses(made), made["data"][0]["content"]["status"]) == ([201], "archived")
     again = send(api, row)
     assert (statuses(again), again["data"][0]["content"]) == ([200], made["data"][0]["content"])
     events = api.get("/v1/events", objectId=made["data"][0]["content"]["id"])["data"]
-    assert [one["type"] for one in events] == ["content.created"]
+    assert [(one["type"], one["data"]["status"]) for one in events] == [("content.created", "archived")]
+    checked = api.post("/v1/access/check", {"externalId": "a-1", "requester": "org_acme"})
+    assert (checked["allowed"], checked["reason"]) == (False, "content_archived")
 
 
 def test_the_same_rows_again_make_no_duplicate_and_change_nothing(api):

@@ -494,7 +494,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description New items are `active` unless you say otherwise. Access to `archived` items is denied. */
+            /** @description New items are `active`; only a bulk row can create one `archived`, to which access is denied. */
             status?: components["schemas"]["ContentStatus"];
         };
         Categories: string[];
@@ -663,7 +663,7 @@ export interface components {
             };
             /** @description Free labels. */
             tags: string[];
-            /** @description New items are `active` unless you say otherwise. Access to `archived` items is denied. */
+            /** @description New items are `active`; only a bulk row can create one `archived`, to which access is denied. */
             status: components["schemas"]["ContentStatus"];
             /** @description Only in replies about a single item. */
             readonly stats?: components["schemas"]["Stats"];
@@ -738,7 +738,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description New items are `active` unless you say otherwise. Access to `archived` items is denied. */
+            /** @description New items are `active`; only a bulk row can create one `archived`, to which access is denied. */
             status?: components["schemas"]["ContentStatus"];
         };
         /** @enum {string} */
@@ -2623,7 +2623,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description New items are `active` unless you say otherwise. Access to `archived` items is denied. */
+            /** @description New items are `active`; only a bulk row can create one `archived`, to which access is denied. */
             status?: components["schemas"]["ContentStatus"];
         };
         /** @description A licence: its type, scope, period and prices. */
