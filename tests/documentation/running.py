@@ -15,8 +15,8 @@ def filled(text: str, service: Service) -> str:
     return text.replace("svc_sk_…", service.key)
 
 
-def ran(*command: object, cwd: Path, **environment: str) -> str:
-    """Return a command's output; fail with its error."""
+def ran(*command: object, cwd: Path, status: int = 0, **environment: str) -> str:
+    """Return a command's output; fail with its error if it ends with another status."""
     done = subprocess.run(
         list(map(str, command)),
         cwd=cwd,
@@ -26,5 +26,5 @@ def ran(*command: object, cwd: Path, **environment: str) -> str:
         check=False,
         timeout=120,
     )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -53,7 +53,7 @@ CMS = """
 def articles():
     for number in range({count}):
         yield number, f"Article {{number}}", f"https://pub.example/{{number}}"
-    yield "odd", "", "https://pub.example/odd"
+    yield "odd", "{odd}", "https://pub.example/odd"
 """
 
 
@@ -61,18 +61,18 @@ def test_a_cms_is_synchronised(client: Client, service: Service, tmp_path: Path)
     printed = filled(block("docs/guides/sync-a-cms.md", "import sys"), service)
     client.create_content({"title": "Ours"})
 
-    def synchronised(count: int) -> str:
-        (tmp_path / "cms.py").write_text(CMS.format(count=count))
-        return ran(sys.executable, "-B", "-c", printed, cwd=tmp_path)
+    def synchronised(count: int, odd: str = "") -> str:
+        (tmp_path / "cms.py").write_text(CMS.format(count=count, odd=odd))
+        return ran(sys.executable, "-B", "-c", printed, cwd=tmp_path, status=0 if odd else 1)
 
     assert synchronised(1_100) == "1101 articles, 1 failed, 0 archived\n"
     assert synchronised(1_098) == "1099 articles, 1 failed, 2 archived\n"
     assert [item["externalId"] for item in client.list_content({"status": "archived"})] == ["1099", "1098"]
-    assert synchronised(1_100) == "1101 articles, 1 failed, 0 archived\n"
+    assert synchronised(1_100, odd="Odd") == "1101 articles, 0 failed, 0 archived\n"
     assert list(client.list_content({"status": "archived"})) == []
 
-    with pytest.raises(AssertionError, match="300 of 1100 articles are gone from the CMS"):
-        synchronised(800)
+    with pytest.raises(AssertionError, match="300 of 1101 articles are gone from the CMS"):
+        synchronised(800, odd="Odd")
     assert list(client.list_content({"status": "archived"})) == []
 
 
