@@ -16,8 +16,10 @@ from ast import literal_eval
 from configparser import ConfigParser
 from contextlib import suppress
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from secrets import token_urlsafe
+from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
@@ -34,6 +36,7 @@ from run import ROOT, SETTINGS
 from tests import factories, templates
 from tests.documentation.blocks import block
 from tests.documentation.running import ran
+from tests.faults.proxies.programs import Place, nginx_arguments
 from tests.services import free_port
 
 DEPLOYMENT = "docs/guides/deployment.md"
@@ -202,6 +205,65 @@ def test_nginx_takes_the_printed_locations(tmp_path: Path):
     server = f"server {{ listen 127.0.0.1:{free_port()}; {block(DEPLOYMENT, 'location / {')} }}"
     (tmp_path / "nginx.conf").write_text(f"{logs} events {{}} http {{ access_log off; {server} }}")
     ran("nginx", "-t", "-q", "-p", tmp_path, "-c", tmp_path / "nginx.conf", cwd=tmp_path)
+
+
+class Machine:
+    """A machine that answers 200, at a port that it keeps over restarts."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def start(self) -> None:
+        self.server = ThreadingHTTPServer(("127.0.0.1", self.port), Answering)
+        self.thread = Thread(target=self.server.serve_forever, args=(0.01,), daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Answering(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"] or 0))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@on_sqlite
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed.")
+def test_nginx_loses_no_request_while_one_machine_after_the_other_restarts(tmp_path: Path):
+    machines = [Machine(free_port()), Machine(free_port())]
+    upstream = block(DEPLOYMENT, "upstream licensing {")
+    location = block(DEPLOYMENT, "location / {").partition("location = /metrics")[0]
+    for given, machine in zip(("10.0.0.5:8000", "10.0.0.6:8000"), machines, strict=True):
+        assert given in upstream
+        upstream = upstream.replace(given, f"127.0.0.1:{machine.port}")
+    location = location.replace("http://127.0.0.1:8000;", "http://licensing; proxy_connect_timeout 2s;")
+    at = Place("", 0, 0, free_port(), tmp_path)
+    text = f"{upstream} server {{ listen 127.0.0.1:{at.port}; {location} }}"
+    for machine in machines:
+        machine.start()
+    nginx = subprocess.Popen(["nginx", *nginx_arguments(at, text)])
+    url = f"http://127.0.0.1:{at.port}/"
+    try:
+        assert answers(url, nginx)
+        for machine in [*machines, *machines]:
+            machine.stop()
+            assert [httpx.post(url, content=b"x", trust_env=False).status_code for _ in range(6)] == [200] * 6
+            machine.start()
+    finally:
+        nginx.terminate()
+        nginx.wait(60)
+        for machine in machines:
+            machine.stop()
 
 
 @on_postgresql
