@@ -8,8 +8,15 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
+    from django.db import Error
 
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"manage.py: {error}")
+    except Error as error:  # of commands that are Django's own; kit.commands handles the others'
+        from kit.storage.outages import SCHEMA_DIFFERS, cause_of, describe_outage, is_outage
+
+        if not is_outage(error) or cause_of(error) == SCHEMA_DIFFERS:
+            raise
+        sys.exit(f"CommandError: {describe_outage(error)}")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import dj_database_url
 from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, timeout_from_conninfo
 
 from kit.environ import env_choice, env_url
 from kit.private_files import private_database, private_directory
@@ -59,10 +59,20 @@ def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
 def postgresql_options(url: str) -> dict[str, object]:
     """Return libpq's parameters in the URL, which may name several hosts and any option of libpq."""
     try:
-        return dict(conninfo_to_dict(url))
+        options = conninfo_to_dict(url)
     except ProgrammingError:  # its text may have the password
         sys.exit(
             "The environment variable DATABASE_URL is not a valid PostgreSQL URL. It has the form "
             "postgresql://user:password@host:5432/name?option=value, where several hosts are separated by commas. "
             "In user and password, percent-encode characters such as @ : / % ?."
         )
+    if not (options.get("dbname") or options.get("service")):
+        sys.exit(
+            "The environment variable DATABASE_URL names no database. It has the form "
+            "postgresql://user:password@host:5432/name?option=value."
+        )
+    try:
+        timeout_from_conninfo(options)
+    except ProgrammingError as error:
+        sys.exit(f"The environment variable DATABASE_URL: {error}. It is a number of seconds.")
+    return dict(options)

@@ -15,7 +15,7 @@ from kit.actors import Actor, acting_as
 from kit.http.errors import ApiError
 from kit.http.field_errors import first_error
 from kit.http.rendering import render_json
-from kit.storage.outages import FAILED, SCHEMA_DIFFERS, cause_of
+from kit.storage.outages import FAILED, SCHEMA_DIFFERS, cause_of, describe_outage
 
 
 def sentences(error: ValidationError) -> list[str]:
@@ -57,7 +57,7 @@ class ServiceCommand(BaseCommand, ABC):
                     "The database lacks tables of this version. Run the command with the service's DATA_DIR and "
                     "DATABASE_URL, or run `manage.py migrate` first."
                 ) from None
-            raise CommandError(f"The database did not answer ({cause}): {error}") from None
+            raise CommandError(describe_outage(error)) from None
         self.stdout.write(render_json(result).decode() if options["json"] else sentence)
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: object) -> CommandParser:

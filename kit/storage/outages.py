@@ -66,6 +66,10 @@ def is_outage(error: BaseException) -> bool:
     return isinstance(error, OperationalError | InterfaceError) and cause_of(error) != FAILED
 
 
+def describe_outage(error: BaseException) -> str:
+    return f"The database did not answer ({cause_of(error)}): {' '.join(str(error).split())}"
+
+
 class OutageLog:
     """Logs an outage when it begins and once a minute while it lasts, however many requests it fails."""
 
@@ -87,7 +91,7 @@ class OutageLog:
             self.logged[cause] = now
             before = self.silent.pop(cause, 0)
         more = f" ({before:,} more failures since this was last logged)" if before else ""
-        logger.error("The database did not answer (%s): %s%s", cause, " ".join(str(error).split()), more)
+        logger.error("%s%s", describe_outage(error), more)
 
     def is_disk_full(self) -> bool:
         """Whether a write failed within the last DISK_FULL_SECONDS because the database's disk was full."""

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -18,6 +19,7 @@ from config.management.commands.serve import check_database, fault_of_database
 from kit.storage import outages
 from run import ROOT
 from tests import factories
+from tests.services import free_port
 
 pytestmark = pytest.mark.django_db
 OTHER = sha256(b"another pepper").digest()
@@ -113,3 +115,34 @@ def test_a_command_whose_database_is_away_says_so_in_a_line(monkeypatch: pytest.
     monkeypatch.setattr("accounts.management.commands.list_accounts.Command.perform", fail)
     with pytest.raises(CommandError, match=r"^The database did not answer \(unreachable\): connection refused$"):
         call_command("list_accounts")
+
+
+@pytest.mark.parametrize("command", ["clearsessions", "migrate", "list_accounts"])
+def test_no_command_prints_a_traceback_while_postgresql_is_away(tmp_path: Path, command: str):
+    url = f"postgresql://licensing@127.0.0.1:{free_port()}/licensing"
+    environment = {**os.environ, "DATA_DIR": str(tmp_path), "DATABASE_URL": url}
+    line = [sys.executable, "manage.py", command]
+    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    *logged, sentence = done.stderr.splitlines()
+    assert len(logged) <= 1  # the pool's first failure
+    assert sentence.startswith("CommandError: The database did not answer (unreachable): ")
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("/licensing?connect_timeout=x", "bad value for connect_timeout: 'x'"),
+        ("", "names no database"),
+        ("/", "names no"),
+    ],
+)
+def test_an_unusable_database_url_is_named(tmp_path: Path, end: str, told: str):
+    environment = {**os.environ, "DATA_DIR": str(tmp_path), "DATABASE_URL": f"postgresql://me:hidden@127.0.0.1{end}"}
+    command = [sys.executable, "manage.py", "check"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    [sentence] = done.stderr.splitlines()
+    assert "DATABASE_URL" in sentence
+    assert told in sentence
+    assert "hidden" not in sentence
