@@ -140,7 +140,8 @@ JOBS = [
     ),
 ]
 if settings.ADMIN:
-    JOBS.append(Job(purge, DAY, "Old uploads could not be removed; trying again in a day"))
+    complaint = "Old uploads could not be removed, and uploads in the admin may fail; trying again in a day"
+    JOBS.append(Job(purge, DAY, complaint, expected=(OSError,)))
 
 
 async def keep(job: Job) -> None:

@@ -48,7 +48,7 @@ def env_int(name: str, default: int, most: int, least: int = 1) -> int:
 
 def env_seconds(name: str, default: str) -> list[int]:
     """Return a comma-separated list of seconds."""
-    texts = env_list(name) or default.split(",")
+    texts = [text.strip() for text in (env(name) or default).split(",")]
     if not all(text.isascii() and text.isdecimal() and len(text) <= 9 for text in texts):
         sys.exit(f"The environment variable {name} must be seconds separated by commas, not {','.join(texts)!r}.")
     return [int(text) for text in texts]

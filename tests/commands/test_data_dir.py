@@ -1,10 +1,14 @@
 """Commands report an unusable data directory in one line."""
 
+import asyncio
 import os
 import subprocess
 import sys
 
 from django.conf import settings
+
+from config.upkeep import JOBS, run
+from operators.base.uploads import purge
 
 
 def test_a_data_dir_that_cannot_be_used_is_told_without_a_traceback(tmp_path):
@@ -16,3 +20,14 @@ def test_a_data_dir_that_cannot_be_used_is_told_without_a_traceback(tmp_path):
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert f"DATA_DIR, {file}/below, cannot be used: Not a directory." in done.stderr
+
+
+def test_a_data_dir_that_cannot_be_used_is_logged_in_a_line_while_serving(tmp_path, monkeypatch, caplog):
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setattr(settings, "DATA_DIR", file / "below")
+    [job] = [one for one in JOBS if one.act is purge]
+    asyncio.run(run(job))
+    [record] = caplog.records
+    assert record.exc_info is None
+    assert "Not a directory" in record.getMessage()

@@ -1,4 +1,4 @@
-"""Settings that take host names refuse URLs when the service starts."""
+"""Settings that take host names refuse URLs when the service starts, and lists of seconds what is none."""
 
 import os
 import subprocess
@@ -29,3 +29,15 @@ def test_what_is_no_host_name_is_refused(name, value, tmp_path):
 @pytest.mark.parametrize("value", ["*", ".example.com,[::1]", "api.example.com, 127.0.0.1"])
 def test_host_names_addresses_and_wildcards_are_taken(value, tmp_path):
     assert start(tmp_path, ALLOWED_HOSTS=value, ADMIN_HOST="admin.example.com").returncode == 0
+
+
+@pytest.mark.parametrize("value", ["0,,5", "0,5,", "0,x", "-1"])
+def test_a_schedule_with_a_gap_or_without_numbers_is_refused(value: str, tmp_path):
+    done = start(tmp_path, WEBHOOK_RETRY_SCHEDULE=value)
+    assert done.returncode == 1
+    assert f"WEBHOOK_RETRY_SCHEDULE must be seconds separated by commas, not {value!r}" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["", " ", "0", "0, 5"])
+def test_a_schedule_of_seconds_is_taken(value: str, tmp_path):
+    assert start(tmp_path, WEBHOOK_RETRY_SCHEDULE=value).returncode == 0
