@@ -70,7 +70,7 @@ def request(client: httpx.Client | httpx.AsyncClient, made: Call) -> httpx.Reque
     return client.build_request(made.method, made.path, params=query, content=body, headers=headers)
 
 
-def sendable(value: Any, *, is_free: bool = False) -> Any:
+def sendable(value: object, *, is_free: bool = False) -> object:
     """Return a body with decimals as strings, which keeps money exact, and as numbers in FREE."""
     match value:
         case dict():
@@ -82,7 +82,7 @@ def sendable(value: Any, *, is_free: bool = False) -> Any:
     return value
 
 
-def parameter(name: str, value: Any) -> str | list[str]:
+def parameter(name: str, value: object) -> str | list[str]:
     """Return a query parameter; the values of a list are separated by commas, those of `field[in]` by repetition."""
     if not isinstance(value, list | tuple):
         return text(value)
@@ -92,7 +92,7 @@ def parameter(name: str, value: Any) -> str | list[str]:
     return ",".join(values)
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
