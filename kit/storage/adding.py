@@ -1,7 +1,6 @@
 """Adds numbers to rows by one statement, without reading them before."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import connection
 from django.db.models import Model
@@ -10,14 +9,15 @@ ROWS = 5_000  # per statement
 
 
 def add_numbers(
-    model: type[Model], key: Sequence[str], numbers: Sequence[str], rows: Sequence[Sequence[Any]], latest: str = ""
+    model: type[Model], key: Sequence[str], numbers: Sequence[str], rows: Sequence[Sequence[object]], latest: str = ""
 ) -> None:
     """Insert the rows, or add their numbers to those with the same key. The later value of `latest` is kept.
 
     Rows have the columns of `key`, `numbers` and `latest`, in this order, and different keys.
     """
-    fields: list[Any] = [model._meta.get_field(name) for name in (*key, *numbers, *([latest] if latest else []))]
-    columns: list[str] = [field.column for field in fields]
+    by_name = {field.name: field for field in model._meta.concrete_fields}
+    fields = [by_name[name] for name in (*key, *numbers, *([latest] if latest else []))]
+    columns = [str(field.column) for field in fields]
     prepared = [
         [field.get_db_prep_save(value, connection) for field, value in zip(fields, row, strict=True)] for row in rows
     ]
