@@ -20,6 +20,7 @@ from analytics.models import AccessEvent
 
 SOURCE = "source"
 PROGRESS = "copy_progress"  # a table of the target while a copy is under way
+LOCK = 7_202_611_044  # an arbitrary advisory lock number
 SEEDED = {"contenttypes.ContentType", "auth.Permission", "auth.Group", "auth.Group_permissions"}  # by `migrate`
 BATCH = 1_000
 INTEGERS = {"IntegerField", "BigIntegerField", "PositiveIntegerField", "PositiveBigIntegerField", "SmallIntegerField"}
@@ -42,11 +43,13 @@ class Totals(NamedTuple):
 def copy(show: Show) -> dict[str, int]:
     """Copy every table and verify it. Returns the number of rows by table.
 
-    Raises CopyError if the target is of another version, or has data that no interrupted copy left.
+    Raises CopyError if the target is of another version, has data that no interrupted copy left, or is being filled by
+    another process.
     """
     check_versions()
+    take_turn()
     models = in_order()
-    if PROGRESS not in connection.introspection.table_names():
+    if not is_under_way():
         begin(models)
     make_partitions()
     done = progress()
@@ -57,6 +60,19 @@ def copy(show: Show) -> dict[str, int]:
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TABLE {PROGRESS}")
     return {model._meta.db_table: totals(model, SOURCE).rows for model in models}
+
+
+def take_turn() -> None:
+    """Lock the target until this process ends. Raises CopyError if another copy holds the lock."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
+        if cursor.fetchone() != (True,):
+            raise CopyError("Another copy_to is filling this target. Wait for it to end.")
+
+
+def is_under_way() -> bool:
+    """Whether the database is the target of a copy that has not ended."""
+    return PROGRESS in connection.introspection.table_names()
 
 
 def check_versions() -> None:

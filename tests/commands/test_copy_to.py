@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from django.db import connection
 
+from config.copying import LOCK
 from run import ROOT
 from tests.documentation.blocks import blocks
 from tests.faults.harness import Deployment
@@ -134,6 +135,14 @@ def test_a_target_with_data_is_refused(source: Deployment, target: str):
     assert "The target is not empty: accounts_account" in refused.stderr
     with psycopg.connect(target) as server:
         assert server.execute("SELECT name FROM accounts_account").fetchall() == [("Somebody",)]
+
+
+def test_two_copies_into_one_target_at_once_are_refused(source: Deployment, target: str):
+    with psycopg.connect(target, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        refused = run(source, "copy_to", target)
+    assert refused.returncode == 1
+    assert refused.stderr == "CommandError: Another copy_to is filling this target. Wait for it to end.\n"
 
 
 def test_a_target_of_another_version_is_refused(source: Deployment, target: str):

@@ -14,7 +14,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
 from accounts.models import PepperFingerprint
-from config import schema
+from config import copying, schema
 from config.management.commands.serve import check_database, fault_of_database
 from kit.storage import outages
 from run import ROOT
@@ -34,6 +34,12 @@ def test_a_database_that_lacks_a_migration_is_refused():
     MigrationRecorder(connection).record_unapplied("accounts", last)
     expected = f"The database lacks the migration accounts.{last}. Run `manage.py migrate` first."
     assert fault_of_database() == expected
+
+
+def test_a_database_that_is_only_half_copied_is_refused():
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {copying.PROGRESS} (name text PRIMARY KEY, copied bigint NOT NULL)")
+    assert "Run `manage.py copy_to` again" in str(fault_of_database())
 
 
 def test_a_process_with_pending_migrations_is_not_ready(client: Client):

@@ -14,7 +14,7 @@ from django.db import DatabaseError, connections
 from uvicorn.config import STARTUP_FAILURE
 
 from accounts.keys import pepper
-from config import schema
+from config import copying, schema
 from config.server.open_files import allow_connections
 from config.server.stopping import StoppingServer, Workers
 from kit.ports import why_unusable
@@ -113,6 +113,10 @@ def fault_of_database() -> str | None:
     if lacking:
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
         return f"The database lacks the migration {lacking[0]}{more}. Run `manage.py migrate` first."
+    if copying.is_under_way():
+        return (
+            "A copy into this database has not ended. Run `manage.py copy_to` again from the source, until it says so."
+        )
     if is_read_only():
         return None  # a standby, which serves once it is promoted
     if not pepper.is_of_this_database():
