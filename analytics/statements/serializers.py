@@ -13,7 +13,7 @@ class StatementCreditsSerializer(StrictSerializer):
     """Changes in the requester's wallets of this currency."""
 
     opening = Amount(help_text="Wallet balances at the start of the month.")
-    granted = Amount(help_text="Grants and refills, with what they carried over.")
+    granted = Amount(help_text="Grants and refills, without what rolled over.")
     spent = Amount(help_text="The amount spent by charged checks.")
     expired = Amount(help_text="The amount expired or voided.")
     refunded = Amount(help_text="Refunds that returned to the wallets.")

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from datetime import datetime
 
 from kit.hot_settings import hot_setting
+from licensing.access.answers import Answer
 from licensing.policies.decision import CompiledPolicy, Decision, Reason
 from licensing.policies.facts import Facts
 
@@ -37,11 +38,13 @@ def is_counted(decision: Decision) -> bool:
     return decision.price is not None or (is_limited and reason in (None, Reason.RATE_LIMIT_EXCEEDED))
 
 
-def cache_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts) -> int:
-    """Return how long the answer may be cached; 0 if each access must be checked."""
-    return 0 if is_counted(decision) else seconds_until_change(policy, facts, hot_setting("DECISION_CACHE_SECONDS"))
+def cache_seconds(answer: Answer) -> int:
+    """Return how long the answer may be cached; 0 if each access must be checked, as when a wallet pays for it."""
+    if answer.credits or is_counted(answer.decision):
+        return 0
+    return seconds_until_change(answer.policy, answer.facts, hot_setting("DECISION_CACHE_SECONDS"))
 
 
-def token_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts) -> int:
+def token_seconds(answer: Answer) -> int:
     """Return how long the answer's token is valid: its cache lifetime, or the time to deliver it."""
-    return cache_seconds(decision, policy, facts) or max(1, seconds_until_change(policy, facts, LEAST_TOKEN_SECONDS))
+    return cache_seconds(answer) or max(1, seconds_until_change(answer.policy, answer.facts, LEAST_TOKEN_SECONDS))

@@ -49,7 +49,7 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
         },
         "rateLimit": present_rate(answer),
         "charge": present_charge(decision),
-        "cacheFor": 0 if answer.dry_run or answer.credits else cache_seconds(decision, policy, answer.facts),
+        "cacheFor": 0 if answer.dry_run else cache_seconds(answer),
         "dryRun": answer.dry_run,
         "created": answer.created,
     }

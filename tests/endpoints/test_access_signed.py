@@ -296,3 +296,16 @@ def test_what_is_not_to_be_kept_is_signed_for_5_seconds(api, account):
     reply = api.post("/v1/access/check", {"contentId": item, "requester": "org", "sign": True})
     claims = verified(reply["token"], item)
     assert (reply["cacheFor"], claims["exp"] - claims["iat"]) == (0, 5)
+
+
+def test_an_access_that_a_quota_pays_for_is_signed_for_5_seconds(api, account):
+    item = factories.content(account, policy_id=factories.policy(account).pk).pk
+    factories.license(account, "org")
+    wallet = api.post("/v1/wallets", {"requesterId": "org", "unit": "access"})["id"]
+    api.post(f"/v1/wallets/{wallet}/grants", {"amount": 10})
+    check = {"contentId": item, "requester": "org", "sign": True}
+    single = api.post("/v1/access/check", check).body
+    [batched, _] = api.post("/v1/access/check/batch", {**check, "checks": [{}, {}]})["data"]
+    for reply in (single, batched):
+        claims = verified(reply["token"], item)
+        assert (reply["allowed"], reply["cacheFor"], claims["exp"] - claims["iat"]) == (True, 0, 5)

@@ -3793,7 +3793,7 @@ export interface components {
             opening: string;
             /**
              * Format: decimal
-             * @description Grants and refills, with what they carried over.
+             * @description Grants and refills, without what rolled over.
              */
             granted: string;
             /**

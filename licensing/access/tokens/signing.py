@@ -58,7 +58,7 @@ class Signer:
                 "permissions": list(decision.permissions),
                 "policyId": answer.policy.id if answer.policy else None,
                 "iat": issued,
-                "exp": issued + token_seconds(answer.decision, answer.policy, answer.facts),
+                "exp": issued + token_seconds(answer),
             }
         )
 
