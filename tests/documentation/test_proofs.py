@@ -69,6 +69,10 @@ PROOFS = {
         "docs/guides/deployment.md",
         "location / {",
     ): f"{HERE}/test_deployment.py::test_nginx_takes_the_printed_locations",
+    (
+        "docs/guides/deployment.md",
+        "upstream licensing {",
+    ): f"{HERE}/test_deployment.py::test_nginx_loses_no_request_while_one_machine_after_the_other_restarts",
     ("docs/guides/deployment.md", "ADMIN_PORT"): (
         f"{HERE}/test_deployment.py::test_the_deployment_check_passes_with_the_printed_environment"
     ),
