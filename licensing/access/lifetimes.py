@@ -4,7 +4,6 @@ from bisect import bisect_right
 from datetime import datetime
 
 from kit.hot_settings import hot_setting
-from licensing.access.answers import Answer
 from licensing.policies.decision import CompiledPolicy, Decision, Reason
 from licensing.policies.facts import Facts
 
@@ -38,13 +37,14 @@ def is_counted(decision: Decision) -> bool:
     return decision.price is not None or (is_limited and reason in (None, Reason.RATE_LIMIT_EXCEEDED))
 
 
-def cache_seconds(answer: Answer) -> int:
-    """Return how long the answer may be cached; 0 if each access must be checked, as when a wallet pays for it."""
-    if answer.credits or is_counted(answer.decision):
+def cache_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts, *, spends: bool) -> int:
+    """Return how long the answer may be cached; 0 if each access must be checked. `spends`: whether a wallet pays."""
+    if spends or is_counted(decision):
         return 0
-    return seconds_until_change(answer.policy, answer.facts, hot_setting("DECISION_CACHE_SECONDS"))
+    return seconds_until_change(policy, facts, hot_setting("DECISION_CACHE_SECONDS"))
 
 
-def token_seconds(answer: Answer) -> int:
+def token_seconds(decision: Decision, policy: CompiledPolicy | None, facts: Facts, *, spends: bool) -> int:
     """Return how long the answer's token is valid: its cache lifetime, or the time to deliver it."""
-    return cache_seconds(answer) or max(1, seconds_until_change(answer.policy, answer.facts, LEAST_TOKEN_SECONDS))
+    seconds = cache_seconds(decision, policy, facts, spends=spends)
+    return seconds or max(1, seconds_until_change(policy, facts, LEAST_TOKEN_SECONDS))

@@ -49,7 +49,9 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
         },
         "rateLimit": present_rate(answer),
         "charge": present_charge(decision),
-        "cacheFor": 0 if answer.dry_run else cache_seconds(answer),
+        "cacheFor": 0
+        if answer.dry_run
+        else cache_seconds(decision, policy, answer.facts, spends=bool(answer.credits)),
         "dryRun": answer.dry_run,
         "created": answer.created,
     }

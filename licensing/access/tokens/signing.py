@@ -47,6 +47,7 @@ class Signer:
         """Sign a recorded decision as a JWS."""
         decision = answer.decision
         issued = int(answer.facts.now.timestamp())
+        seconds = token_seconds(decision, answer.policy, answer.facts, spends=bool(answer.credits))
         return self.sign(
             {
                 "iss": issuer,
@@ -58,7 +59,7 @@ class Signer:
                 "permissions": list(decision.permissions),
                 "policyId": answer.policy.id if answer.policy else None,
                 "iat": issued,
-                "exp": issued + token_seconds(answer),
+                "exp": issued + seconds,
             }
         )
 
