@@ -79,7 +79,7 @@ saw.forged = await verify(body.replace("ping", "pong"), headers, secret).catch((
 
 let keys = 0;
 const counted = (url) => (keys++, fetch(url));
-const verifier = new DecisionVerifier(baseUrl, { fetch: counted });
+const verifier = new DecisionVerifier(`${baseUrl}/`, { fetch: counted });
 const sign = async (requester) =>
   (await client.checkAccess({ contentId: item.id, requester, permission: "read", sign: true })).token;
 const expected = { item: item.id, permission: "read", requester: "org_globex" };

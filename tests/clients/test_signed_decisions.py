@@ -50,7 +50,7 @@ def fetched() -> list[str]:
 @pytest.fixture
 def verifier(service: Service, fetched: list[str]) -> DecisionVerifier:
     hooks = {"request": [lambda request: fetched.append(str(request.url))]}
-    return DecisionVerifier(service.url, http=httpx.Client(trust_env=False, event_hooks=hooks))
+    return DecisionVerifier(f"{service.url}/", http=httpx.Client(trust_env=False, event_hooks=hooks))
 
 
 def test_a_token_that_allows_just_that_is_verified_with_keys_fetched_once(verifier, sign, item, fetched):

@@ -42,7 +42,7 @@ export class DecisionVerifier {
   #fetched = -Infinity;
 
   constructor(issuer: string, options: { fetch?: typeof fetch } = {}) {
-    this.#issuer = issuer;
+    this.#issuer = issuer.replace(/\/+$/, "");
     this.#fetch = options.fetch ?? ((...asked) => fetch(...asked));
   }
 
@@ -93,7 +93,7 @@ export class DecisionVerifier {
   }
 
   async #load(): Promise<Map<unknown, Jwk>> {
-    const reply = await this.#fetch(`${this.#issuer.replace(/\/+$/, "")}/.well-known/jwks.json`);
+    const reply = await this.#fetch(`${this.#issuer}/.well-known/jwks.json`);
     if (!reply.ok) throw new Error(`The keys cannot be fetched: ${reply.status}`);
     const { keys } = (await reply.json()) as { keys: Jwk[] };
     return new Map(keys.filter((one) => one.alg === "EdDSA").map((one) => [one.kid, one]));

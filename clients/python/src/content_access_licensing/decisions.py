@@ -38,7 +38,7 @@ class DecisionVerifier:
     """
 
     def __init__(self, issuer: str, *, http: httpx.Client | None = None) -> None:
-        self.issuer, self.http = issuer, http or httpx.Client(timeout=10)
+        self.issuer, self.http = issuer.rstrip("/"), http or httpx.Client(timeout=10)
         self.keys: dict[str, jwt.PyJWK] = {}
         self.fetched, self.lock = -math.inf, Lock()
 
@@ -72,7 +72,7 @@ class DecisionVerifier:
             age = time.monotonic() - self.fetched
             if age > MAX_AGE or (age > REFETCH and kid not in self.keys):
                 self.keys, self.fetched = {}, time.monotonic()
-                reply = self.http.get(f"{self.issuer.rstrip('/')}/.well-known/jwks.json").raise_for_status()
+                reply = self.http.get(f"{self.issuer}/.well-known/jwks.json").raise_for_status()
                 self.keys = {one["kid"]: jwt.PyJWK(one) for one in reply.json()["keys"] if one["alg"] == "EdDSA"}
             if not isinstance(kid, str) or kid not in self.keys:
                 raise InvalidDecision("The service has no such key.")
