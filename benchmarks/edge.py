@@ -10,7 +10,6 @@ clients without a User-Agent, at 1,000 addresses: 2,000 different requests, of w
 import json
 import random
 from contextlib import ExitStack
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from benchmarks.harness import expect, workplace
 from benchmarks.load import DONE, Run, Side, measure
 from benchmarks.ours import DENY_ALL, Installation, installed
 from benchmarks.report import load_of, parser, publish, runs_of, table
-from benchmarks.traffic import ITEMS, QUESTIONS, bodies_script
+from benchmarks.traffic import ITEMS, QUESTIONS, bodies_script, zipf
 
 FREE: list[dict[str, Any]] = [{"action": "allow", "conditions": {"default": True}, "permissions": ["read"]}]
 LICENSEES: list[dict[str, Any]] = [
@@ -51,9 +50,8 @@ def path_of(page: int) -> str:
 
 def visits() -> list[Visit]:
     draw = random.Random(20_099)
-    weights = list(accumulate(1 / rank for rank in range(1, ITEMS + 1)))
     made = []
-    for page in draw.choices(range(ITEMS), cum_weights=weights, k=QUESTIONS):
+    for page in draw.choices(range(ITEMS), cum_weights=zipf(ITEMS), k=QUESTIONS):
         number = draw.randrange(1_000)
         address, kind = f"203.0.{112 + number // 250}.{1 + number % 250}", draw.random()
         if kind < 0.7:

@@ -7,7 +7,6 @@ import random
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from psycopg import sql
 
 from benchmarks.load import DONE
 from benchmarks.ours import Installation
+from benchmarks.traffic import zipf
 from kit.values import ids
 
 CHUNK = 1_000_000
@@ -138,9 +138,7 @@ def draw(members: Sequence[Any], count: int, how: str) -> list[Any]:
     if how == "uniform":
         return random.choices(members, k=count)
     shuffled = random.sample(members, len(members))
-    return random.choices(
-        shuffled, cum_weights=list(accumulate(1 / rank for rank in range(1, len(members) + 1))), k=count
-    )
+    return random.choices(shuffled, cum_weights=zipf(len(members)), k=count)
 
 
 def drawn_script(

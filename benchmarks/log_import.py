@@ -12,7 +12,6 @@ import random
 import resource
 import time
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from benchmarks.edge import BROWSER, SECTIONS
 from benchmarks.harness import expect, workplace
 from benchmarks.ours import Installation, installed
 from benchmarks.report import parser, publish
+from benchmarks.traffic import zipf
 
 HOST = "pub.example"
 PAGES, ADDRESSES, ITEMS, BULK = 5_000, 50_000, 1_000, 500
@@ -39,10 +39,6 @@ OPEN = ("/robots.txt", "/assets/site.css", "/static/app.js")
 REFERERS = ("-", "-", "https://www.google.com/", f"https://{HOST}/free/0", "https://chatgpt.com/")
 
 
-def weights(count: int) -> list[float]:
-    return list(accumulate(1 / rank for rank in range(1, count + 1)))
-
-
 def path_of(page: int) -> str:
     return f"/{SECTIONS[page % len(SECTIONS)][0]}/{page}"
 
@@ -51,8 +47,8 @@ def write_log(path: Path, count: int) -> int:
     """Write a log of yesterday with that many lines, in order of time; return the number of requests for pages."""
     draw = random.Random(27)
     begin = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
-    pages = draw.choices(range(PAGES), cum_weights=weights(PAGES), k=count)
-    addresses = draw.choices(range(ADDRESSES), cum_weights=weights(ADDRESSES), k=count)
+    pages = draw.choices(range(PAGES), cum_weights=zipf(PAGES), k=count)
+    addresses = draw.choices(range(ADDRESSES), cum_weights=zipf(ADDRESSES), k=count)
     decided = 0
     with path.open("w") as file:
         for number, (page, address) in enumerate(zip(pages, addresses, strict=True)):

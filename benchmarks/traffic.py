@@ -50,6 +50,11 @@ KINDS = tuple(POLICIES)
 LICENSE_TYPES = (None, None, None, "commercial", "commercial", "commercial", "commercial", "enterprise", "trial")
 
 
+def zipf(count: int) -> list[float]:
+    """Return cumulative weights, with which the n-th of `count` is drawn 1/n as often as the first."""
+    return list(accumulate(1 / rank for rank in range(1, count + 1)))
+
+
 class Question(NamedTuple):
     """A requester, a permission, and the numbers of the requested items (of 1,000)."""
 
@@ -73,8 +78,7 @@ def requester(number: int) -> dict[str, Any]:
 def questions(size: int = 1) -> list[Question]:
     """Return 2,000 questions about `size` different items each."""
     draw = random.Random(20_001 + size)
-    weights = list(accumulate(1 / rank for rank in range(1, REQUESTERS + 1)))
-    who = draw.choices(range(REQUESTERS), cum_weights=weights, k=QUESTIONS)
+    who = draw.choices(range(REQUESTERS), cum_weights=zipf(REQUESTERS), k=QUESTIONS)
     return [
         Question(tuple(draw.sample(range(ITEMS), size)), requester(number), draw.choice(PERMISSIONS)) for number in who
     ]

@@ -3,14 +3,14 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from django.db import Error, close_old_connections, connection
+from django.db import Error, connection
 
 from accounts.limits.limiter import limiter
 from config import schema
-from kit import statements
 from kit.http.bodies import Scope, Send
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
+from kit.statements import own_connection
 from kit.storage.outages import DISK_FULL, cause_of, is_read_only, outages
 from kit.version import VERSION
 
@@ -61,13 +61,8 @@ class Readiness:
             return readiness_with(outages.of_pool() if outages.pool else "timeout")
 
     def ask(self) -> Report:
-        token = statements.bound.set(statements.Bound(SECONDS))
-        close_old_connections()
-        try:
+        with own_connection(SECONDS):
             return readiness()
-        finally:
-            close_old_connections()
-            statements.bound.reset(token)
 
 
 ready = Readiness()

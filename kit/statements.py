@@ -12,7 +12,7 @@ from threading import Event
 from time import monotonic
 from typing import TypeVar
 
-from django.db import OperationalError
+from django.db import OperationalError, close_old_connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
@@ -51,6 +51,17 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
     finally:
         bound.reset(token)
+
+
+@contextmanager
+def own_connection(seconds: float) -> Iterator[None]:
+    """Set the time limit for a thread without a request, which replaces a broken connection and returns its own."""
+    with time_limit(seconds):
+        close_old_connections()
+        try:
+            yield
+        finally:
+            close_old_connections()
 
 
 def is_for_nobody() -> bool:

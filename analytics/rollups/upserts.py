@@ -13,6 +13,7 @@ from django.db import connection
 from django.db.models import Field, ForeignKey, Model
 
 from analytics.models.usage import DAYS, MONTHS, HourlyUsage
+from kit.storage.adding import add_excluded
 
 Count = TypeVar("Count")
 # A value of an SQL statement, as database drivers accept it.
@@ -66,10 +67,6 @@ def monthly(one: str, day: int, source: str) -> str:
 INSERT INTO analytics_{one}month AS u (account_id, month, {one}_id, {", ".join(DAYS[day - 1 :])})
 {source}
 ON CONFLICT (account_id, month, {one}_id) DO UPDATE SET {add_excluded(DAYS[day - 1 :])}"""
-
-
-def add_excluded(columns: Sequence[str]) -> str:
-    return ", ".join(f"{column} = u.{column} + excluded.{column}" for column in columns)
 
 
 def running_totals(count: Count, columns: Sequence[str], first: int) -> list[Count]:

@@ -102,7 +102,6 @@ class Book:
                 if not grant.started and grant.ended_at is None and grant.effective_at <= due:
                     self.start(grant)
             self.watch(before, due)
-            self.wallet.next_change_at = self.next_change()
             if len(self.news) > known:
                 shown = copy(self.wallet)
                 self.news[known:] = [one._replace(wallet=shown) for one in self.news[known:]]

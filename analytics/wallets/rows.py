@@ -8,8 +8,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.events import recording
+from accounts.events.models import Event
 from accounts.events.objects import objects
-from analytics.wallets.book import Book
+from analytics.wallets.book import Book, News
 from analytics.wallets.models import Grant, Wallet, WalletEntry
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.amounts import render_amount
@@ -52,16 +53,12 @@ def keep(book: Book, now: datetime) -> None:
 
 def announce(book: Book) -> None:
     """Write the events of a locked wallet, in the transaction that changes its balance."""
-    if book.news:
-        show, account, id_ = objects["wallet"].show, book.wallet.account_id, book.wallet.pk
-        recording.write(
-            [
-                recording.make(
-                    account, one.type, id_, show(one.wallet or book.wallet), {"balance": render_amount(one.balance)}
-                )
-                for one in book.news
-            ]
-        )
+    recording.write([event_of(book.wallet, one) for one in book.news])
+
+
+def event_of(wallet: Wallet, news: News) -> Event:
+    shown = objects["wallet"].show(news.wallet or wallet)
+    return recording.make(wallet.account_id, news.type, wallet.pk, shown, {"balance": render_amount(news.balance)})
 
 
 def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:

@@ -32,7 +32,7 @@ from kit.http.errors import InvalidRequest, NotFound
 from kit.rest.money import decimal_text
 from kit.rest.resources import find
 from kit.values import ids
-from kit.values.amounts import parse_amount
+from kit.values.amounts import MILLIONTH, parse_amount
 from kit.values.json_values import Rendered
 
 READS = ("list", "retrieve", "grants", "get_grant", "entries", "access")
@@ -145,7 +145,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     def access(self, request: Request, id: str) -> Response:
         """Nothing is spent or reserved."""
         wallet = self.get_object()
-        least = "1" if wallet.unit == ACCESS else "0.000001"
+        least = 1 if wallet.unit == ACCESS else MILLIONTH
         try:
             amount = parse_amount(request.query_params.get("amount", least))
         except ValueError as error:

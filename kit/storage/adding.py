@@ -8,6 +8,11 @@ from django.db.models import Model
 ROWS = 5_000  # per statement
 
 
+def add_excluded(columns: Sequence[str]) -> str:
+    """Return the assignments of an upsert, whose table is called `u`, that add to its columns."""
+    return ", ".join(f"{column} = u.{column} + excluded.{column}" for column in columns)
+
+
 def add_numbers(
     model: type[Model], key: Sequence[str], numbers: Sequence[str], rows: Sequence[Sequence[object]], latest: str = ""
 ) -> None:
@@ -22,15 +27,14 @@ def add_numbers(
         [field.get_db_prep_save(value, connection) for field, value in zip(fields, row, strict=True)] for row in rows
     ]
     is_postgresql = connection.vendor == "postgresql"
-    changes = [f"{name} = kept.{name} + excluded.{name}" for name in numbers]
+    changes = add_excluded(numbers)
     if latest:
-        greatest = "greatest" if is_postgresql else "max"
-        changes.append(f"{latest} = {greatest}(kept.{latest}, excluded.{latest})")
+        changes += f", {latest} = {'greatest' if is_postgresql else 'max'}(u.{latest}, excluded.{latest})"
     types = ", ".join(f"%s::{field.db_type(connection)}[]" for field in fields)
     source = f"SELECT * FROM unnest({types})" if is_postgresql else f"VALUES ({', '.join(['%s'] * len(fields))})"  # noqa: S608
     statement = (
-        f"INSERT INTO {model._meta.db_table} AS kept ({', '.join(columns)}) {source} "
-        f"ON CONFLICT ({', '.join(columns[: len(key)])}) DO UPDATE SET {', '.join(changes)}"
+        f"INSERT INTO {model._meta.db_table} AS u ({', '.join(columns)}) {source} "
+        f"ON CONFLICT ({', '.join(columns[: len(key)])}) DO UPDATE SET {changes}"
     )
     with connection.cursor() as cursor:
         for start in range(0, len(prepared), ROWS):

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 
-from django.db import Error, close_old_connections, connection
+from django.db import Error, connection
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from kit import statements
+from kit.statements import own_connection
 
 SECONDS = 1  # how long a scrape waits for the database
 # Of a partitioned table: the sum of its partitions. PostgreSQL counts rows without reading them.
@@ -68,13 +68,8 @@ class TableSizes(Collector):
             return None
 
     def read_in_thread(self) -> Sizes:
-        token = statements.bound.set(statements.Bound(SECONDS))
-        close_old_connections()
-        try:
+        with own_connection(SECONDS):
             return self.read()
-        finally:
-            close_old_connections()
-            statements.bound.reset(token)
 
     def read(self) -> Sizes:
         """Return each table's rows and bytes."""

@@ -27,6 +27,7 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
     """Return the decision object. Its trace takes at most `room` bytes of JSON."""
     decision, policy, rule = answer.decision, answer.policy, answer.decision.rule
     held = decision.license
+    seconds = 0 if answer.dry_run else cache_seconds(decision, policy, answer.facts, spends=bool(answer.credits))
     shown: dict[str, object] = {
         "object": "access_decision",
         "id": answer.id,
@@ -49,9 +50,7 @@ def present(answer: Answer, *, explain: bool = False, room: int = MAX_TRACE) -> 
         },
         "rateLimit": present_rate(answer),
         "charge": present_charge(decision),
-        "cacheFor": 0
-        if answer.dry_run
-        else cache_seconds(decision, policy, answer.facts, spends=bool(answer.credits)),
+        "cacheFor": seconds,
         "dryRun": answer.dry_run,
         "created": answer.created,
     }

@@ -1,4 +1,4 @@
-"""Settings that take host names refuse URLs when the service starts, and lists of seconds what is none."""
+"""Invalid settings stop the start: URLs in place of host names, and lists of seconds with an empty member."""
 
 import os
 import subprocess

@@ -95,26 +95,23 @@ def test_what_ends_or_is_voided_can_be_too_little(api, wallet, grant, clock):  #
     assert settle_due() == 0
 
 
-def test_credit_replaced_as_it_ends_is_not_announced_as_missing(api, wallet, grant, clock):  # noqa: F811
+@pytest.mark.parametrize(
+    ("credit", "told"),
+    [
+        (99, [("wallet.topped_up", 99, 0)]),
+        (1, [("wallet.topped_up", 1, 0), ("wallet.low", 1, 10)]),
+    ],
+    ids=["enough", "too little"],
+)
+def test_credit_replaced_as_it_ends_is_not_announced_as_exhausted(api, wallet, grant, clock, credit, told):  # noqa: F811
     api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": 2}]})
     change = (clock.now + timedelta(days=1)).isoformat()
     grant(10, expiresAt=change)
-    grant(99, effectiveAt=change)
+    grant(credit, effectiveAt=change)
     news()
     clock.advance(days=2)
     settle_due()
-    assert news() == [("wallet.topped_up", 99, 0)]
-
-
-def test_credit_replaced_by_too_little_is_low_and_not_exhausted(api, wallet, grant, clock):  # noqa: F811
-    api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": 2}]})
-    change = (clock.now + timedelta(days=1)).isoformat()
-    grant(10, expiresAt=change)
-    grant(1, effectiveAt=change)
-    news()
-    clock.advance(days=2)
-    settle_due()
-    assert news() == [("wallet.topped_up", 1, 0), ("wallet.low", 1, 10)]
+    assert news() == told
 
 
 def test_events_stored_late_show_the_wallet_as_it_was_at_their_time(grant, clock):  # noqa: F811

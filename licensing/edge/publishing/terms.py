@@ -87,10 +87,10 @@ def terms_of(
     ruled = deciding([ruled_by(place, pattern, policy, unknown) for place, (pattern, policy) in enumerate(rules)])
     pages = pages_of_items(items, ruled)
     listed, rest = pages[:MAX_ITEM_TERMS], pages[MAX_ITEM_TERMS:]
-    covers_every_page = any(one.pattern.matches_every_path for one in ruled)
+    beyond = [] if any(one.pattern.matches_every_path for one in ruled) else [unknown]
     entries = [entry for page in listed for entry in entries_of(page, ruled, unknown, same)]
     hidden = {id(one): [*hidden_items(one, listed, same), *all_items(one, rest)] for one in ruled}
-    if denies_unknown and not covers_every_page:
+    if denies_unknown and beyond:
         entries.append(Terms("/"))
     for one in ruled:
         if one.is_published:
@@ -101,7 +101,7 @@ def terms_of(
                 terms, guards = replace(terms, uses=frozenset(), prices={}), []
             entries += [replace(terms, url=url) for url in one.urls]
             for url in guards:
-                shared = terms.intersect(terms_behind(url, ruled, unknown, pages, len(listed), same))
+                shared = terms.intersect([*beyond, *terms_behind(url, ruled, pages, len(listed), same)])
                 if not shared.states_as_much_as(terms):
                     entries.append(unsettled(url, shared.refused))
     by_url: dict[str, Terms] = {}
@@ -162,12 +162,7 @@ def query_guards(pattern: Pattern) -> list[str] | None:
 
 
 def terms_behind(
-    guard: str,
-    ruled: Sequence[Ruled],
-    unknown: Terms,
-    pages: Sequence[PageOfItems],
-    listed: int,
-    same: SamePage | None,
+    guard: str, ruled: Sequence[Ruled], pages: Sequence[PageOfItems], listed: int, same: SamePage | None
 ) -> Iterator[Terms]:
     """Yield the terms of the pages for which crawlers may choose a guard: of rules, and of items with shorter entries.
 
@@ -175,8 +170,6 @@ def terms_behind(
     """
     reach = compiled(guard.partition("?")[0])
     yield from (one.terms for one in ruled if may_overlap(reach, one.pattern))
-    if not any(one.pattern.matches_every_path for one in ruled):
-        yield unknown
     for place, page in enumerate(pages):
         is_preferred = place >= listed or len(guard) >= len(f"{quoted(page.path)}?*")
         if is_preferred and any(reach.matches(path) for path in spellings(page.path, same)):

@@ -76,7 +76,16 @@ def publisher(deployment: Deployment, keys: Iterator[str]) -> Publisher:
 
 @pytest.fixture(scope="session", params=PROXIES, ids=lambda proxy: proxy.name)
 def proxy(request: pytest.FixtureRequest) -> Proxy:
-    found: Proxy = request.param
+    return installed(request.param)
+
+
+@pytest.fixture(scope="session")
+def nginx() -> Proxy:
+    [found] = [one for one in PROXIES if one.name == "nginx"]
+    return installed(found)
+
+
+def installed(found: Proxy) -> Proxy:
     if found.program is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"No test of {found.name} ran: it is not installed.")
     return found

@@ -26,9 +26,9 @@ class Origin(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[int]:
-    """Run an origin server and yield its port."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Origin)
+def serving(handler: type[BaseHTTPRequestHandler] = Origin) -> Iterator[int]:
+    """Run a server with this handler, by default an origin, and yield its port."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     Thread(target=server.serve_forever, daemon=True).start()
     yield server.server_port
     server.shutdown()

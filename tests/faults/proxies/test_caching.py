@@ -11,7 +11,7 @@ import pytest
 
 from tests.faults.harness import Deployment, eventually
 from tests.faults.proxies.conftest import LICENSEES, READERS
-from tests.faults.proxies.programs import HOST, PROXIES, Balanced, Place, Proxy, running
+from tests.faults.proxies.programs import HOST, Balanced, Place, Proxy, running
 from tests.services import free_port
 
 pytestmark = pytest.mark.faults
@@ -37,10 +37,7 @@ class Cached:
 
 
 @pytest.fixture(scope="module")
-def cached(origin: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cached]:
-    [nginx] = [one for one in PROXIES if one.name == "nginx"]
-    if nginx.program is None:
-        pytest.skip("nginx is not installed.")
+def cached(nginx: Proxy, origin: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cached]:
     directory = tmp_path_factory.mktemp("caching")
     with closing(Deployment(directory, EDGE_CACHE_SECONDS=str(SECONDS), CRAWLER_DNS="off")) as deployment:
         deployment.migrate()

@@ -1,24 +1,16 @@
 """nginx while the service answers 503, and with an upstream of several servers that are all down."""
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from run import ROOT
-from tests.faults.proxies.programs import PROXIES, Place, Proxy, running
+from tests.faults.proxies.origin import serving
+from tests.faults.proxies.programs import Place, running
 from tests.faults.proxies.test_outages import CLOSED, DOUBTFUL, NEARLY_PUBLIC, OPEN, PUBLIC, is_served
 from tests.services import free_port
-
-
-@pytest.fixture
-def nginx() -> Proxy:
-    [found] = [one for one in PROXIES if one.name == "nginx"]
-    if found.program is None:
-        pytest.skip("nginx is not installed.")
-    return found
 
 
 class Unavailable(BaseHTTPRequestHandler):
@@ -35,11 +27,8 @@ class Unavailable(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def unavailable() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Unavailable)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
+    with serving(Unavailable) as port:
+        yield port
 
 
 def test_only_public_pages_stay_open_while_the_service_answers_503(nginx, unavailable, origin, tmp_path: Path):

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 
 import httpx
 import pytest
 
+from tests.faults.proxies.origin import serving
 from tests.faults.proxies.programs import HOST, Place, running
 from tests.faults.proxies.test_hosts import exchange
 from tests.services import free_port
@@ -52,19 +52,16 @@ class Listener(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def listener() -> Iterator[ThreadingHTTPServer]:
+def listener() -> Iterator[int]:
     Listener.questions = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with serving(Listener) as port:
+        yield port
 
 
 @pytest.fixture
 def asking(proxy, listener, origin, tmp_path) -> Iterator[int]:
     """The port of a proxy that uses the listener as its service."""
-    at = Place("svc_sk_of_the_edge", listener.server_port, origin, free_port(), tmp_path)
+    at = Place("svc_sk_of_the_edge", listener, origin, free_port(), tmp_path)
     with running(proxy, at):
         Listener.questions.clear()
         yield at.port

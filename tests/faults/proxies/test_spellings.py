@@ -4,10 +4,9 @@ import re
 import socket
 from collections.abc import Iterator
 from http.client import HTTPResponse
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from random import Random
-from threading import Thread
 from urllib.parse import parse_qs
 
 import pytest
@@ -17,6 +16,7 @@ from tests.edge.spellings import spelled_uri
 from tests.examples import rounds
 from tests.faults.harness import Deployment
 from tests.faults.proxies.conftest import NOBODY, Publisher
+from tests.faults.proxies.origin import serving
 from tests.faults.proxies.programs import HOST, Place, Proxy, running
 from tests.services import free_port
 
@@ -70,11 +70,8 @@ class Lenient(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def lenient_origin() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Lenient)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
+    with serving(Lenient) as port:
+        yield port
 
 
 @pytest.fixture(scope="module")
