@@ -127,4 +127,4 @@ def cerbos_side(stack: ExitStack, name: str, directory: Path, command: str, size
     cerbos.expect_decisions(questions(size)[:100])
     bodies = [cerbos.body(question) for question in questions(size)]
     script = bodies_script(cerbos.directory / "load.lua", {"Content-Type": "application/json"}, bodies)
-    return Side(name, cerbos.url, script, (cerbos.server.pid,), unit=size)
+    return Side(name, cerbos.url, script, (cerbos.server,), unit=size)

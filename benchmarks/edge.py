@@ -119,7 +119,7 @@ def serve_pages(stack: ExitStack, name: str, *where: Any, **options: Any) -> tup
     items = register(made)
     script = visits_script(made.directory / "forward.lua", key_of(made))
     storage = made.services.pids if made.services else ()
-    return made, items, EdgeSide(name, f"{made.url}/v1/access/forward", script, (made.server.pid,), storage)
+    return made, items, EdgeSide(name, f"{made.url}/v1/access/forward", script, (made.server,), storage)
 
 
 def key_of(made: Installation) -> str:
@@ -150,7 +150,7 @@ def main() -> None:
         expect_equal_answers(made, items, pages.url)
         bodies = [json.dumps(check_of(visit, items[visit.page])) for visit in visits()]
         check_script = bodies_script(made.directory / "check.lua", made.headers, bodies)
-        check = Side("a check", f"{made.url}/v1/access/check", check_script, (made.server.pid,), services.pids)
+        check = Side("a check", f"{made.url}/v1/access/check", check_script, (made.server,), services.pids)
         sides, reference = [pages, check], check
         if options.revision:
             checkout = checked_out(stack, directory, options.revision)

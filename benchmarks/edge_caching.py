@@ -143,11 +143,13 @@ def main() -> None:
 
         def side(name: str, slug: str, text: str, at: int, made: Installation | None = None) -> None:
             proxy = nginx(stack, directory, slug, text)
+            servers = [proxy, origin]
             parts = {"nginx": (proxy.pid,), "origin": (origin.pid,)}
             if made is not None:
+                servers.append(made.server)
                 parts |= {"service": (made.server.pid,), "PostgreSQL + Valkey": services.pids}
-            servers = tuple(pid for own in parts.values() for pid in own)
-            sides.append(PageSide(name, f"http://127.0.0.1:{at}", script, servers, parts=parts))
+            storage = parts.get("PostgreSQL + Valkey", ())
+            sides.append(PageSide(name, f"http://127.0.0.1:{at}", script, tuple(servers), storage, parts=parts))
 
         for name, seconds in (("asks about each page", 0), (f"caches answers for {SECONDS} s", SECONDS)):
             made = installed(

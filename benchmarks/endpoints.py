@@ -54,7 +54,7 @@ class Publisher:
         else:
             post_script(script, made.headers, json.dumps(body))
         storage = made.services.pids if made.services else ()
-        return Side(self.name, f"{made.url}{path}", script, (made.server.pid,), storage)
+        return Side(self.name, f"{made.url}{path}", script, (made.server,), storage)
 
     def kinds(self) -> dict[str, Side]:
         link = "policy" if self.name == PLAIN else "policyId"

@@ -48,7 +48,7 @@ class Grown:
         path = self.made.directory / f"{draw}.lua"
         script = drawn_script(path, self.made, self.items, self.requesters, draw, count)
         url = f"{self.made.url}/v1/access/check"
-        return Side(self.size.name, url, script, (self.made.server.pid,), services.pids)
+        return Side(self.size.name, url, script, (self.made.server,), services.pids)
 
 
 def grow(stack: ExitStack, slug: str, directory: Path, services: Services, size: Size) -> Grown:

@@ -87,6 +87,10 @@ class ServerProcess:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
 
 @dataclass(frozen=True)
 class Services:

@@ -169,7 +169,7 @@ def main() -> None:
         made = installed(stack, "ours", directory, services)
         _, script = prepared(made, options.items)
         before = made.rows()
-        side = Side("", f"{made.url}/v1/access/check", Path(script), (made.server.pid,), services.pids)
+        side = Side("", f"{made.url}/v1/access/check", Path(script), (made.server,), services.pids)
         side.run(options.warmup, options.connections, options.threads)
         rows = Rows(made, options.rows)
         sides = [alone(side, "nothing, before", options)]

@@ -13,6 +13,8 @@ from types import MappingProxyType
 
 import psutil
 
+from benchmarks.harness import ServerProcess
+
 GRACE_SECONDS = 30  # beyond a run's own time, before it counts as hung
 
 DONE = """
@@ -82,7 +84,7 @@ class Side:
     name: str
     url: str
     script: Path
-    servers: tuple[int, ...]
+    servers: tuple[ServerProcess, ...]
     storage: tuple[int, ...] = ()  # PostgreSQL and Valkey
     unit: int = 1
     runs: list[Run] = field(default_factory=list)
@@ -93,7 +95,7 @@ class Side:
         wrk = shutil.which("wrk") or sys.exit("These measurements need wrk. On Debian: apt install wrk")
         threads = min(threads, connections)
         command = [wrk, f"-t{threads}", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency"]
-        before = processor_seconds(self.servers), processor_seconds(self.storage), children_seconds()
+        before = self.processor_seconds()
         done = subprocess.run(
             [*command, "-s", str(self.script), self.url],
             capture_output=True,
@@ -101,11 +103,16 @@ class Side:
             check=False,
             timeout=seconds + GRACE_SECONDS,
         )
-        after = processor_seconds(self.servers), processor_seconds(self.storage), children_seconds()
+        after = self.processor_seconds()
         result = next((line for line in done.stdout.splitlines() if line.startswith("RESULT ")), None)
         if result is None:
             sys.exit(f"wrk did not run against {self.name}:\n{done.stdout}{done.stderr}")
         return self.read(json.loads(result[7:]), connections, [b - a for a, b in zip(before, after, strict=True)])
+
+    def processor_seconds(self) -> tuple[float, float, float]:
+        """Return the CPU time in seconds of the servers, the storage and wrk."""
+        servers = [server.pid for server in self.servers]
+        return processor_seconds(servers), processor_seconds(self.storage), children_seconds()
 
     def read(self, found: dict[str, int], connections: int, spent: list[float]) -> Run:
         requests = found["requests"]
@@ -138,12 +145,21 @@ def measure(
     warmup: float,
     connections: int,
     threads: int,
+    fresh: bool = False,
     report: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> None:
-    """Warm up every side, then run them alternately (A B C, A B C, …), so that drift affects all equally."""
-    for side in sides:
-        side.run(warmup, connections, threads)
+    """Warm up every side, then run them alternately (A B C, A B C, …), so that drift affects all equally.
+
+    A process is a few percent faster or slower than the next one of the same code for as long as it lives: its hash
+    seed and the addresses of its memory are drawn at its start. With `fresh`, every round draws them anew.
+    """
     for number in range(1, rounds + 1):
+        if fresh and number > 1:
+            for server in {server for side in sides for server in side.servers}:
+                server.restart()
+        if fresh or number == 1:
+            for side in sides:
+                side.run(warmup, connections, threads)
         for side in sides:
             run = side.run(seconds, connections, threads)
             side.runs.append(run)

@@ -180,7 +180,7 @@ def measured(made: Installation, count: int, options: argparse.Namespace) -> tup
     items, script = prepared(made, count)
     before, writer, storage = made.rows(), Writer(made, items, made.headers), made.services.pids
     cost = cost_of_write(made, writer, storage, options.seconds)
-    url, server = f"{made.url}/v1/access/check", (made.server.pid,)
+    url, server = f"{made.url}/v1/access/check", (made.server,)
     writers = [(rate, writer, "the account") for rate in RATES] + [(RATES[-1], elsewhere(made), "another account")]
     sides = [
         Beside(f"{rate}/s to {whose}", url, script, server, storage, rate=rate, writer=each, cost=cost)

@@ -230,5 +230,5 @@ def side_of(made: Installation, name: str, items: list[str], *, totals: bool = T
     script = post_script(made.directory / "load.lua", made.headers, body)
     url = f"{made.url}/v1/access/check"
     storage = made.services.pids if made.services else ()
-    side = Side(name, url, script, (made.server.pid,), storage)
+    side = Side(name, url, script, (made.server,), storage)
     return Ours(made, items if totals else None, body, side, made.rows())

@@ -32,6 +32,7 @@ def parser(description: str | None, *, load: bool = True, repeated: bool = True)
         made.add_argument("--warmup", type=float, default=3, help="seconds for each side before its first run")
         made.add_argument("--connections", type=int, default=32)
         made.add_argument("--threads", type=int, default=1, help="of wrk")
+        made.add_argument("--fresh", action="store_true", help="start the servers anew before every round")
     made.add_argument("--json", type=Path, metavar="FILE", help="writes every run there")
     made.set_defaults(load_before=os.getloadavg()[0])  # results of a busy machine are worthless
     made.add_argument("--readme", action="store_true", help="puts the result into its place in benchmarks/README.md")
@@ -39,7 +40,7 @@ def parser(description: str | None, *, load: bool = True, repeated: bool = True)
 
 
 def load_of(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("seconds", "rounds", "warmup", "connections", "threads")
+    names = ("seconds", "rounds", "warmup", "connections", "threads", "fresh")
     return {name: getattr(options, name) for name in names}
 
 

@@ -33,7 +33,7 @@ def minimal_side(stack: ExitStack, name: str, directory: Path, application: str,
         expect(reply == {"allowed": wanted}, f"{name} answers {reply}")
     body = json.dumps({"contentId": "cnt_1", "requester": LICENSED, "permission": "commercial_use"})
     script = post_script(directory / f"{path}.lua", {"Content-Type": "application/json"}, body)
-    return Side(name, url, script, (server.pid,))
+    return Side(name, url, script, (server,))
 
 
 def plain_side(stack: ExitStack, directory: Path, services: Services | None) -> Ours:

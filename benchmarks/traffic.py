@@ -138,7 +138,7 @@ def traffic_side(made: Installation, name: str, size: int = 1, sample: int = 100
         expect(answers == [is_allowed(item, question) for item in question.items], f"{name} answers {reply}")
     script = bodies_script(made.directory / f"traffic_{size}.lua", made.headers, bodies)
     storage = made.services.pids if made.services else ()
-    side = Side(name, f"{made.url}{path}", script, (made.server.pid,), storage, size)
+    side = Side(name, f"{made.url}{path}", script, (made.server,), storage, size)
     return Ours(made, ids, bodies[0], side, made.rows())
 
 

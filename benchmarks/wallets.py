@@ -56,7 +56,7 @@ def side_of(stack: ExitStack, directory: Path, services: Services, name: str, nu
     reply = made.post("/v1/access/check", json.loads(bodies[0]))
     expect(reply["allowed"] and ("credits" in reply) is (name != WITHOUT), f"{name} answers {reply}")
     script = bodies_script(made.directory / "wallets.lua", made.headers, bodies)
-    side = Side(name, f"{made.url}/v1/access/check", script, (made.server.pid,), services.pids)
+    side = Side(name, f"{made.url}/v1/access/check", script, (made.server,), services.pids)
     return Ours(made, None, bodies[0], side, made.rows())
 
 
