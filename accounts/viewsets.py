@@ -56,7 +56,7 @@ class AccountViewSet(ApiViewSet[M]):
         def act_for_account(*_: object, **__: object) -> HttpResponse:
             if not epochs.keep(self.account_id):  # deleted since authentication
                 raise unknown_key()
-            return act() if key is None else answer_once(request, key, act, self.check_replay)
+            return act() if key is None else answer_once(request, key, act, self.check_replay, has_rows=self.has_rows)
 
         with acting_as(self.actor):
             return super().write(act_for_account, request)

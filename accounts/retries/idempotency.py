@@ -61,9 +61,9 @@ def fingerprint(method: str, path: str, fields: object, token: str | None = None
     return blake2b(told.encode() + body, digest_size=32).digest()
 
 
-def fingerprint_of(request: Request) -> bytes:
+def fingerprint_of(request: Request, *, has_rows: bool) -> bytes:
     is_empty = not request._request.body  # requests without a body
-    fields = {} if is_empty else read_object(request._request, exact=True)
+    fields = {} if is_empty else read_object(request._request, exact=True, has_rows=has_rows)
     token = license_token(request.META.get("HTTP_AUTHORIZATION", ""))
     return fingerprint(str(request.method), request.path, fields, token)
 
@@ -149,13 +149,19 @@ def open_reply(fingerprint: bytes, reply: bytes, headers: bytes | None, digest: 
 
 
 def answer_once(
-    request: Request, key: str, act: Callable[[], HttpResponse], check_replay: Callable[[bytes], None]
+    request: Request,
+    key: str,
+    act: Callable[[], HttpResponse],
+    check_replay: Callable[[bytes], None],
+    *,
+    has_rows: bool = False,
 ) -> HttpResponse:
     """Return the reply of `act`, or of the earlier request with this key. Call it inside a transaction.
 
-    `check_replay` receives a stored body first and raises an ApiError if this request may not see it.
+    `check_replay` receives a stored body first and raises an ApiError if this request may not see it. `has_rows` is
+    that of `parse_object`.
     """
-    digest = fingerprint_of(request)
+    digest = fingerprint_of(request, has_rows=has_rows)
     record, mine = claim(grant_of(request).account_id, key, digest)
     if mine:
         response = act()

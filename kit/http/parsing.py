@@ -13,6 +13,7 @@ from kit.http.problems import JSON
 from kit.values.json_values import JsonObject, JsonValue
 from kit.values.shown import shown
 
+ROWS = "items"  # the field of a bulk request's rows
 PATCH_TYPES = (JSON, "application/merge-patch+json")  # JSON merge patch (RFC 7396) applies to top-level fields
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
@@ -89,7 +90,7 @@ EXACT = decoder(parse_decimal)  # for bodies with money, which floats would roun
 
 def check_text(text: str, path: str) -> None:
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise InvalidRequest("The body has half of a surrogate pair, which is no character.")
+        raise InvalidRequest("The body has half of a surrogate pair, which is no character.", param=path or None)
     if "\0" in text:
         raise ValidationFailed("Text must not contain the character U+0000.", param=path or None)
 
@@ -108,6 +109,23 @@ def check_values(value: object, path: str, depth: int) -> None:
         else:
             for index, nested in enumerate(value):
                 check_values(nested, f"{path}[{index}]", depth + 1)
+
+
+class RefusedRow(JsonObject):
+    """Stands for a row of a bulk request that `check_values` refuses. Its one text has the row, in ASCII."""
+
+    def __init__(self, row: JsonValue, error: InvalidRequest) -> None:
+        super().__init__(refused=json.dumps(row, sort_keys=True, default=str))
+        self.error = ValidationFailed(error.message.replace("The body", "The row"), param=error.param)
+
+
+def check_row(row: JsonValue) -> JsonValue:
+    """Return the row, or a RefusedRow in its place."""
+    try:
+        check_values(row, "", 0)
+    except InvalidRequest as error:
+        return RefusedRow(row, error)
+    return row
 
 
 def count_texts(value: JsonValue, depth: int = 0) -> int:
@@ -194,10 +212,11 @@ def parse_value(text: str, called: str, path: str = "") -> JsonValue:
     return value
 
 
-def parse_object(raw: bytes, *, exact: bool = False) -> JsonObject:
+def parse_object(raw: bytes, *, exact: bool = False, has_rows: bool = False) -> JsonObject:
     """Parse the JSON object in `raw`; `exact` returns numbers with a point or an exponent as Decimals.
 
-    Raises InvalidRequest, or ValidationFailed for U+0000 in a string.
+    Raises InvalidRequest, or ValidationFailed for U+0000 in a string. With `has_rows`, a row with such a fault becomes
+    a RefusedRow instead.
     """
     plain = parse_plain(raw)
     if plain is not None:
@@ -216,7 +235,12 @@ def parse_object(raw: bytes, *, exact: bool = False) -> JsonObject:
         raise InvalidRequest(f"The body must be a JSON object, not {given}.{hint}")
     # Only escapes can produce half a surrogate pair or U+0000.
     if b"\\u" in raw or not is_shallow(raw):
-        check_values(value, "", 0)
+        rows = value.get(ROWS) if has_rows else None
+        if isinstance(rows, list):
+            value[ROWS] = [check_row(row) for row in rows]
+            check_values({**value, ROWS: None}, "", 0)
+        else:
+            check_values(value, "", 0)
     return value
 
 
@@ -250,8 +274,8 @@ def check_length(length: int) -> None:
         raise RequestTooLarge("The body is larger than 1 MiB.")
 
 
-def read_object(request: HttpRequest, *, exact: bool = False) -> JsonObject:
+def read_object(request: HttpRequest, *, exact: bool = False, has_rows: bool = False) -> JsonObject:
     """Parse the request's body. Raises RequestTooLarge and UnsupportedMediaType before reading it."""
     check_media_type(request.META.get("CONTENT_TYPE", ""), PATCH_TYPES if request.method == "PATCH" else (JSON,))
     check_length(int(request.META.get("CONTENT_LENGTH") or 0))
-    return parse_object(request.body, exact=exact)
+    return parse_object(request.body, exact=exact, has_rows=has_rows)

@@ -15,6 +15,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 
 from kit.http.errors import AlreadyExists, ApiError, ValidationFailed, as_api_error
+from kit.http.parsing import RefusedRow
 from kit.rest.fields import Choice, StrictSerializer
 from kit.rest.resources import unknown
 from kit.values import ids
@@ -122,6 +123,8 @@ class Kind:
         return [self.read_row(body, new, partial) for body in bodies]
 
     def read_row(self, body: object, new: StrictSerializer, partial: StrictSerializer) -> Row:
+        if isinstance(body, RefusedRow):
+            return Row(error=body.error)
         named, external_id = (body.get("id"), body.get("externalId")) if isinstance(body, dict) else (None, None)
         try:
             fields = (new if named is None and external_id is None else partial).run_validation(body)

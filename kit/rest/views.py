@@ -60,6 +60,9 @@ class ApiViewSet(Steps, ListMixin[M]):
     cache_control: ClassVar[str] = "private, no-cache"  # caches must revalidate with If-None-Match
     may_be_compressed: ClassVar[bool] = True  # False if replies contain secrets (kit.http.compression)
     path_models: ClassVar[Mapping[str, type[Model]]] = {}  # models of further ids in the path
+    with_rows: ClassVar[frozenset[str]] = frozenset(
+        {"bulk"}
+    )  # actions whose rows are refused one by one (kit.rest.bulk)
     exact_numbers: ClassVar[bool] = False  # True if the body may contain amounts of money (kit.rest.money)
     queryset: QuerySet[M]
     serializer_class: type[BaseSerializer[M]]
@@ -202,11 +205,15 @@ class ApiViewSet(Steps, ListMixin[M]):
         """Whether the reply shows resources, so that `fields` applies."""
         return self.serializer_class is not None and (self.action in self.listing or self.action == "retrieve")
 
+    @property
+    def has_rows(self) -> bool:
+        return self.action in self.with_rows
+
     def validated(
         self, serializer_class: type[BaseSerializer] | None = None, *, partial: bool = False
     ) -> dict[str, Any]:
         """Validate the body and return its fields by Python name."""
-        fields = read_object(self.request._request, exact=self.exact_numbers)
+        fields = read_object(self.request._request, exact=self.exact_numbers, has_rows=self.has_rows)
         chosen: Any = serializer_class or self.get_serializer_class()
         return validator(chosen, partial=partial).run_validation(fields)
 
