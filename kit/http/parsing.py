@@ -166,7 +166,7 @@ def parse_plain(raw: bytes) -> JsonObject | None:
         else:
             marks = again.count(b'"')
         return value if marks == raw.count(b'"') else None
-    except ValueError:
+    except (ValueError, orjson.JSONEncodeError):  # the latter for more nesting than orjson writes
         return None
 
 

@@ -30,6 +30,7 @@ NO_JSON = {
     "duplicate keys spelt differently": b'{"title": "x", "t\\u0069tle": "y"}',
     "deeper than 32": b'{"title": ' + b"[" * 32 + b"]" * 32 + b"}",
     "deeper than 32 in turns": b'{"title": [' * 17 + b"]}" * 17,
+    "deeper than a fast encoder writes": b'{"title": ' + b"[" * 300 + b"]" * 300 + b"}",
     "very deep": b'{"title": ' + b"[" * 200_000,
     "very deep and whole": b'{"title": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "integer past 64 bits": b'{"title": 9223372036854775808}',
