@@ -1,9 +1,10 @@
 """Adds numbers to rows by one statement, without reading them before."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import connection
-from django.db.models import Model
+from django.db.models import Field, Model
 
 ROWS = 5_000  # per statement
 
@@ -20,12 +21,12 @@ def add_numbers(
 
     Rows have the columns of `key`, `numbers` and `latest`, in this order, and different keys.
     """
+    if not rows:
+        return
     by_name = {field.name: field for field in model._meta.concrete_fields}
     fields = [by_name[name] for name in (*key, *numbers, *([latest] if latest else []))]
     columns = [str(field.column) for field in fields]
-    prepared = [
-        [field.get_db_prep_save(value, connection) for field, value in zip(fields, row, strict=True)] for row in rows
-    ]
+    prepared = [prepared_values(field, column) for field, column in zip(fields, zip(*rows, strict=True), strict=True)]
     is_postgresql = connection.vendor == "postgresql"
     changes = add_excluded(numbers)
     if latest:
@@ -37,9 +38,15 @@ def add_numbers(
         f"ON CONFLICT ({', '.join(columns[: len(key)])}) DO UPDATE SET {changes}"
     )
     with connection.cursor() as cursor:
-        for start in range(0, len(prepared), ROWS):
-            some = prepared[start : start + ROWS]
+        for start in range(0, len(rows), ROWS):
+            some = [column[start : start + ROWS] for column in prepared]
             if is_postgresql:
-                cursor.execute(statement, [list(column) for column in zip(*some, strict=True)])
+                cursor.execute(statement, some)
             else:
-                cursor.executemany(statement, some)
+                cursor.executemany(statement, list(zip(*some, strict=True)))
+
+
+def prepared_values(field: "Field[Any, Any]", values: Sequence[object]) -> list[object]:
+    """Return the values as the database takes them. Each is prepared once, because many rows share them."""
+    known = {value: field.get_db_prep_save(value, connection) for value in set(values)}
+    return [known[value] for value in values]

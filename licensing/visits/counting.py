@@ -24,9 +24,10 @@ from licensing.visits.pages import keep_pages, page_visits_in, referrals_in
 
 EVERY = timedelta(minutes=1)
 GRACE = timedelta(minutes=1)  # for decisions that are still being recorded
-# One transaction counts at most this, so that on SQLite other writers wait for a second at most.
+# One transaction counts at most this. On SQLite, other writers then wait for a second at most. PostgreSQL lets them
+# write meanwhile, and the more decisions a step has, the more of them add to the same row.
 STEP = timedelta(hours=1)
-MOST_DECISIONS = 2_000
+MOST_DECISIONS = 20_000 if connection.vendor == "postgresql" else 2_000
 STEPS = 600  # most steps per run; the next run continues
 # how far back the first run starts, when older processes that did not count may still have recorded visits
 BEGINNING = timedelta(minutes=10)
