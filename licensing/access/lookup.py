@@ -8,7 +8,7 @@ from itertools import chain
 from operator import or_
 from typing import Any
 
-from django.db.models import F, Prefetch, Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 from msgspec import Struct
 
@@ -21,10 +21,11 @@ from licensing.content.models import Content, ContentType, Status
 from licensing.content.url_key import source_key
 from licensing.licenses.compiled import compiled_licenses
 from licensing.policies.decision import CompiledPolicy
-from licensing.policies.models import Policy, PolicyRevision
+from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
 from licensing.policies.rules import parse_rules
 from licensing.requesters.models import Requester
+from licensing.sites.lookup import find_sites
 from licensing.sites.models import Site, SiteRule
 from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
 from licensing.sites.pages import Candidate, candidates_of, requested_page
@@ -32,7 +33,6 @@ from licensing.sites.patterns import most_specific
 from licensing.sites.refusal_texts import NO_TEXTS
 
 OF_REVISION = ("policy_id", "version", "default_action", "rules", "mode")  # columns needed to compile a revision
-VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))  # policies of a site's rules
 MAX_PAGES = 30  # registered URLs that one requested URL may name; `?id=1&id=2&id=3` names three
 MAX_COMPILED = 32 * 1024 * 1024  # bytes of compiled policies in memory
 
@@ -124,8 +124,11 @@ def newest_at(owned: QuerySet[Content], keys: Iterable[bytes | None]) -> dict[by
     return at
 
 
-def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector, Item]:
-    """Return items by selector. If several share a URL, the newest active one counts. Unknown ones are absent."""
+def find_items(account_id: str, selectors: Iterable[Selector], epoch: int | None = None) -> dict[Selector, Item]:
+    """Return items by selector. If several share a URL, the newest active one counts. Unknown ones are absent.
+
+    `epoch` is that of licensing.sites.lookup.find_sites.
+    """
     named: dict[str, set[str]] = {name: set() for name in ("contentId", "externalId", "source", "page", "elsewhere")}
     for name, value in selectors:
         named[name].add(value)
@@ -146,7 +149,7 @@ def find_items(account_id: str, selectors: Iterable[Selector]) -> dict[Selector,
         if (item := found.get(("source", url))) is not None:
             found["source", url] = replace(item, urls=names_of([keys[url]]))
     if named["page"]:
-        found |= {("page", url): item for url, item in find_pages(account_id, named["page"]).items()}
+        found |= {("page", url): item for url, item in find_pages(account_id, named["page"], epoch).items()}
     if named["elsewhere"] and (pages_id := pages_of_other_hosts(account_id)) is not None:
         for url in named["elsewhere"]:
             found["elsewhere", url] = refused_page(pages_id, requested_page(url).address, is_elsewhere=True)
@@ -158,7 +161,7 @@ def names_of(keys: Iterable[bytes | None]) -> tuple[str, ...]:
     return tuple(key.hex() for key in keys if key)
 
 
-def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
+def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -> dict[str, Item]:
     """Return the pages for URLs that the edge asks about: registered items, or pages by the rules of their site.
 
     If origins may read a URL in several ways, the item has `others`. A URL is absent if its host has no site, is not
@@ -171,11 +174,7 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
     at: defaultdict[bytes, list[Content]] = defaultdict(list)
     for row in owned.filter(page_key__in=set(chain.from_iterable(keys.values()))):
         at[bytes(row.page_key or b"")].append(row)
-    hosts = {page.host for page in pages.values()}
-    sites = {
-        site.host: site
-        for site in Site.objects.filter(account_id=account_id, host__in=hosts).prefetch_related(VERSIONS)
-    }
+    sites = find_sites(account_id, {page.host for page in pages.values()}, epoch)
     candidates = {
         url: candidates_of(pages[url], [row for key in of_url for row in at.get(key, ())])
         for url, of_url in keys.items()
@@ -201,7 +200,7 @@ def find_pages(account_id: str, urls: Iterable[str]) -> dict[str, Item]:
         if named:
             names = names_of(page.pages)
             first, *others = (replace(one, urls=names) for one in named)
-            found[url] = replace(first, others=tuple(others))
+            found[url] = replace(first, others=tuple(others)) if others else first
     return found
 
 

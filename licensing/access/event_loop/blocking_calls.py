@@ -66,7 +66,7 @@ def look_up_now(many: Sequence[LookupRequest]) -> list[LookupResult]:
 
 def look_up_account(account_id: str, selectors: Iterable[Selector], requesters: Iterable[str]) -> LookupResult:
     epoch = current_epoch(account_id)  # read first, so the facts are at least as new as the epoch
-    items = find_items(account_id, selectors)
+    items = find_items(account_id, selectors, epoch)
     return LookupResult(epoch, items, find_requesters(account_id, requesters) if requesters else {})
 
 
