@@ -59,7 +59,7 @@ def articles():
 
 def test_a_cms_is_synchronised(client: Client, service: Service, tmp_path: Path):
     printed = filled(block("docs/guides/sync-a-cms.md", "import sys"), service)
-    client.create_content({"title": "Ours"})
+    ours = client.create_content({"title": "Ours", "externalId": "report-1"})
 
     def synchronised(count: int, odd: str = "") -> str:
         (tmp_path / "cms.py").write_text(CMS.format(count=count, odd=odd))
@@ -67,13 +67,40 @@ def test_a_cms_is_synchronised(client: Client, service: Service, tmp_path: Path)
 
     assert synchronised(1_100) == "1101 articles, 1 failed, 0 archived\n"
     assert synchronised(1_098) == "1099 articles, 1 failed, 2 archived\n"
-    assert [item["externalId"] for item in client.list_content({"status": "archived"})] == ["1099", "1098"]
+    assert [item["externalId"] for item in client.list_content({"status": "archived"})] == ["cms-1099", "cms-1098"]
     assert synchronised(1_100, odd="Odd") == "1101 articles, 0 failed, 0 archived\n"
     assert list(client.list_content({"status": "archived"})) == []
 
     with pytest.raises(AssertionError, match="300 of 1101 articles are gone from the CMS"):
         synchronised(800, odd="Odd")
     assert list(client.list_content({"status": "archived"})) == []
+    assert client.get_content(ours["id"])["status"] == "active"
+
+
+def test_a_failing_cms_archives_nothing_of_a_small_catalogue(client: Client, service: Service, tmp_path: Path):
+    printed = filled(block("docs/guides/sync-a-cms.md", "import sys"), service)
+
+    def synchronised(*ids: int, arguments: tuple[str, ...] = ()) -> str:
+        rows = [(id, f"Article {id}", f"https://pub.example/{id}") for id in ids]
+        (tmp_path / "cms.py").write_text(f"def articles():\n    return {rows}\n")
+        return ran(sys.executable, "-B", "-c", printed, *arguments, cwd=tmp_path)
+
+    assert synchronised(1, 2, 3) == "3 articles, 0 failed, 0 archived\n"
+    assert synchronised(1, 2) == "2 articles, 0 failed, 1 archived\n"
+    for missing, ids in (("2 of 3", (3,)), ("3 of 3", ())):
+        with pytest.raises(AssertionError, match=f"{missing} articles are gone from the CMS. Nothing was archived"):
+            synchronised(*ids)
+    assert synchronised(arguments=("--archive",)) == "0 articles, 0 failed, 3 archived\n"
+    assert synchronised(1) == "1 articles, 0 failed, 0 archived\n"
+    with pytest.raises(AssertionError, match="1 of 1 articles are gone"):
+        synchronised()
+
+
+def test_a_row_whose_text_cannot_be_stored_stops_nothing(service: Service, tmp_path: Path):
+    printed = filled(block("docs/guides/sync-a-cms.md", "import sys"), service)
+    rows = [(1, "One", "https://pub.example/1"), (2, "T\0wo", "https://pub.example/2")]
+    (tmp_path / "cms.py").write_text(f"def articles():\n    return {rows!r}\n")
+    assert ran(sys.executable, "-B", "-c", printed, cwd=tmp_path, status=1) == "2 articles, 1 failed, 0 archived\n"
 
 
 VISITS = """
