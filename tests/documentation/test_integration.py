@@ -17,6 +17,7 @@ from tests.openapi.node import FOLDER, needs_node
 from tests.served import Service
 
 CLIENTS = "docs/guides/clients.md"
+IMPORTED = "from content_access_licensing import Client"  # the first line of whole programs
 
 
 @pytest.fixture
@@ -47,6 +48,15 @@ def test_rows_are_saved_listed_and_exported(service: Service, tmp_path: Path):
     [printed] = [filled(one.text, service) for one in blocks() if one.path == CLIENTS and "client.export" in one.text]
     assert ran(sys.executable, "-c", printed, cwd=tmp_path) == "0 201 None\n1 201 None\nWinds\nTides\n"
     assert len((tmp_path / "content.csv").read_text().splitlines()) == 3
+
+
+def test_programs_with_the_python_client_are_typed(tmp_path: Path):
+    programs = [one.text for one in blocks() if one.first.startswith(IMPORTED)]
+    names = [f"program_{number}.py" for number in range(len(programs))]
+    for name, text in zip(names, programs, strict=True):
+        (tmp_path / name).write_text(text)
+    strict = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file="]
+    assert ran(*strict, *names, cwd=tmp_path) == f"Success: no issues found in {len(names)} source files\n"
 
 
 CMS = """
