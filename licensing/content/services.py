@@ -53,13 +53,13 @@ def merge_metadata(item: Content, metadata: dict[str, object] | None) -> None:
 
 
 def linked_policy(account_id: str, policy_id: str | None) -> Policy | None:
-    """Return the account's policy with this id, locked against deletion until the link is committed.
+    """Return the account's policy with this id, kept from being deleted until the link is committed.
 
     Returns None for None. Raises ValidationFailed if there is no such policy.
     """
     if policy_id is None:
         return None
-    policy: Policy | None = Policy.objects.one(account_id, policy_id, lock=True)
+    policy: Policy | None = Policy.objects.one(account_id, policy_id, keep=True)
     if policy is not None:
         return policy
     raise unknown_policy(policy_id)
@@ -76,13 +76,10 @@ def external_id_taken(external_id: str, holder: str) -> AlreadyExists:
     )
 
 
-def lock_policies(account_id: str, policy_ids: Iterable[str | None]) -> set[str]:
-    """Return which of these policies the account has, locked against deletion until the transaction ends."""
-    possible = [one for one in policy_ids if ids.decode("pol", one) is not None]
-    if not possible:
-        return set()
-    owned = Policy.objects.of(account_id).filter(pk__in=possible).order_by("pk")
-    return set(owned.select_for_update().values_list("pk", flat=True))
+def keep_policies(account_id: str, policy_ids: Iterable[str | None]) -> set[str]:
+    """Return which of these policies the account has, kept from being deleted until the transaction ends."""
+    possible = [one for one in policy_ids if one is not None and ids.decode("pol", one) is not None]
+    return Policy.objects.keep(account_id, possible) if possible else set()
 
 
 def write_items(items: Sequence[Content]) -> None:

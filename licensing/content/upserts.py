@@ -21,7 +21,7 @@ from licensing.content.services import (
     apply_content,
     epoch_names,
     external_id_taken,
-    lock_policies,
+    keep_policies,
     of_a_new_item,
     unknown_policy,
     write_items,
@@ -65,7 +65,7 @@ class Upsert(Bulk[Content]):
         self.by_external_id: dict[str, Content] = {}
         for item in self.lock_items():
             self.remember(item)
-        self.policies = lock_policies(account_id, {row.fields.get("policy_id") for row in rows})
+        self.policies = keep_policies(account_id, {row.fields.get("policy_id") for row in rows})
         self.created: list[Content] = []
         self.updated: list[Content] = []
         self.released: list[str] = []  # items that give up their externalId

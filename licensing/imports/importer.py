@@ -30,8 +30,8 @@ from licensing.content.serializers import ContentSerializer
 from licensing.content.services import (
     apply_content,
     epoch_names,
+    keep_policies,
     linked_policy,
-    lock_policies,
     unknown_policy,
     write_items,
 )
@@ -212,7 +212,7 @@ class Import:
         external_ids = {entry.fields.get("external_id") for entry in entries} - {None}
         known = Content.objects.of(self.account_id).filter(external_id__in=external_ids).order_by("pk")
         items = {item.external_id: item for item in known.select_for_update()}
-        policies = lock_policies(self.account_id, {entry.fields.get("policy_id") for entry in entries})
+        policies = keep_policies(self.account_id, {entry.fields.get("policy_id") for entry in entries})
         now = timezone.now()
         created: list[Content] = []
         updated: list[Content] = []

@@ -13,7 +13,7 @@ from kit.actors import SYSTEM, acting_as
 from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import find
 from licensing.content.models import Content
-from licensing.content.services import lock_policies, unknown_policy
+from licensing.content.services import keep_policies, unknown_policy
 from licensing.sites.models import Site, SiteRule, render_rule
 from licensing.sites.verification import Evidence, look_at_host, record_of
 
@@ -62,7 +62,7 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
 
 
 def replace_rules(site: Site, rules: Sequence[RuleFields]) -> None:
-    known = lock_policies(site.account_id, {rule["policy_id"] for rule in rules})
+    known = keep_policies(site.account_id, {rule["policy_id"] for rule in rules})
     for index, rule in enumerate(rules):
         if rule["policy_id"] is not None and rule["policy_id"] not in known:
             raise unknown_policy(rule["policy_id"], f"rules[{index}].policyId")

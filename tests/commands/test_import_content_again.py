@@ -89,7 +89,7 @@ def test_two_imports_of_a_file_at_once_make_each_item_once(
     load: Import, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both_have_looked = Barrier(2)
-    look_up = importer.lock_policies
+    look_up = importer.keep_policies
 
     def together(account_id: str, policy_ids: set[Any]) -> set[str]:
         with suppress(BrokenBarrierError):  # on SQLite the second reads only after the first has written
@@ -102,7 +102,7 @@ def test_two_imports_of_a_file_at_once_make_each_item_once(
         finally:
             connection.close()
 
-    monkeypatch.setattr(importer, "lock_policies", together)
+    monkeypatch.setattr(importer, "keep_policies", together)
     with ThreadPoolExecutor(2) as pool:
         runs = list(pool.map(run, range(2)))
     assert sorted((one["created"], one["unchanged"]) for one in runs) == [(0, 50), (50, 0)]

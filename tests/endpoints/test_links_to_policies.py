@@ -1,0 +1,103 @@
+"""Items and sites are linked to one policy at the same time, and never to a deleted one."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import psycopg
+import pytest
+from django.db import connection, connections, transaction
+
+from kit.http.errors import ApiError, InUse, ValidationFailed
+from licensing.content.models import Content
+from licensing.content.services import create_content, keep_policies
+from licensing.policies.services import delete_policy
+from licensing.sites.services import create_site
+from tests import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+
+
+@pytest.fixture
+def policy(account):
+    return factories.policy(account)
+
+
+def link(account, policy) -> Content:
+    return create_content(account.pk, {"title": "Linked", "policy_id": policy.pk})
+
+
+def link_site(account, policy) -> object:
+    rules = [{"pattern": "/*", "policy_id": policy.pk}]
+    return create_site(account.pk, {"host": "pub.example", "rules": rules})
+
+
+def keep_of_a_bulk_request(account, policy) -> object:
+    with transaction.atomic():
+        return keep_policies(account.pk, [policy.pk])
+
+
+def outcome(work: Callable[..., object], *arguments: object) -> object:
+    """Return what `work` returns or raises, and release this thread's connection."""
+    try:
+        return work(*arguments)
+    except ApiError as error:
+        return type(error)
+    finally:
+        connections.close_all()
+
+
+def wait_until_blocked(work: Future[object]) -> None:
+    settings = {**connection.get_connection_params(), "cursor_factory": psycopg.Cursor}
+    settings.pop("context", None)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        [pid] = cursor.fetchone()
+    blocked = "SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
+    with psycopg.connect(**settings, autocommit=True) as observer:
+        while not observer.execute(blocked, [pid]).fetchall():
+            assert not work.done()
+            time.sleep(0.01)
+
+
+@on_postgresql
+@pytest.mark.parametrize("write", [link, link_site, keep_of_a_bulk_request])
+def test_nobody_waits_for_another_who_links_to_the_same_policy(account, policy, write):
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        link(account, policy)
+        assert pool.submit(outcome, write, account, policy).result(30)
+
+
+@on_postgresql
+@pytest.mark.parametrize("write", [link, link_site])
+def test_a_deletion_waits_for_links_and_is_refused(account, policy, write):
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            write(account, policy)
+            deletion = pool.submit(outcome, delete_policy, policy)
+            wait_until_blocked(deletion)
+        assert deletion.result(30) is InUse
+
+
+@on_postgresql
+@pytest.mark.parametrize("write", [link, link_site])
+def test_a_link_waits_for_a_deletion_and_is_refused(account, policy, write):
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            delete_policy(policy)
+            linking = pool.submit(outcome, write, account, policy)
+            wait_until_blocked(linking)
+        assert linking.result(30) is ValidationFailed
+
+
+def test_no_item_has_a_deleted_policy_after_a_race(account):
+    for _ in range(5):
+        policy = factories.policy(account)
+        with ThreadPoolExecutor(4) as pool:
+            links = [pool.submit(outcome, link, account, policy) for _ in range(3)]
+            deletion = pool.submit(outcome, delete_policy, policy).result(30)
+            items = [one.result(30) for one in links]
+        policy.refresh_from_db()
+        assert deletion in (None, InUse)
+        assert (policy.deleted_at is None) == any(isinstance(item, Content) for item in items)
