@@ -61,9 +61,17 @@ def test_another_end_is_told_of_again(account, clock):
     assert len(told(clock)) == 2
 
 
-def test_what_was_made_with_so_short_a_life_is_no_news(account, clock):
+def test_a_term_of_less_than_a_day_is_not_announced(account, clock):
     factories.api_key(account, expires_at=clock.now + timedelta(hours=12))
+    factories.license(account, expires_at=clock.now + timedelta(hours=12))
     assert told(clock) == []
+
+
+def test_a_term_of_less_than_seven_days_is_announced_only_a_day_before_its_end(account, clock):
+    held = factories.license(account, expires_at=clock.now + timedelta(days=5))
+    assert told(clock) == []
+    clock.advance(days=4, seconds=1)
+    assert told(clock) == [("license.expiring", held.pk)]
 
 
 def test_what_was_revoked_is_not_told_of(account, clock):
