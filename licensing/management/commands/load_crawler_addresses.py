@@ -12,7 +12,8 @@ from licensing.edge.verification.published_addresses import keep, made_on, parse
 class Command(ServiceCommand):
     help = (
         "Loads the address ranges that a crawler's operator publishes, from JSON files as they are published "
-        "(docs/reference/edge.md), in the place of those loaded before. Every process sees them in 5 seconds."
+        "(docs/reference/edge.md), in the place of those loaded before. They are stored in DATA_DIR, "
+        "not in the database: run it on each machine. Every process there sees them in 5 seconds."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
