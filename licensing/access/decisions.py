@@ -247,8 +247,8 @@ class DecisionBatch:
         """Store this reply together with the entries."""
         self.entries = [replace(entry, reply=reply) for entry in self.entries]
 
-    def record_while(self, is_awaited: Callable[[], bool]) -> None:
-        """Record what costs or counts something only if the client still waits for it then."""
+    def record_if(self, is_awaited: Callable[[], bool]) -> None:
+        """Record charged and counted decisions only if `is_awaited` still returns true when they are written."""
         self.entries = [
             replace(entry, is_awaited=is_awaited) if entry.charge or entry.spends or entry.claim else entry
             for entry in self.entries

@@ -164,7 +164,7 @@ def python_method(one: Operation, money: Amounts, *, is_async: bool) -> str:
 def python_amounts(document: dict[str, Any]) -> str:
     rows = "".join(f'    "{answer}": frozenset({names!r}),\n' for answer, names in amounts(document).items())
     return (
-        '"""Where money is: by the type of an answer the names of amounts. '
+        '"""Names of the fields that hold money, by type of reply. '
         f'Generated. See tests/clients."""\n\nAMOUNTS: dict[str, frozenset[str]] = {{\n{rows}}}\n'
     )
 
@@ -222,7 +222,7 @@ def typescript_method(one: Operation, money: Amounts) -> str:
 def typescript_amounts(document: dict[str, Any]) -> str:
     rows = "".join(f"  {answer}: {json.dumps(names)},\n" for answer, names in amounts(document).items())
     return (
-        "// Where money is, by the type of an answer: the names of amounts, and of objects of amounts.\n"
+        "// Names of the fields that hold money, by type of reply: amounts, and objects of amounts.\n"
         "// Generated. See tests/clients.\n"
         f"export const AMOUNTS: Record<string, string[]> = {{\n{rows}}};\n"
     )

@@ -1,4 +1,4 @@
-// Where money is, by the type of an answer: the names of amounts, and of objects of amounts.
+// Names of the fields that hold money, by type of reply: amounts, and objects of amounts.
 // Generated. See tests/clients.
 export const AMOUNTS: Record<string, string[]> = {
   AccessOffer: ["amount", "available", "refundable", "refunded", "required"],

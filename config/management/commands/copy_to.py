@@ -26,7 +26,7 @@ class Command(ServiceCommand):
 
     def perform(self, *, database_url: str, json: bool, **_: object) -> tuple[str, dict[str, object]]:
         if FROM not in os.environ:
-            go_on_with(database_url)
+            restart_with(database_url)
         connections.settings[SOURCE] = connections.configure_settings(
             {"default": settings.DATABASES["default"], SOURCE: dict(dj_database_url.parse(os.environ[FROM]))}
         )[SOURCE]
@@ -40,8 +40,8 @@ class Command(ServiceCommand):
         return sentence, {"object": "copy", "rows": total, "tables": rows}
 
 
-def go_on_with(database_url: str) -> None:
-    """Start this command again with the target as its database: much is decided by the database at the start."""
+def restart_with(database_url: str) -> None:
+    """Run this command in a new interpreter whose database is the target, because settings are fixed at the start."""
     if connection.vendor != "sqlite" or not database_url.startswith(("postgresql:", "postgres:")):
         raise CommandError("This copies from SQLite (DATABASE_URL of this process) to PostgreSQL (the argument).")
     source = f"sqlite:///{connection.settings_dict['NAME']}"

@@ -150,7 +150,7 @@ class Gateway:
         if keep is not None:
             batch.keep(keep(batch))
         if sender.is_awaited is not None:
-            batch.record_while(sender.is_awaited)
+            batch.record_if(sender.is_awaited)
         self.callers.note_use(sender.grant, now)
         records = self.spending if batch.spends else self.records
         return records.result_of(batch.entries, render and partial(render, batch))

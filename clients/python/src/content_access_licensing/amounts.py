@@ -1,4 +1,4 @@
-"""Where money is: by the type of an answer the names of amounts. Generated. See tests/clients."""
+"""Names of the fields that hold money, by type of reply. Generated. See tests/clients."""
 
 AMOUNTS: dict[str, frozenset[str]] = {
     "AccessOffer": frozenset(["amount", "available", "refundable", "refunded", "required"]),
