@@ -12,6 +12,15 @@ from kit.private_files import private_database, private_directory
 
 # Whether a pooler such as PgBouncer shares out PostgreSQL's sessions by transaction (docs/guides/deployment.md).
 POOLING = env_choice("DATABASE_POOLING", "session", "transaction")
+# A connection ends after 20 seconds without a sign of the server: a network may drop packets silently, and TCP alone
+# gives up after 15 minutes. A server that works on a long statement still acknowledges keepalives.
+CONNECTION_LIMITS = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 20_000,  # milliseconds
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+}
 
 
 def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
@@ -38,7 +47,7 @@ def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
             # A file even under test: threads and processes cannot share SQLite's in-memory database.
             "TEST": {"NAME": data_dir / "test.sqlite3"},
         }
-    options: dict[str, object] = {"connect_timeout": 5, **postgresql_options(url)}
+    options: dict[str, object] = {**CONNECTION_LIMITS, **postgresql_options(url)}
     # One per thread of config.asgi, and nine for background jobs, probe, lookups and webhooks. The timeouts make a
     # lost server show within seconds.
     options["pool"] = {"min_size": 1, "max_size": threads + 9, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
