@@ -12,8 +12,10 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 from msgspec import Struct
 
-from accounts.models import Account, Unknown
+from accounts.models import Unknown
+from accounts.plans.epochs import account_key
 from kit.bounded_cache import BoundedCache
+from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 from kit.values.pages import HALF, RequestedPages
 from licensing.access.subjects import Item, RequesterSnapshot, description
@@ -62,8 +64,10 @@ GONE = -1  # epoch of a deleted account; no key is valid at it
 
 def current_epoch(account_id: str) -> int:
     """Return the account's epoch, or GONE. Read it before the facts it is to cover."""
-    found = Account.objects.filter(pk=account_id).values_list("epoch", flat=True)[:1]
-    return next(iter(found), GONE)
+    with prepared_cursor() as cursor:
+        cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [account_key(account_id)])
+        row = cursor.fetchone()
+    return GONE if row is None else row[0]
 
 
 class CompiledPolicies:
@@ -107,11 +111,14 @@ def item_of(content: Content, policy: CompiledPolicy | None) -> Item:
 
 
 COLUMNS = ("id", "type", "tags", "category", "status", "policy_id", "source_key", "external_id")
+# Made once: Django takes as long to make such a query as to compile it.
+ITEMS: QuerySet[Content] = Content.objects.kept().annotate(policy_version=F("policy__version")).only(*COLUMNS)
+PAGES = ITEMS.only(*COLUMNS, "source", "page_key", "created")
 
 
 def owned_content(account_id: str) -> QuerySet[Content]:
     """Return the account's items with the columns that `items_of` needs."""
-    return Content.objects.of(account_id).annotate(policy_version=F("policy__version")).only(*COLUMNS)
+    return ITEMS.filter(account_id=account_id)
 
 
 def newest_at(owned: QuerySet[Content], keys: Iterable[bytes | None]) -> dict[bytes, Content]:
@@ -125,10 +132,7 @@ def newest_at(owned: QuerySet[Content], keys: Iterable[bytes | None]) -> dict[by
 
 
 def find_items(account_id: str, selectors: Iterable[Selector], epoch: int | None = None) -> dict[Selector, Item]:
-    """Return items by selector. If several share a URL, the newest active one counts. Unknown ones are absent.
-
-    `epoch` is that of licensing.sites.lookup.find_sites.
-    """
+    """Return items by selector. If several share a URL, the newest active one counts. Unknown ones are absent."""
     named: dict[str, set[str]] = {name: set() for name in ("contentId", "externalId", "source", "page", "elsewhere")}
     for name, value in selectors:
         named[name].add(value)
@@ -168,7 +172,7 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
     refused, and no item is registered for it.
     """
     pages = {url: requested_page(url) for url in urls}
-    owned = owned_content(account_id).only(*COLUMNS, "source", "page_key", "created")
+    owned = PAGES.filter(account_id=account_id)
     complete = {url: page.keys for url, page in pages.items() if page.is_complete}
     keys = {url: of_url for url, of_url in complete.items() if not name_too_many(owned, of_url)}
     at: defaultdict[bytes, list[Content]] = defaultdict(list)
