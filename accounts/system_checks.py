@@ -120,6 +120,19 @@ def hosts_are_named(app_configs: object, **kwargs: object) -> list[CheckMessage]
     ]
 
 
+@register(deploy=True)
+def data_outlive_the_code(app_configs: object, **kwargs: object) -> list[CheckMessage]:
+    if not settings.DATA_DIR.is_relative_to(settings.BASE_DIR):
+        return []
+    return [
+        Weakness(
+            f"DATA_DIR, {settings.DATA_DIR}, is in the folder of the code, which the next version does not have.",
+            hint="Set DATA_DIR to a folder of its own, and move the data there.",
+            id="accounts.W005",
+        )
+    ]
+
+
 @register(Tags.security)
 def data_are_private(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     paths = [settings.DATA_DIR]

@@ -99,6 +99,10 @@ def test_what_else_makes_a_deployment_weak_is_told_of(changed, id_):
     assert found(**changed) == {id_}
 
 
+def test_data_in_the_folder_of_the_code_are_told_of():
+    assert found(DATA_DIR=ROOT / "no such folder") == {"accounts.W005"}
+
+
 def test_a_directory_open_to_others_is_told_of(tmp_path):
     tmp_path.chmod(0o755)
     assert found() == {"accounts.W004"}
