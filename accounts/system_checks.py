@@ -3,7 +3,9 @@
 Warnings about a deployment run with `check --deploy`, like Django's own.
 """
 
+import os
 from collections.abc import Iterable
+from difflib import get_close_matches
 from ipaddress import IPv6Network, ip_network
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Weakness
 from django.urls import Resolver404, resolve
 
+from kit.environ import known_names
 from kit.private_files import files_of_database, is_open_to_others
 from kit.values.networks import Network, as_ipv4, lies_within, merge_networks
 
@@ -19,6 +22,7 @@ from kit.values.networks import Network, as_ipv4, lies_within, merge_networks
 SECRET_CHARACTERS, DIFFERENT_CHARACTERS = 50, 5
 TOKEN_CHARACTERS = 20
 SHORTEST_PREFIXES = {4: 8, 6: 16}  # widest proxy networks: 10.0.0.0/8, and more IPv6 addresses than any provider has
+SIMILARITY = 0.9  # of 1; DATABASE_USER, which is another program's, and DATABASE_URL have 0.88
 UNIQUE_LOCAL = IPv6Network("fc00::/7")
 
 
@@ -33,6 +37,17 @@ def one_process_or_redis(app_configs: object, **kwargs: object) -> list[CheckMes
             )
         ]
     return []
+
+
+@register()
+def settings_are_spelt_right(app_configs: object, **kwargs: object) -> list[CheckMessage]:
+    return [
+        Weakness(
+            f"The environment variable {name} is not a setting.", hint=f"Did you mean {meant}?", id="accounts.W006"
+        )
+        for name in sorted(os.environ.keys() - known_names)
+        for meant in get_close_matches(name, known_names, n=1, cutoff=SIMILARITY)
+    ]
 
 
 @register()

@@ -11,7 +11,11 @@ T = TypeVar("T")
 is_host = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]", re.ASCII).fullmatch
 
 
+known_names: set[str] = set()  # every variable that has been looked up
+
+
 def env(name: str, default: str = "") -> str:
+    known_names.add(name)
     return os.environ.get(name, default).strip()
 
 

@@ -99,6 +99,33 @@ def test_what_else_makes_a_deployment_weak_is_told_of(changed, id_):
     assert found(**changed) == {id_}
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("EDGE_CACHE_SECOND", "EDGE_CACHE_SECONDS"),
+        ("ALLOWED_HOST", "ALLOWED_HOSTS"),
+        ("SECRETKEY", "SECRET_KEY"),
+        ("DATABASE_URI", "DATABASE_URL"),
+        ("WEBHOOK_DELIVER", "WEBHOOKS_DELIVER"),
+        ("THREAD", "THREADS"),
+    ],
+)
+def test_a_misspelt_setting_is_told_of(monkeypatch, name, meant):
+    monkeypatch.setenv(name, "s3cret")
+    [warning] = run_checks()
+    assert (warning.id, warning.msg) == ("accounts.W006", f"The environment variable {name} is not a setting.")
+    assert warning.hint == f"Did you mean {meant}?"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["HOME", "HOSTNAME", "PGHOST", "DATABASE_USER", "REDIS_PORT", "LOG_LEVEL", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"],
+)
+def test_a_variable_of_another_program_is_not(monkeypatch, name):
+    monkeypatch.setenv(name, "x")
+    assert run_checks() == []
+
+
 def test_data_in_the_folder_of_the_code_are_told_of():
     assert found(DATA_DIR=ROOT / "no such folder") == {"accounts.W005"}
 
