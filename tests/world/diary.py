@@ -57,7 +57,7 @@ class Question:
     """
 
     actor: str
-    way: str  # "check", "batch" or "edge"
+    way: str  # "check", "batch", "edge" or "log"
     requester: str
     item: str | None = None
     page: str | None = None
@@ -70,6 +70,7 @@ class Question:
     offered: Decimal | None = None  # the price that the visitor offers; in USD
     is_free: bool = False  # HEAD costs nothing
     referrer: str | None = None  # host of the page that sent the reader
+    logged: float | None = None  # time of the request in a log that was imported between `begun` and `ended`
     begun: float = 0.0
     ended: float = 0.0
     status: int = 0
@@ -79,6 +80,15 @@ class Question:
     def note(self, reply: Reply) -> "Question":
         self.begun, self.ended, self.status = reply.begun, reply.ended, reply.status
         return self
+
+    @property
+    def is_visit(self) -> bool:
+        return self.way in ("edge", "log")
+
+    @property
+    def decided_between(self) -> tuple[float, float]:
+        """The earliest and the latest possible time of the decision."""
+        return (self.begun, self.ended) if self.logged is None else (self.logged, self.logged)
 
     @property
     def is_lost(self) -> bool:

@@ -9,7 +9,17 @@ from functools import partial
 from pathlib import Path
 
 from tests.examples import FEW
-from tests.world.actors import bookkeeper, customer_desk, licensees, nightly, office, operator, prepaid, sales
+from tests.world.actors import (
+    access_log,
+    bookkeeper,
+    customer_desk,
+    licensees,
+    nightly,
+    office,
+    operator,
+    prepaid,
+    sales,
+)
 from tests.world.evidence import after_the_purge, gather, traces_of
 from tests.world.founding import found
 from tests.world.machines import machines
@@ -23,6 +33,7 @@ KILLS = {6, 20}
 ACROSS_MIDNIGHT = {4, 16, 25}  # the second is the end of March, and of the embargo
 RECEIVER_FAILS, RECEIVER_RECOVERS = 9, 12
 WALLETS_OPEN, WALLETS_ARE_FILLED = 2, 17  # the first kill, of day 6, is in between, the second after it
+LOG_IS_IMPORTED = 13  # a Sunday, so that reports are compared with decisions in the same night
 CUSTOMERS_ARRIVE, CUSTOMERS_MERGE, ADA_IS_ERASED = 1, 22, 24
 REFUNDS = {9: customer_desk.ADA, 11: customer_desk.FORMER, 23: customer_desk.KEPT}
 
@@ -131,6 +142,8 @@ def live(world: World, report: Callable[[str], object]) -> None:
             world.clock.move_to(at(day, 23, 59, 59))
             Traffic(world, day, share=0.5).run()
         world.clock.move_to(at(day + 1, 2))
+        if day == LOG_IS_IMPORTED:  # before the warehouse takes over the day's decisions
+            access_log.take_in(world, day_of(day))
         nightly.work(world, day_of(day))
         report(f"{day_of(day)} is over")
     settle(world)

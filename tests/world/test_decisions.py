@@ -9,13 +9,14 @@ from tests.world.model.expected import Expected
 
 
 class Window(NamedTuple):
-    """A rate limit's window: one rule, requester and day, with its allowance."""
+    """A rate limit's window: one rule, requester and day, with its allowance. An import of a log counts apart."""
 
     requester: str | None
     policy: str | None
     rule: int | None
     day: date
     allowance: int
+    is_imported: bool
 
 
 def test_every_answered_question_has_its_record(month: Expected) -> None:
@@ -57,6 +58,11 @@ def known_now(month: Expected, answer: Any) -> Any:
     return answer
 
 
+def test_only_the_decisions_of_an_imported_log_are_marked(month: Expected) -> None:
+    marked = {decision["id"] for decision in month.rows("decisions") if decision.get("imported")}
+    assert marked == {one.decision["id"] for one in month.recorded if one.asked.way == "log"} != set()
+
+
 def test_every_decision_is_what_the_terms_say(month: Expected) -> None:
     assert [one for one in month.recorded if not one.verdicts] == []
 
@@ -69,7 +75,10 @@ def test_every_limit_lets_through_as_many_as_it_grants_in_a_day_and_no_more(mont
             if verdict.limit:
                 allowance, period = verdict.limit
                 assert period == "day", "The model counts days only."
-                window = Window(verdict.decided_as, verdict.policy, verdict.rule, one.at.date(), allowance)
+                is_imported = one.asked.way == "log"
+                window = Window(
+                    verdict.decided_as, verdict.policy, verdict.rule, one.at.date(), allowance, is_imported
+                )
                 if "rate_limit_exceeded" in (verdict.reason, verdict.observed):
                     refused.add(window)
                 else:

@@ -52,6 +52,12 @@ def test_a_lost_question_has_one_record_and_none_before_it_was_asked() -> None:
     assert len(found.unasked) == 2
 
 
+def test_a_request_of_an_imported_log_has_the_record_of_its_own_time() -> None:
+    imported = asked(200, 86_400, logged=BEGUN + 5, way="log")
+    rows = [record("dec_1", 5, allowed=True), record("dec_2", 86_401, allowed=True)]
+    assert matched([imported], rows) == ({"dec_1": imported}, rows[1:], [])
+
+
 def test_a_late_record_is_that_of_the_lost_question_with_its_facts() -> None:
     campus = "127.0.7.1"
     questions = [asked(503), asked(503, 1, ip=campus)]

@@ -34,6 +34,11 @@ def invented_decision(found: Found) -> Found:
     return with_rows(found, "decisions", [{**rows[0], "id": "dec_invented"}, *rows])
 
 
+def unmarked_import(found: Found) -> Found:
+    rows = [{**row, "imported": False} for row in found["lists"]["decisions"]["rows"]]
+    return with_rows(found, "decisions", rows)
+
+
 def turned_decision(found: Found) -> Found:
     """Give a denied decision a policy version that does not exist."""
     rows = list(found["lists"]["decisions"]["rows"])
@@ -134,6 +139,7 @@ def wrong_wallet(found: Found) -> Found:
 FAULTS: dict[Callable[[Found], Found], Comparison] = {
     lost_decision: test_decisions.test_every_answered_question_has_its_record,
     invented_decision: test_decisions.test_nothing_is_recorded_that_nobody_asked,
+    unmarked_import: test_decisions.test_only_the_decisions_of_an_imported_log_are_marked,
     turned_decision: test_decisions.test_every_decision_is_what_the_terms_say,
     exceeded_limit: test_decisions.test_every_limit_lets_through_as_many_as_it_grants_in_a_day_and_no_more,
     charged_twice: test_money.test_every_allowed_access_with_a_price_is_in_the_ledger_once_and_nothing_else_is,

@@ -15,7 +15,7 @@ READ_HOSTS = {"www.perplexity.ai": "perplexity.ai"}  # a host of the table cover
 
 
 def visits(month: Expected) -> list[Recorded]:
-    return [one for one in month.recorded if one.asked.way == "edge" and one.verdicts]
+    return [one for one in month.recorded if one.asked.is_visit and one.verdicts]
 
 
 def outcome(visit: Recorded) -> str:

@@ -36,7 +36,11 @@ def verdicts(diary: Diary, asked: Question, at: datetime | None = None) -> list[
 
 
 def sites(diary: Diary, asked: Question) -> list[State | None]:
-    return [None] if asked.way != "edge" else list(diary.sites[HOST].between(asked.begun, asked.ended))
+    """Return the site's states. An import of a log decides as if the site were in observe mode."""
+    if not asked.is_visit:
+        return [None]
+    mode = {"mode": "observe"} if asked.way == "log" else {}
+    return [{**state, **mode} for state in diary.sites[HOST].between(asked.begun, asked.ended)]
 
 
 def items(diary: Diary, asked: Question) -> list[State | None]:

@@ -56,7 +56,7 @@ def match(
 
 def facts_of_question(asked: Question) -> Hashable:
     """Return the facts that a question's decision record shows."""
-    about = ("page", asked.page) if asked.way == "edge" else ("item", asked.item)
+    about = ("page", asked.page) if asked.is_visit else ("item", asked.item)
     return asked.requester, asked.permission, asked.ip, about
 
 
@@ -130,10 +130,10 @@ def moment_of(decision: Decision) -> float:
 
 def fits(asked: Question, decision: Decision) -> bool:
     """Whether the decision's time and answer are possible for the question."""
-    moment = moment_of(decision)
-    if moment < asked.begun - SLACK:
+    moment, (earliest, latest) = moment_of(decision), asked.decided_between
+    if moment < earliest - SLACK:
         return False
-    return asked.is_lost or (moment <= asked.ended + SLACK and decision["allowed"] == (asked.status == 200))
+    return asked.is_lost or (moment <= latest + SLACK and decision["allowed"] == (asked.status == 200))
 
 
 def until(asked: Question, decision: Decision) -> Question:
