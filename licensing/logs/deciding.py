@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 import orjson
 from asgiref.sync import async_to_sync
 from cachetools import LRUCache
 from django.db import transaction
+from msgspec import Struct
 
 from analytics.recording.past import PastDecision
 from analytics.recording.statement import RATE_LIMIT_EXCEEDED
@@ -53,7 +55,7 @@ class Limit(NamedTuple):
     limit: RateLimit
 
 
-class Prepared(NamedTuple):
+class Prepared(Struct, frozen=True, gc=False):
     """A decision that holds for similar requests from `begin` until before `until`.
 
     `fields` are those of PastDecision from `account` to `permission`; `price` is currency and amount if it is refused.
@@ -68,7 +70,7 @@ class Prepared(NamedTuple):
     price: tuple[str, Decimal] | None
 
 
-class Made(NamedTuple):
+class Made(Struct, frozen=True, gc=False):
     """A decision about a line, and what its counts need."""
 
     decision: PastDecision
@@ -77,7 +79,20 @@ class Made(NamedTuple):
     referrer: str | None
 
 
-class Line(NamedTuple):
+class LoggedPage(NamedTuple):
+    """A page as it would be on a site in observe mode."""
+
+    item: Item
+    reads_address: bool  # whether one of its policies looks at the visitor's address
+
+    @classmethod
+    def from_item(cls, item: Item) -> "LoggedPage":
+        return cls(
+            observed_page(item), any(one.policy is not None and one.policy.reads_address for one in item.readings)
+        )
+
+
+class Line(Struct, frozen=True, gc=False):
     number: int
     visit: Visit
     digest: bytes
@@ -92,8 +107,8 @@ class Decider:
     def __init__(self, site: Site, *, dry_run: bool, names: AddressNames | None) -> None:
         self.site, self.dry_run, self.names = site, dry_run, names
         self.account = ids.decode("acc", site.account_id) or b""
-        self.agents: LRUCache[str, Crawler | None] = LRUCache(MOST_REMEMBERED)
-        self.addresses: LRUCache[str, str | None] = LRUCache(MOST_REMEMBERED)
+        self.crawler_of = lru_cache(MOST_REMEMBERED)(current_table.get().claimed_by)
+        self.address_of = lru_cache(MOST_REMEMBERED)(address_in_words)
         self.places: LRUCache[tuple[str, str | None], Identification | None] = LRUCache(MOST_REMEMBERED)
         self.limits: Counter[tuple[str, bytes | None, bytes, int]] = Counter()
         self.forget()
@@ -101,19 +116,9 @@ class Decider:
     def forget(self) -> None:
         """Drop what depends on the account's policies, sites, items and requesters."""
         self.epoch = current_epoch(self.site.account_id)
-        self.pages: LRUCache[str, Item | None] = LRUCache(MOST_REMEMBERED)
+        self.pages: LRUCache[str, LoggedPage | None] = LRUCache(MOST_REMEMBERED)
         self.requesters: dict[str, RequesterSnapshot] = {}
         self.prepared: LRUCache[tuple[object, ...], Prepared] = LRUCache(MOST_REMEMBERED)
-
-    def crawler_of(self, user_agent: str) -> Crawler | None:
-        if user_agent not in self.agents:
-            self.agents[user_agent] = current_table.get().claimed_by(user_agent)
-        return self.agents[user_agent]
-
-    def address_of(self, text: str) -> str | None:
-        if text not in self.addresses:
-            self.addresses[text] = in_words(parse_address(text)) if text else None
-        return self.addresses[text]
 
     def look_up(self, lines: Sequence[Line]) -> None:
         """Find the pages, crawlers' identities and requesters of these lines that are not known yet."""
@@ -122,7 +127,7 @@ class Decider:
             some = urls[start : start + PAGES_PER_QUERY]
             found = find_pages(self.site.account_id, some)
             for url in some:
-                self.pages[url] = observed_page(found[url]) if url in found else None
+                self.pages[url] = LoggedPage.from_item(found[url]) if url in found else None
         claimed = {(line.crawler.key, line.address): line.crawler for line in lines if line.crawler is not None}
         unknown = {key: crawler for key, crawler in claimed.items() if key not in self.places}
         if unknown:
@@ -147,16 +152,16 @@ class Decider:
 
     def decide(self, line: Line) -> Made | None:
         """Decide a request as of its time. Returns None for a page that no site decides about."""
-        item, visit = self.pages[line.url], line.visit
-        if item is None:
+        page, visit = self.pages[line.url], line.visit
+        if page is None:
             return None
         crawler = None if line.crawler is None else line.crawler.key
         place = None if crawler is None else self.places[crawler, line.address]
-        address = line.address if reads_address(item) else None
+        address = line.address if page.reads_address else None
         key = (line.url, visit.method in FREE_METHODS, crawler, place, address)
         prepared = self.prepared.get(key)
         if prepared is None or visit.moment < prepared.begin or (prepared.until and visit.moment >= prepared.until):
-            prepared = self.prepared[key] = self.prepare(line, item)
+            prepared = self.prepared[key] = self.prepare(line, page.item)
         facts = dict(prepared.facts)
         if line.address is not None:
             facts["ip"] = line.address
@@ -171,7 +176,7 @@ class Decider:
             decision_key(visit.moment, line.digest),
             *prepared.fields,
             facts=orjson.dumps(facts),
-            created=as_django_writes(render_timestamp(visit.moment) or ""),
+            created=created_text(visit.moment),
             observed=prepared.observed,
         )
         if prepared.limit is not None:
@@ -239,9 +244,13 @@ def observed_page(item: Item) -> Item:
     return dataclasses.replace(item, mode=Mode.OBSERVE.value, facts=facts, others=others)
 
 
-def reads_address(item: Item) -> bool:
-    """Return whether one of the page's policies looks at the visitor's address."""
-    return any(page.policy is not None and page.policy.reads_address for page in item.readings)
+def address_in_words(text: str) -> str | None:
+    return in_words(parse_address(text)) if text else None
+
+
+@lru_cache(maxsize=10_000)
+def created_text(moment: datetime) -> str:
+    return as_django_writes(render_timestamp(moment) or "")
 
 
 async def verify(

@@ -8,10 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from itertools import chain, islice
 from typing import BinaryIO
 
-from cachetools import LRUCache
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -69,7 +69,7 @@ class LogImport(Decider):
         self.latest = timezone.now() + AHEAD
         horizon = EventHorizon.objects.first()
         self.horizon = None if horizon is None else horizon.begin
-        self.open_urls: LRUCache[str, bool] = LRUCache(MOST_REMEMBERED)
+        self.is_open = lru_cache(MOST_REMEMBERED)(is_open)
         self.live_hours: dict[datetime, bool] = {}
 
     # --- Reading -----------------------------------------------------------------------------------------------------
@@ -143,12 +143,6 @@ class LogImport(Decider):
                 crawler, address = self.crawler_of(visit.user_agent), self.address_of(visit.address)
                 yield Line(number, visit, self.occurrences.digest(line), crawler, address, url)
 
-    def is_open(self, url: str) -> bool:
-        """Return whether the page is open to everybody, such as robots.txt, and so never decided."""
-        if url not in self.open_urls:
-            self.open_urls[url] = Original(url, "GET", None).is_public
-        return self.open_urls[url]
-
     def is_live(self, moment: datetime) -> bool:
         """Return whether a proxy asked about the site in this hour."""
         hour = moment.replace(minute=0, second=0, microsecond=0)
@@ -210,6 +204,11 @@ def detect_format(lines: Iterable[bytes | None]) -> LogFormat:
         if line is not None and (found := detect(line.decode("latin-1"))) is not None:
             return found
     raise InvalidRequest("The format of this log is not known. Name it with --format.")
+
+
+def is_open(url: str) -> bool:
+    """Return whether the page is open to everybody, such as robots.txt, and so never decided."""
+    return Original(url, "GET", None).is_public
 
 
 def path_of(uri: str) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from operator import itemgetter
-from typing import TypeGuard, TypeVar
+from typing import NamedTuple, TypeGuard, TypeVar
 
 from django.db.models import Case, Count, Max, QuerySet, TextField, Value, When
 from django.db.models.fields.json import KT
@@ -216,11 +216,21 @@ def keep_urls(sites: Mapping[PageName, str | None]) -> dict[PageName, int]:
     return {key: page.pk for key, page in there.items()}
 
 
-def stored_pages(pages: Collection[PageName]) -> Iterator[Page]:
+class StoredPage(NamedTuple):
+    """A row of Page, which takes less time to make than a model object."""
+
+    pk: int
+    account_id: str
+    url: str
+    site_id: str | None
+
+
+def stored_pages(pages: Collection[PageName]) -> Iterator[StoredPage]:
     """Return the rows of these pages as far as they exist."""
     for some in batches(sorted(pages)):
         accounts, digests = {account for account, _ in some}, [digest_of(url) for _, url in some]
-        yield from Page.objects.filter(account__in=accounts, digest__in=digests)
+        rows = Page.objects.filter(account__in=accounts, digest__in=digests)
+        yield from map(StoredPage._make, rows.values_list(*StoredPage._fields))
 
 
 def batches(values: Sequence[Item]) -> Iterator[Sequence[Item]]:
