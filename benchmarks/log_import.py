@@ -1,10 +1,11 @@
 """Importing an access log of a million lines: `manage.py import_access_log`, on PostgreSQL and on SQLite.
 
-    python -m benchmarks.log_import [--sqlite] [--lines 1000000]
+    python -m benchmarks.log_import [--sqlite] [--lines 1000000] [--before REVISION --rounds 3]
 
 The log is nginx's, of one day. The n-th of 5,000 pages and of 50,000 visitors' addresses has 1/n of the first one's
 requests; 40 User-Agents are browsers' and 12 crawlers', which make three in ten requests. One in 50 requests is for
 robots.txt or an asset. Afterwards, decisions and totals must equal the log's, and a second import must add nothing.
+With --before, an earlier commit imports the same log in turn. Each round has a site of its own.
 """
 
 import json
@@ -13,15 +14,17 @@ import resource
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
+from benchmarks.before import checked_out
 from benchmarks.edge import BROWSER, SECTIONS
 from benchmarks.harness import expect, workplace
 from benchmarks.ours import Installation, installed
 from benchmarks.report import parser, publish
 from benchmarks.traffic import zipf
+from run import ROOT
 
-HOST = "pub.example"
 PAGES, ADDRESSES, ITEMS, BULK = 5_000, 50_000, 1_000, 500
 MOST_SECONDS = 3_600
 CRAWLERS = (
@@ -36,7 +39,7 @@ CRAWLERS = (
     ),
 )
 OPEN = ("/robots.txt", "/assets/site.css", "/static/app.js")
-REFERERS = ("-", "-", "https://www.google.com/", f"https://{HOST}/free/0", "https://chatgpt.com/")
+REFERERS = ("-", "-", "https://www.google.com/", "https://blog.example/", "https://chatgpt.com/")
 
 
 def path_of(page: int) -> str:
@@ -67,16 +70,16 @@ def write_log(path: Path, count: int) -> int:
     return decided
 
 
-def register(made: Installation) -> None:
+def register(made: Installation, host: str) -> None:
     """Make the site with a policy for each section, and an item for each of the most requested pages."""
     policies = {name: made.policy(*rules) for name, rules in SECTIONS}
     rules = [{"pattern": f"/{name}/*", "policyId": policy} for name, policy in policies.items()]
-    made.post("/v1/sites", {"host": HOST, "mode": "observe", "rules": rules})
+    made.post("/v1/sites", {"host": host, "mode": "observe", "rules": rules})
     for first in range(0, ITEMS, BULK):
         rows = [
             {
                 "title": f"Page {n}",
-                "source": f"https://{HOST}{path_of(n)}",
+                "source": f"https://{host}{path_of(n)}",
                 "policyId": policies[SECTIONS[n % len(SECTIONS)][0]],
             }
             for n in range(first, first + BULK)
@@ -84,45 +87,86 @@ def register(made: Installation) -> None:
         made.post("/v1/content/bulk", {"items": rows})
 
 
-def imported(made: Installation, log: Path) -> tuple[float, dict[str, Any]]:
-    """Import the log and return the seconds and the command's result."""
-    begun = time.perf_counter()
-    text = made.manage("import_access_log", str(log), "--site", HOST, "--json", seconds=MOST_SECONDS)
-    return time.perf_counter() - begun, json.loads(text.splitlines()[-1])
+class Run(NamedTuple):
+    """Seconds, and those of the CPU in the command's process."""
+
+    seconds: float
+    cpu: float
 
 
-def expect_equal_totals(made: Installation, result: dict[str, Any], lines: int, decided: int) -> None:
+def imported(made: Installation, log: Path, host: str) -> tuple[Run, dict[str, Any]]:
+    """Import the log and return the times and the command's result."""
+    begun, cpu = time.perf_counter(), cpu_of_children()
+    text = made.manage("import_access_log", str(log), "--site", host, "--json", seconds=MOST_SECONDS)
+    return Run(time.perf_counter() - begun, cpu_of_children() - cpu), json.loads(text.splitlines()[-1])
+
+
+def import_twice(made: Installation, host: str, log: Path, lines: int, decided: int) -> tuple[Run, Run]:
+    """Import the log of a new site and import it again; return both times."""
+    register(made, host)
+    before = made.rows()
+    first, result = imported(made, log, host)
+    expect_equal_totals(made, result, lines, decided, before)
+    again, repeated = imported(made, log, host)
+    expect(repeated["imported"] == 0 and repeated["repeated"] == decided, f"a second import adds: {repeated}")
+    return first, again
+
+
+def expect_equal_totals(made: Installation, result: dict[str, Any], lines: int, decided: int, before: int) -> None:
     """Expect each request for a page to be imported and recorded once."""
     skipped = lines - decided
     expect(result["lines"] == lines and result["imported"] == decided, f"{decided:,} pages were asked for: {result}")
     expect(result["skipped"]["openPages"] + result["skipped"]["assets"] == skipped, f"{skipped:,} are open: {result}")
-    expect(made.rows() == decided, f"{made.rows():,} decisions are stored, of {decided:,}")
+    stored = made.rows() - before
+    expect(stored == decided, f"{stored:,} decisions are stored, of {decided:,}")
 
 
 def main() -> None:
-    arguments = parser(__doc__, load=False, repeated=False)
+    arguments = parser(__doc__, load=False)
+    arguments.set_defaults(rounds=1)
     arguments.add_argument("--sqlite", action="store_true")
     arguments.add_argument("--lines", type=int, default=1_000_000)
+    arguments.add_argument("--before", metavar="REVISION")
     options = arguments.parse_args()
     options.seconds = 0
     with workplace(storage=not options.sqlite) as (stack, directory, services):
-        made = installed(stack, "imports", directory, services, CRAWLER_DNS="off", CRAWLER_LISTS="off")
-        register(made)
+        checkouts = {"now": ROOT}
+        if options.before:
+            checkouts[options.before] = checked_out(stack, directory, options.before)
+        sides = {
+            name: installed(
+                stack, f"imports_{n}", directory, services, checkout=checkout, CRAWLER_DNS="off", CRAWLER_LISTS="off"
+            )
+            for n, (name, checkout) in enumerate(checkouts.items())
+        }
         log = directory / "access.log"
         decided = write_log(log, options.lines)
-        seconds, result = imported(made, log)
-        expect_equal_totals(made, result, options.lines, decided)
-        again, repeated = imported(made, log)
-        expect(repeated["imported"] == 0 and repeated["repeated"] == decided, f"a second import adds: {repeated}")
+        runs: dict[str, list[tuple[Run, Run]]] = {name: [] for name in sides}
+        for number in range(options.rounds):
+            for name, made in sides.items():
+                runs[name].append(import_twice(made, f"pub-{number}.example", log, options.lines, decided))
         database = "SQLite" if options.sqlite else "PostgreSQL"
         text = (
-            "| lines | imported decisions | import, s | lines/s | the same log again, s | peak memory, MiB |\n"
-            "|---:|---:|---:|---:|---:|---:|\n"
-            f"| {options.lines:,} | {decided:,} | {seconds:.0f} | {options.lines / seconds:,.0f} | {again:.0f} "
-            f"| {peak_of_children():.0f} |"
+            f"{options.lines:,} lines with {decided:,} decisions, on {database}; peak memory of an import "
+            f"{peak_of_children():.0f} MiB:\n\n"
+            "| side | import, s | lines/s | µs CPU a line: import | the same log again, s |\n"
+            "|---|---:|---:|---:|---:|\n" + "\n".join(row(name, own, options.lines) for name, own in runs.items())
         )
-        place = "log_import --sqlite" if options.sqlite else "log_import"
-        publish(place, f"On {database}:\n\n{text}", {"seconds": seconds, "again": again}, options)
+        publish("log_import --sqlite" if options.sqlite else "log_import", text, runs, options)
+
+
+def row(name: str, runs: list[tuple[Run, Run]], lines: int) -> str:
+    """Return a row of medians."""
+    seconds = median(first.seconds for first, _ in runs)
+    cpu = median(first.cpu for first, _ in runs) * 1_000_000 / lines
+    again = median(second.seconds for _, second in runs)
+    return f"| {name} | {seconds:.0f} | {lines / seconds:,.0f} | {cpu:.0f} | {again:.0f} |"
+
+
+def cpu_of_children() -> float:
+    """Return the seconds of CPU of ended child processes."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def peak_of_children() -> float:
