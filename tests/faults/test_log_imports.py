@@ -1,0 +1,47 @@
+"""The import of a log is killed in the middle. The next import of the log counts each of its lines once."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.factories import ALLOW_ALL
+from tests.faults.harness import Deployment, eventually
+
+pytestmark = pytest.mark.faults
+
+HOST = "logged.example"
+LINES = 25_000  # more than two transactions of an import
+SECONDS = 300  # for a busy machine
+
+
+def test_a_log_whose_import_was_killed_counts_once_when_it_is_imported_again(
+    server: Deployment, tmp_path: Path
+) -> None:
+    [(_, key, _)] = server.ask_shell("accounts", 1)
+    log, yesterday = tmp_path / "access.log", datetime.now(UTC) - timedelta(days=1)
+    time = f"{yesterday:%d/%b/%Y}:12:00:00 +0000"
+    log.write_text("".join(f'192.0.2.1 - - [{time}] "GET /{n} HTTP/1.1" 200 1 "-" "GPTBot"\n' for n in range(LINES)))
+    with server.client(key) as client:
+        policy = client.post("/v1/policies", json={"name": "P", "rules": [ALLOW_ALL]}).json()["id"]
+        rules = [{"pattern": "/*", "policyId": policy}]
+        client.post("/v1/sites", json={"host": HOST, "mode": "observe", "rules": rules}).raise_for_status()
+
+        def recorded() -> int:
+            return int(client.get("/v1/access/decisions", params={"limit": 1}).json()["totalCount"])
+
+        command = [sys.executable, "manage.py", "import_access_log", str(log), "--site", HOST]
+        with subprocess.Popen(
+            command, cwd=server.checkout, env=server.environment, stdout=subprocess.DEVNULL
+        ) as importing:
+            assert eventually(recorded, SECONDS)
+            importing.kill()
+        before = recorded()
+        assert 0 < before < LINES
+        result = server.manage("import_access_log", str(log), "--site", HOST)
+        assert (result["repeated"], result["imported"], recorded()) == (before, LINES - before, LINES)
+        for report in ("pages", "usage"):
+            summary = client.get(f"/v1/analytics/{report}", params={"period": "7d"}).json()["summary"]
+            assert summary.get("requests", summary.get("totalRequests")) == LINES, report
