@@ -1,7 +1,6 @@
 """Adds numbers to rows by one statement, without reading them before."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import connection
 from django.db.models import Field, Model
@@ -46,7 +45,7 @@ def add_numbers(
                 cursor.executemany(statement, list(zip(*some, strict=True)))
 
 
-def prepared_values(field: "Field[Any, Any]", values: Sequence[object]) -> list[object]:
+def prepared_values(field: "Field[object, object]", values: Sequence[object]) -> list[object]:
     """Return the values as the database takes them. Each is prepared once, because many rows share them."""
     known = {value: field.get_db_prep_save(value, connection) for value in set(values)}
     return [known[value] for value in values]
