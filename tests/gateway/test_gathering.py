@@ -114,6 +114,46 @@ def test_a_look_up_that_hangs_holds_no_other_check_up(check, commits, lookups_ma
     assert commits == [1, 1, 1]
 
 
+def test_a_look_up_in_a_thread_waits_for_checks_that_are_being_counted(gateway, api, account, monkeypatch):
+    monkeypatch.setattr(module, "MAX_SECONDS_TO_GATHER", 60)
+    factories.requester(account, requester_id="org_acme")
+    policy = factories.policy(account, factories.ALLOW_ALL)
+    for name in "ab":
+        factories.content(account, policy_id=policy.pk, external_id=name)
+    may_be_counted, looked_up, lookups = asyncio.Event(), [], gateway.facts.lookups
+    find = lookups.call
+
+    async def count(many):
+        await may_be_counted.wait()
+        return limiter.consume_many(many)
+
+    async def look_up(many):
+        looked_up.append(len(many))
+        return await find(many)
+
+    async def check(sender, name):
+        [answer] = await gateway.check(sender, [Check(("externalId", name), "org_acme")], timezone.now())
+        assert answer.decision.allowed
+
+    async def admit_and_check(sender, name):
+        await admit(sender)
+        await check(sender, name)
+
+    async def scenario():
+        first, second = (Sender(gateway.callers, api.headers["Authorization"], None) for _ in range(2))
+        await admit(first)
+        gateway.callers.limits = MicroBatch(count)
+        both = asyncio.gather(admit_and_check(second, "b"), check(first, "a"))
+        await asyncio.sleep(0.01)
+        assert looked_up == []
+        may_be_counted.set()
+        await both
+
+    lookups.call = look_up
+    async_to_sync(scenario)()
+    assert looked_up == [2]
+
+
 def test_a_check_that_has_been_counted_waits_for_those_that_are(check, commits, gateway, lookups_may_end, monkeypatch):
     monkeypatch.setattr(module, "MAX_SECONDS_TO_GATHER", 60)
     may_be_counted, [item, _] = asyncio.Event(), check.items

@@ -1,6 +1,6 @@
 """The facts of checks as this process has cached them, and the look-ups of those that are missing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from django.db import connection
@@ -28,10 +28,12 @@ from licensing.access.subjects import Item, RequesterSnapshot
 class CachedFacts:
     """Facts from the snapshot, else from the database in shared calls. Every method is called on the event loop."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, gather: Callable[[], Awaitable[None]] | None = None) -> None:
         self.snapshot = snapshot
         on_postgresql = connection.vendor == "postgresql"
-        self.lookups: MicroBatch[LookupRequest, LookupResult] = MicroBatch(InThread("lookups", look_up_now))
+        self.lookups: MicroBatch[LookupRequest, LookupResult] = MicroBatch(
+            InThread("lookups", look_up_now), gather=gather
+        )
         self.quick_lookups: MicroBatch[LookupRequest, LookupResult | None] | None = None  # without a thread
         if on_postgresql:
             self.quick_lookups = MicroBatch(AsyncLookup().find_facts)

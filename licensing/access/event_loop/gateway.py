@@ -69,7 +69,7 @@ class Gateway:
             self.spending = MicroBatch(self.record_spending, in_flight=COMMITS_IN_FLIGHT, gather=self.gather_spending)
         self.being_written = 0  # decisions that do not spend
         self.spending_commits = 0  # under way
-        self.facts = CachedFacts(self.snapshot)
+        self.facts = CachedFacts(self.snapshot, self.gather_counted)
         self.slow_path: MicroBatch[SlowPath, list[Answer | ApiError] | ApiError] = MicroBatch(
             InThread("slow path", check_now), max_items=20, max_waiting=1_000
         )
@@ -193,6 +193,14 @@ class Gateway:
         if isinstance(answers, ApiError):
             raise answers
         return answers
+
+    async def gather_counted(self) -> None:
+        """Wait for requests that are being counted, so that they join the look-up in a thread.
+
+        What a look-up costs depends little on its number of items.
+        """
+        if (limits := self.callers.limits) is not None and (counted := limits.answers()) is not None:
+            await wait([counted], timeout=MAX_SECONDS_TO_GATHER)
 
     async def gather(self) -> None:
         """Wait for checks that are being counted or looked up, so that they join the commit.
