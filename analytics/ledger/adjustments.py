@@ -29,6 +29,8 @@ NAMED = {
     "content": ("contentId", "pk"),
     "requester": ("requesterId", "requester_id"),
 }
+# The fields that a charge gives an entry, with their names in the API.
+FILLED = {"license": "licenseId", "license_type": "licenseType", "content_id": "contentId", "requester": "requesterId"}
 
 
 @transaction.atomic
@@ -89,12 +91,22 @@ def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model 
 
 
 def fill_in(entry: LedgerEntry) -> None:
-    """Fill missing fields from the decision's charge, the decision and the licence, in this order."""
-    tellers: list[Model | None] = [entry.decision, entry.license]
+    """Fill missing fields from the decision's charge, the decision and the licence, in this order.
+
+    Raises ValidationFailed if a refund names others, because what one customer paid is not returned to another.
+    """
+    sources: list[Model | None] = [entry.decision, entry.license]
     if entry.decision_id is not None:
         charge = LedgerEntry.objects.filter(pk=usage_id(entry.decision_id))
-        tellers.insert(0, charge.select_related("license", "requester").first())
-    for teller in filter(None, tellers):
-        for name in ("license", "license_type", "content_id", "requester"):
-            if getattr(entry, name) is None and getattr(teller, name, None) is not None:
-                setattr(entry, name, getattr(teller, name))
+        sources.insert(0, charge.select_related("license", "requester__merged_into").first())
+    for field, name in FILLED.items():
+        charged = next(filter(None, (getattr(source, field, None) for source in sources)), None)
+        given = getattr(entry, field)
+        if given is None:
+            setattr(entry, field, charged)
+        elif entry.amount < 0 and charged is not None and given not in (charged, getattr(charged, "current", None)):
+            raise ValidationFailed(f"The charge has {public_id(charged)!r}. Leave {name} out of a refund.", param=name)
+
+
+def public_id(value: object) -> object:
+    return getattr(value, "public_id", getattr(value, "pk", value))

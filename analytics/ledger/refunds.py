@@ -159,6 +159,7 @@ def check_prices(entries: Iterable[LedgerEntry]) -> None:
         balance = known.get(charge, {}).get(currency, Balance())
         if balance.refunded and from_millionths(by) > balance.refundable:
             raise ValidationFailed(
-                f"{in_full(balance.refunded, currency)} of the price was refunded. It cannot fall below that amount.",
+                f"{in_full(balance.refunded, currency)} of the price was refunded. "
+                f"The price in {currency} cannot fall below that amount.",
                 param="price",
             )

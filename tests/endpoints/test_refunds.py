@@ -174,3 +174,16 @@ def test_a_licence_whose_price_was_refunded_can_change_otherwise(api, refund, he
     assert api.patch(f"/v1/licenses/{held.pk}", {"licenseType": "enterprise"}).status == 200
     assert api.patch(f"/v1/licenses/{held.pk}", {"price": {"amount": "150", "currency": "EUR"}}).status == 200
     assert refund("-50", "EUR", licenseId=held.pk).status == 201
+
+
+def test_an_undone_refund_leaves_credit_until_its_grant_is_voided(api, refund, held, account):
+    wallet = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "USD"})["id"]
+    api.post(f"/v1/wallets/{wallet}/grants", {"amount": "0.05"})
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    paid = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["id"]
+    for amount in ("-0.05", "0.05"):
+        assert refund(amount, "USD", decisionId=paid).status == 201
+    [returned] = [one for one in api.get(f"/v1/wallets/{wallet}/grants")["data"] if one["kind"] == "refund"]
+    assert api.get(f"/v1/wallets/{wallet}")["balance"] == 0.05
+    api.post(f"/v1/wallets/{wallet}/grants/{returned['id']}/void")
+    assert api.get(f"/v1/wallets/{wallet}")["balance"] == 0

@@ -11,6 +11,7 @@ from tests import auditlog, factories, ledger
 from tests.clock import clock  # noqa: F401 - a fixture
 
 SALE = {"amount": "19.99", "currency": "EUR", "description": "Sold at the fair"}
+REFUND = {"amount": "-1", "currency": "USD"}
 IDS = ("licenseId", "licenseType", "decisionId", "contentId", "requesterId")
 
 
@@ -111,10 +112,31 @@ def test_a_refund_takes_over_what_its_decision_tells(api, decision):
     assert (ContentRevenue.objects.get().amount, RequesterRevenue.objects.get().amount) == (0, 0)
 
 
-def test_what_is_given_goes_before_what_a_decision_tells(api, account, decision):
+def test_the_fields_of_a_sale_go_before_those_of_its_decision(api, account, decision):
     ledger.requester(account, "org_other")
     made = api.post("/v1/revenue", {**SALE, "decisionId": decision["id"], "requesterId": "org_other"})
     assert (made["contentId"], made["requesterId"]) == (decision["contentId"], "org_other")
+
+
+@pytest.mark.parametrize("field", ["requesterId", "contentId", "licenseType"])
+def test_a_refund_cannot_name_another_than_its_charge(api, account, decision, field):
+    ledger.requester(account, "org_other")
+    other = {"requesterId": "org_other", "contentId": factories.content(account).pk, "licenseType": "banana"}[field]
+    reply = api.post("/v1/revenue", {**REFUND, "decisionId": decision["id"], field: other})
+    assert (reply.status, reply.error["param"]) == (422, field)
+    assert not LedgerEntry.objects.filter(amount__lt=0).exists()
+
+
+def test_a_refund_may_name_what_its_charge_has(api, decision):
+    same = {"requesterId": "org_acme", "contentId": decision["contentId"], "licenseType": "commercial"}
+    assert api.post("/v1/revenue", {**REFUND, "decisionId": decision["id"], **same}).status == 201
+
+
+def test_a_refund_of_a_licence_cannot_name_another_customer(api, account):
+    held = factories.license(account, "org_acme", price_amount=Decimal(10), price_currency="USD")
+    ledger.requester(account, "org_other")
+    reply = api.post("/v1/revenue", {**REFUND, "licenseId": held.pk, "requesterId": "org_other"})
+    assert (reply.status, reply.error["param"]) == (422, "requesterId")
 
 
 def test_deleted_content_can_still_be_named(api, account):
