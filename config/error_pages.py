@@ -1,13 +1,16 @@
 """Django's error handlers: pages for browsers, API errors for everyone else and all of /v1."""
 
+import sys
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
 from config.pages import page
 from kit.http.error_pages import error_answer, is_for_browser
-from kit.http.errors import InternalError, error_response
+from kit.http.errors import ApiError, InternalError, as_api_error, error_response
 from kit.http.unknown import nothing_at
+from kit.storage.outages import is_outage
 
 if settings.ADMIN:
     from operators import error_pages as admin_pages
@@ -27,9 +30,15 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer a server error without a template, because that may be what failed."""
-    if settings.ADMIN and admin_pages.is_of_admin(request):
-        return admin_pages.failed(request)
-    return error_answer(
-        InternalError("Something went wrong on our side. The request id names it in our log."), request
-    )
+    """Answer a server error without a template, because that may be what failed.
+
+    While the database is down, answer 503. The outage is in the log once, not with a traceback for each request.
+    """
+    exc = sys.exc_info()[1]
+    error: ApiError = InternalError("Something went wrong on our side. The request id names it in our log.")
+    if isinstance(exc, Exception) and is_outage(exc):
+        error = as_api_error(exc)
+    is_of_admin = settings.ADMIN and admin_pages.is_of_admin(request)
+    response = admin_pages.failed(request, error) if is_of_admin else error_answer(error, request)
+    response._has_been_logged = error.status_code != 500  # type: ignore[attr-defined] # read by django.utils.log
+    return response

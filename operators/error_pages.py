@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
 
+from kit.http.errors import ApiError
 from kit.http.middleware import request_id
 from operators.middleware import ADMIN_PATH, AdminMiddleware
 
@@ -38,9 +39,11 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return error_page(request, 404, "Not found", text)
 
 
-def failed(request: HttpRequest) -> HttpResponse:
+def failed(request: HttpRequest, error: ApiError) -> HttpResponse:
     """Show an error without looking up the operator, because the database may have failed."""
     request.user = AnonymousUser()
+    if error.status_code != 500:
+        return error_page(request, error.status_code, "Not now", f"{error.message} This is the request's id:")
     text = "Something went wrong on our side. Nothing was saved; try again, or give this id to the administrator:"
     return error_page(request, 500, "This did not work", text)
 

@@ -4,7 +4,10 @@ import re
 from unittest.mock import Mock
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
+
+from licensing.edge.publishing.documents import DOCUMENTS
 
 pytestmark = pytest.mark.django_db
 
@@ -67,3 +70,20 @@ def test_a_failure_is_told_in_the_same_way(client, monkeypatch, accept, kind):
     reply = get(client, "/docs/api/", accept)
     assert (reply.status_code, reply.headers["Content-Type"].partition(";")[0]) == (500, kind)
     assert "request id" in reply.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "look_up"),
+    [
+        ("/license.xml", "licensing.edge.middleware.site_at"),
+        ("/robots.txt", "licensing.edge.middleware.site_at"),
+        ("/.well-known/jwks.json", "config.pages.key_set"),
+    ],
+)
+def test_documents_are_503_while_the_database_is_down_and_log_no_traceback(client, monkeypatch, caplog, path, look_up):
+    monkeypatch.setattr(look_up, Mock(side_effect=OperationalError("connection refused")))
+    host = "pub.example" if path in DOCUMENTS else "testserver"
+    reply = get(client, path, "*/*", HTTP_HOST=host)
+    assert (reply.status_code, reply.headers.get("Retry-After")) == (503, "1")
+    assert reply.json()["error"]["code"] == "service_unavailable"
+    assert not any(record.exc_info for record in caplog.records)
