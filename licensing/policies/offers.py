@@ -73,7 +73,10 @@ def with_license(facts: Facts, held: HeldLicense) -> Facts:
 
 
 def accept_offer(policy: CompiledPolicy | None, facts: Facts, decision: Decision, payment: Payment) -> Facts | None:
-    """Return the facts under which the payment's first matching offer allows a denied access; None without one."""
-    if decision.allowed:
+    """Return the facts under which the payment's first matching offer allows a denied access; None without one.
+
+    An access that is only observed is not charged, but would be allowed at this price.
+    """
+    if not decision.refuses:
         return None
     return next((offer.facts for offer in offers(policy, facts) if payment.covers(offer.price)), None)

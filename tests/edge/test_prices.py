@@ -159,10 +159,16 @@ def test_a_method_that_the_visitor_forges_at_ingress_nginx_is_charged(pay, site)
     assert LedgerEntry.objects.exists()
 
 
-def test_what_is_only_observed_is_not_charged(pay, site):
+@pytest.mark.parametrize(("price", "would"), [("USD 1", None), ("USD 0.01", "deny; reason=no_license")])
+def test_an_observed_payment_is_not_charged_and_refused_only_if_it_is_too_low(pay, site, price, would):
     site(PRICED, factories.DENY_ALL, mode="observe")
-    reply = pay(crawler_max_price="USD 1")
-    assert (reply.status, reply.headers["X-Access-Would"]) == (200, "deny; reason=no_license")
+    reply = pay(crawler_max_price=price)
+    assert (reply.status, reply.headers.get("X-Access-Would"), event(reply).observed) == (
+        200,
+        would,
+        would and "no_license",
+    )
+    assert "crawler-charged" not in reply.headers
     assert not LedgerEntry.objects.exists()
 
 

@@ -117,7 +117,7 @@ def verdict_on(
         moment,
         asserted,
     )
-    offered = None if asked.is_free or mode != "enforce" else asked.offered
+    offered = None if asked.is_free else asked.offered
     verdict = decide(policy, facts, mode, offered)
     if asked.further and verdict.allowed and not verdict.observed:
         verdict = further_verdict(asked, facts, policy, mode, verdict, held[1])
