@@ -93,7 +93,8 @@ def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model 
 def fill_in(entry: LedgerEntry) -> None:
     """Fill missing fields from the decision's charge, the decision and the licence, in this order.
 
-    Raises ValidationFailed if a refund names others, because what one customer paid is not returned to another.
+    After a merge, the requester is the one that the charged one was merged into. Raises ValidationFailed if the entry
+    names others: what one customer paid is not returned to another, who is not billed for undoing it either.
     """
     sources: list[Model | None] = [entry.decision, entry.license]
     if entry.decision_id is not None:
@@ -102,10 +103,11 @@ def fill_in(entry: LedgerEntry) -> None:
     for field, name in FILLED.items():
         charged = next(filter(None, (getattr(source, field, None) for source in sources)), None)
         given = getattr(entry, field)
+        current = getattr(charged, "current", charged)
         if given is None:
-            setattr(entry, field, charged)
-        elif entry.amount < 0 and charged is not None and given not in (charged, getattr(charged, "current", None)):
-            raise ValidationFailed(f"The charge has {public_id(charged)!r}. Leave {name} out of a refund.", param=name)
+            setattr(entry, field, current)
+        elif charged is not None and given not in (charged, current):
+            raise ValidationFailed(f"The charge has {public_id(charged)!r}. Leave {name} out.", param=name)
 
 
 def public_id(value: object) -> object:

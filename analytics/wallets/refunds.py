@@ -11,6 +11,13 @@ from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import keep, lock_book
 
 
+def returned_of(decision_id: str | None) -> Decimal:
+    """Return how much of a decision's spend was returned and not voided since."""
+    grants = WalletEntry.objects.filter(decision=decision_id, type=WalletEntryType.REFUND).values("grant")
+    entries = WalletEntry.objects.filter(grant__in=grants, type__in=(WalletEntryType.REFUND, WalletEntryType.VOID))
+    return entries.aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
+
+
 def return_to_wallet(refund: LedgerEntry) -> None:
     """Return a refund of a decision to the wallet that paid, if one did, up to what it paid. After a merge the wallet
     that got the credit gets the refund.
@@ -21,8 +28,7 @@ def return_to_wallet(refund: LedgerEntry) -> None:
     spend = entries.filter(type=WalletEntryType.SPEND).select_related("wallet__requester").first()
     if spend is None:
         return
-    returned = entries.filter(type=WalletEntryType.REFUND).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
-    amount = min(-refund.amount, -spend.amount - returned)
+    amount = min(-refund.amount, -spend.amount - returned_of(refund.decision_id))
     if amount <= 0:
         return
     now = timezone.now()

@@ -187,3 +187,5 @@ def test_an_undone_refund_leaves_credit_until_its_grant_is_voided(api, refund, h
     assert api.get(f"/v1/wallets/{wallet}")["balance"] == 0.05
     api.post(f"/v1/wallets/{wallet}/grants/{returned['id']}/void")
     assert api.get(f"/v1/wallets/{wallet}")["balance"] == 0
+    assert refund("-0.05", "USD", decisionId=paid).status == 201
+    assert api.get(f"/v1/wallets/{wallet}")["balance"] == 0.05
