@@ -12,7 +12,7 @@ LINT: dict[str, object] = {
             "level": "warning",
             "code": "duplicate_rule",
             "path": "rules[2]",
-            "message": "Says the same as rule 1, which is tried before it: its priority is 1, this one's 5.",
+            "message": "Says the same as rules[1], which is tried before it: its priority is 1, this one's 5.",
         }
     ],
 }

@@ -105,10 +105,10 @@ def never_reached(one: ComparableRule, earlier: Sequence[ComparableRule]) -> Fin
         if other.covers(one) and not is_passed_by_payers(other, one):
             if are_equivalent(rule, other.rule):
                 order = explain_order(other.rule, rule)
-                message = f"Says the same as rule {other.rule.index}, which is tried before it: {order}."
+                message = f"Says the same as rules[{other.rule.index}], which is tried before it: {order}."
                 return finding("duplicate_rule", path, message)
             message = (
-                f"Is never reached: rule {other.rule.index} is tried before it, and matches whatever it matches: "
+                f"Is never reached: rules[{other.rule.index}] is tried before it, and matches whatever it matches: "
                 f"{explain_order(other.rule, rule)}."
             )
             return finding("unreachable_rule", path, message)
@@ -131,8 +131,8 @@ def about_price(one: ComparableRule, earlier: Sequence[ComparableRule]) -> Itera
         decides = other.rule.action == "deny" or other.rule.price is not None
         if decides and (other.covers(taker) or (other.rule.price is not None and other.covers(one.without_license))):
             message = (
-                f"Nobody is offered this price: rule {other.rule.index} is tried before it, and decides about whoever "
-                f"would pay it: {explain_order(other.rule, one.rule)}."
+                f"Nobody is offered this price: rules[{other.rule.index}] is tried before it, and decides about "
+                f"whoever would pay it: {explain_order(other.rule, one.rule)}."
             )
             yield finding("price_never_quoted", f"rules[{one.rule.index}].pricePerAccess", message)
             return

@@ -74,7 +74,7 @@ class PolicyTest(TypedDict):
 
 
 class Result(Struct, frozen=True):
-    """The result of a test. `expected` and `decided` are texts such as "denied (no_license) by rule 1"."""
+    """The result of a test. `expected` and `decided` are texts such as "denied (no_license) by rules[1]"."""
 
     index: int
     name: str | None
@@ -134,7 +134,7 @@ def render_outcome(allowed: bool, reason: str | None) -> str:
 
 
 def render_rule(index: int | None) -> str:
-    return "the default action" if index is None else f"rule {index}"
+    return "the default action" if index is None else f"rules[{index}]"
 
 
 def facts_of_test(test: PolicyTest, now: datetime) -> Facts:

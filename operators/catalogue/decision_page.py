@@ -15,6 +15,7 @@ from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
+from operators.policies.numbering import rule_name
 from operators.policies.trial import Side, side_of
 
 
@@ -77,7 +78,7 @@ def verdict_of(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Ver
         requester=NamedLink(str(requester), requester.requester_id, change_url(requester)),
         item=NamedLink(str(item), "" if is_page else item.pk, "" if item.deleted_at else change_url(item)),
         policy=policy_of(event),
-        rule=f"Rule {rule.index}" if rule is not None else "",
+        rule=rule_name(rule.index) if rule is not None else "",
         sentence=describe(rules[rule.index]) if rule is not None else "",
         side=side,
         entry=list_url(LedgerEntry, q=event.pk) if side["charge"] and event.allowed and may_see_entries else "",
@@ -116,7 +117,7 @@ def reason_sentence(event: AccessEvent, answer: Answer) -> str:
     if answer.decision.rule is not None:
         held = answer.decision.license
         by = f", by a licence of type {held.license_type}" if held is not None and held.license_type else ""
-        return f"Rule {answer.decision.rule.index} allows it{by}."
+        return f"{rule_name(answer.decision.rule.index)} allows it{by}."
     if mode_of(answer.policy, answer.facts) == Mode.DISABLED:
         return "The policy or the site was disabled, so no rule was evaluated."
     return "No rule matched, and the policy allows by default."

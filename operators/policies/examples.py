@@ -6,6 +6,7 @@ from typing import TypedDict
 import orjson
 from django import forms
 from django.http import QueryDict
+from msgspec.structs import replace
 from rest_framework.serializers import ValidationError as SerializerErrors
 
 from kit.http.errors import ApiError
@@ -15,6 +16,7 @@ from licensing.policies.policy_tests import MAX_TESTS, PolicyTest, Result
 from licensing.policies.serializers import PolicyTests, PolicyTestSerializer
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
+from operators.policies.numbering import with_rule_names
 from operators.policies.tests_in_words import describe_test
 
 FORGET = "forget"  # step that removes an example, as in `forget-3`
@@ -76,7 +78,7 @@ def shown(number: int, test: PolicyTest, result: Result | None) -> ShownExample:
         "title": test.get("name") or f"Example {number}",
         "told": describe_test(test),
         "allowed": test["expect"]["allowed"],
-        "result": result,
+        "result": None if result is None else replace(result, decided=with_rule_names(result.decided)),
     }
 
 

@@ -20,6 +20,7 @@ from licensing.policies.policy_tests import PolicyTest, run_tests
 from licensing.policies.rules import check_size, parse_rules
 from operators.base.mixins import EDIT
 from operators.policies.examples import AS_LIST, ExamplesField
+from operators.policies.numbering import with_rule_names
 from operators.policies.rule_rows import rule_of
 from operators.policies.rules_field import RulesField, rows_shown
 
@@ -98,7 +99,7 @@ class PolicyForm(forms.ModelForm):
             if not self.asked:
                 for result in results:
                     if not result.passed:
-                        self.add_error("tests", result.sentence)
+                        self.add_error("tests", with_rule_names(result.sentence))
         return cleaned
 
     def is_valid(self) -> bool:

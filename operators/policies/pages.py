@@ -1,6 +1,7 @@
 """Policies: rules are edited in rows, checked by lint, and saved after a confirmation."""
 
 from copy import copy
+from dataclasses import replace
 from typing import Protocol
 
 from django.contrib import admin
@@ -34,6 +35,7 @@ from operators.base.links import list_url
 from operators.base.mixins import EDIT, derive_form
 from operators.policies.form import PolicyFields, PolicyForm
 from operators.policies.linked_items import items_linked, items_of, items_sentence
+from operators.policies.numbering import place_in_words, with_rule_names
 from operators.policies.rule_order import in_evaluation_order
 from operators.policies.rule_rows import rows_of
 from operators.policies.rule_words import findings_of, sentence_of
@@ -147,7 +149,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         account = cleaned.get("account") or getattr(form.instance, "account", None)
         if "rules" not in cleaned or "default_action" not in cleaned or account is None:
             return None
-        return lint_policy(account.pk, cleaned["rules"], cleaned["default_action"], timezone.now())
+        found = lint_policy(account.pk, cleaned["rules"], cleaned["default_action"], timezone.now())
+        return [replace(one, path=place_in_words(one.path), message=with_rule_names(one.message)) for one in found]
 
     @heavy
     def words(self, request: HttpRequest) -> HttpResponse:

@@ -10,6 +10,7 @@ from kit.values.faults import Fault
 from licensing.policies.in_words import Rule, describe
 from licensing.policies.lint import lint
 from licensing.policies.rules import parse_rule, parse_rules
+from operators.policies.numbering import with_rule_names
 from operators.policies.rule_order import in_order
 from operators.policies.rule_rows import RuleRow, message_in_form, rule_of
 from operators.policies.rules_in_words import place
@@ -49,5 +50,5 @@ def findings_of(rows: Sequence[RuleRow], default_action: str, now: datetime) -> 
     for finding in lint(rules, default_action, now):
         for index, row in enumerate(arranged):
             if f"{finding.path}.".startswith((f"rules[{index}].",)):
-                told[int(row["row"])].append(finding.message)
+                told[int(row["row"])].append(with_rule_names(finding.message))
     return told

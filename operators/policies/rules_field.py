@@ -104,6 +104,7 @@ class RulesWidget(CompositeWidget):
         told = sentence_of(row)
         return {
             "index": index,
+            "number": index + 1 if isinstance(index, int) else "",
             "sentence": told.sentence,
             "place": told.place,
             "open": not told.is_complete or any(place == index for place, _ in self.errors),

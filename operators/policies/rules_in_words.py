@@ -9,6 +9,7 @@ import orjson
 
 from licensing.policies.in_words import Rule, describe
 from licensing.policies.policy_tests import PolicyTest
+from operators.policies.numbering import rule_name
 from operators.policies.rule_order import in_evaluation_order
 from operators.policies.tests_in_words import describe_test
 
@@ -74,12 +75,12 @@ def rule_differences(before: Sequence[Rule], after: Sequence[Rule]) -> list[Line
     for tag, first, last, begin, end in SequenceMatcher(None, keys(before), keys(after), False).get_opcodes():
         old, new = range(first, last), range(begin, end)
         if tag == "equal":
-            lines += [Line("same", f"Rule {index}", after=describe_with_place(after[index])) for index in new]
+            lines += [Line("same", rule_name(index), after=describe_with_place(after[index])) for index in new]
             continue
         pairs = min(len(old), len(new))
         for one, other in zip(old, new, strict=False):
-            what = f"Rule {one}" if one == other else f"Rule {one}, now {other}"
+            what = rule_name(one) if one == other else f"{rule_name(one)}, now {other + 1}"
             lines.append(Line("changed", what, describe_with_place(before[one]), describe_with_place(after[other])))
-        lines += [Line("removed", f"Rule {index}", before=describe_with_place(before[index])) for index in old[pairs:]]
-        lines += [Line("added", f"Rule {index}", after=describe_with_place(after[index])) for index in new[pairs:]]
+        lines += [Line("removed", rule_name(at), before=describe_with_place(before[at])) for at in old[pairs:]]
+        lines += [Line("added", rule_name(at), after=describe_with_place(after[at])) for at in new[pairs:]]
     return lines

@@ -2,6 +2,7 @@
 
 from licensing.policies.facts import DEFAULTS
 from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, render_expectation, said_facts
+from operators.policies.numbering import with_rule_names
 
 
 def describe_test(test: PolicyTest) -> str:
@@ -11,7 +12,8 @@ def describe_test(test: PolicyTest) -> str:
     asks = f"asks for {test['permission']} of" if test.get("permission") else "asks for"
     said = "".join(f" {fact.words.format(fact.text(value))}" for fact, value in said_facts(test) if fact.words)
     when = f" at {test['at']}" if test.get("at") else ""
-    return f"{describe_requester(test['requester'])} {asks} {item}{said}{when}: {render_expectation(test['expect'])}."
+    expected = with_rule_names(render_expectation(test["expect"]))
+    return f"{describe_requester(test['requester'])} {asks} {item}{said}{when}: {expected}."
 
 
 def describe_requester(requester: RequesterOfTest) -> str:

@@ -16,6 +16,7 @@ from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
 from operators.policies.form import PolicyFields
 from operators.policies.linked_items import items_of, items_sentence
+from operators.policies.numbering import rule_name
 from operators.policies.rules_in_words import Line, describe_with_place, differences
 
 PAGE = 20
@@ -113,7 +114,7 @@ def changes(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]
             Line("added", "Mode", after=later.mode),
             Line("added", "Otherwise", after=later.default_action),
             *(
-                Line("added", f"Rule {index}", after=describe_with_place(rule))
+                Line("added", rule_name(index), after=describe_with_place(rule))
                 for index, rule in enumerate(later.rules)
             ),
         ]

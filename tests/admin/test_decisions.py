@@ -123,13 +123,13 @@ def test_the_page_of_a_decision_leads_with_who_was_answered_what_and_why(admin, 
     assert told == (
         "Denied The requester had no valid licence. Who org_acme"
         f" What commercial_use of The item ({decide.item.pk}) When {made.created:%Y-%m-%d %H:%M:%S} UTC"
-        " Rule Rule 1 : Deny always. Says: “A valid licence is required.”"
+        " Rule Rule 2 : Deny always. Says: “A valid licence is required.”"
         f" Policy {decide.policy.name}, as of version 1 Charge Nothing"
     )
     assert links == {
         "org_acme": change_url(made.requester),
         "The item": change_url(decide.item),
-        "Rule 1": f"{change_url(decide.policy)}#rules",
+        "Rule 2": f"{change_url(decide.policy)}#rules",
         f"{decide.policy.name}, as of version 1": f"{change_url(decide.policy)}#rules",
     }
 
@@ -138,7 +138,7 @@ def test_the_rules_of_then_are_a_click_away_whatever_they_are_now(admin, decide)
     decision = decide()
     policy_services.update_policy(decide.policy, {"rules": [factories.ALLOW_ALL]})
     told, links = verdict(admin, decision)
-    assert "Rule 1 : Deny always." in told
+    assert "Rule 2 : Deny always." in told
     versions = admin.get(links[f"{decide.policy.name}, as of version 1"]).content.decode()
     assert re.findall(r"<h2>Version (\d+)", versions) == ["1"]
 
@@ -146,7 +146,7 @@ def test_the_rules_of_then_are_a_click_away_whatever_they_are_now(admin, decide)
 def test_an_allowed_decision_leads_to_its_rule_and_to_the_entry_of_its_charge(admin, decide, account):
     factories.license(account, per_access="0.05")
     told, links = verdict(admin, decide())
-    assert told.startswith("Allowed Rule 0 allows it, by a licence of type commercial. Who")
+    assert told.startswith("Allowed Rule 1 allows it, by a licence of type commercial. Who")
     [entry] = admin.get(links["0.05 USD"]).context["cl"].result_list
     assert entry.amount == Decimal("0.05")
 

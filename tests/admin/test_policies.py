@@ -223,7 +223,7 @@ def test_what_somebody_else_saves_before_the_change_is_confirmed_is_not_overwrit
 
 def test_lint_is_shown_on_demand(admin, policy):
     html = press(admin, policy, "check", **{"rules-1-priority": "0"})
-    assert "rule 0 is tried before it, and matches whatever it matches: its priority is 0, this one" in html
+    assert "rule 1 is tried before it, and matches whatever it matches: its priority is 0, this one" in html
     assert "Nothing to object to" in press(admin, policy, "check")
 
 

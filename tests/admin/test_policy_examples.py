@@ -32,7 +32,7 @@ def stored():
 def test_examples_are_told_in_words(admin, policy):
     html = html_of(admin.get(change_url(policy)))
     assert "org_acme, who holds a licence of type commercial, asks for read of a report tagged markets" in html
-    assert "anyone, without a licence, asks for an article: denied (no_license) by rule 1." in html
+    assert "anyone, without a licence, asks for an article: denied (no_license) by rule 2." in html
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_what_an_example_says_is_in_its_sentence(test, words):
 
 def test_a_save_that_fails_an_example_is_refused_and_names_it(admin, policy):
     html = html_of(save(admin, policy, **{"rules-0-licenseType": "enterprise"}))
-    assert "“Customers read”: expected to be allowed, but it is denied (policy_denied) by rule 1." in html
-    assert "Comes out otherwise: denied (policy_denied) by rule 1." in html
+    assert "“Customers read”: expected to be allowed, but it is denied (policy_denied) by rule 2." in html
+    assert "Comes out otherwise: denied (policy_denied) by rule 2." in html
     assert stored().version == 1
 
 

@@ -131,7 +131,7 @@ def kinds(before, after):
 
 def test_differences_are_told_rule_by_rule():
     first, second, third = ({**ALLOW_LICENSED, "priority": number} for number in (1, 2, 3))
-    assert kinds([first, second], [first, second]) == [("same", "Rule 0"), ("same", "Rule 1")]
-    assert kinds([first], [first, second]) == [("same", "Rule 0"), ("added", "Rule 1")]
-    assert kinds([first, second], [second]) == [("removed", "Rule 0"), ("same", "Rule 0")]
-    assert kinds([first, second], [first, third]) == [("same", "Rule 0"), ("changed", "Rule 1")]
+    assert kinds([first, second], [first, second]) == [("same", "Rule 1"), ("same", "Rule 2")]
+    assert kinds([first], [first, second]) == [("same", "Rule 1"), ("added", "Rule 2")]
+    assert kinds([first, second], [second]) == [("removed", "Rule 1"), ("same", "Rule 1")]
+    assert kinds([first, second], [first, third]) == [("same", "Rule 1"), ("changed", "Rule 2")]

@@ -37,7 +37,7 @@ def test_a_rule_is_a_sentence_that_follows_its_form_and_says_why_it_is_never_rea
     assert serious_problems(admin) == []
     rule(admin, 1).get_by_label("Message").focus()
     admin.keyboard.press("Alt+ArrowUp")
-    rule(admin, 1).get_by_text("Is never reached: rule 0 is tried before it").wait_for()
+    rule(admin, 1).get_by_text("Is never reached: rule 1 is tried before it").wait_for()
     assert serious_problems(admin) == []
 
 

@@ -48,7 +48,7 @@ def test_what_fails_is_told_with_its_case_and_exits_with_1(account, policy):
     status, told = run()
     assert status == 1
     assert f"FAILED  {policy.pk}  Commercial use (version 1): 0 of 1 pass" in told
-    assert "  “Customers read”: expected to be allowed, but it is denied (policy_denied) by rule 0." in told
+    assert "  “Customers read”: expected to be allowed, but it is denied (policy_denied) by rules[0]." in told
     assert "1 failed" in told
 
 
@@ -65,7 +65,7 @@ def test_it_answers_in_json_too(policy):
             "index": 0,
             "name": "Customers read",
             "expected": "allowed",
-            "decided": "denied (policy_denied) by rule 0",
+            "decided": "denied (policy_denied) by rules[0]",
         }
     ]
 

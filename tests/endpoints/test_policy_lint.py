@@ -24,7 +24,7 @@ def test_a_finding_says_where_and_what(lint):
             "level": "warning",
             "code": "unreachable_rule",
             "path": "rules[0]",
-            "message": "Is never reached: rule 1 is tried before it, and matches whatever it matches: "
+            "message": "Is never reached: rules[1] is tried before it, and matches whatever it matches: "
             "its priority is 0, this one's 1.",
         },
         {

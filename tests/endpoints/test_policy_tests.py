@@ -51,7 +51,9 @@ def test_a_policy_has_none_unless_they_are_given(api):
 
 def test_a_policy_that_fails_its_test_is_not_made(api, account):
     reply = make(api, READS, PAYS, rules=[DENY_ALL])
-    assert refused(reply, "tests[0]", "“Customers read”", "expected to be allowed", "denied (policy_denied) by rule 0")
+    assert refused(
+        reply, "tests[0]", "“Customers read”", "expected to be allowed", "denied (policy_denied) by rules[0]"
+    )
     assert not Policy.objects.of(account.pk).exists()
 
 
@@ -157,7 +159,7 @@ def test_licences_that_the_service_holds_begin_and_end(api, at, expect):
 def test_the_default_action_is_expected_as_no_rule(api):
     asked = {"requester": {"id": "x"}, "expect": {"allowed": False, "matchedRule": None}}
     assert make(api, asked, rules=[]).status == 201
-    assert refused(make(api, asked, rules=[DENY_ALL]), "tests[0]", "by the default action", "by rule 0")
+    assert refused(make(api, asked, rules=[DENY_ALL]), "tests[0]", "by the default action", "by rules[0]")
 
 
 def test_what_is_only_observed_is_tested_as_if_it_were_enforced(api):

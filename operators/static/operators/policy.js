@@ -10,9 +10,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const template = editor.querySelector("[data-rules-template]");
     const status = editor.querySelector("[data-rules-status]");
     const rules = () => [...list.querySelectorAll(":scope > [data-rule]")];
+    const numberOf = (rule) => rules().indexOf(rule) + 1;
     const sentence = (rule) => rule.querySelector("[data-sentence]");
 
-    // Names, ids and buttons carry the rule's number: `rules-3-action`, `up-3`.
+    // Names, ids and buttons carry the rule's index: `rules-3-action`, `up-3`. People count from 1.
     function renumber() {
         rules().forEach((rule, index) => {
             for (const element of rule.querySelectorAll("[name], [id], [for], [aria-describedby], [value]")) {
@@ -22,7 +23,7 @@ document.addEventListener("DOMContentLoaded", () => {
                 }
                 if (element.dataset.step) element.value = `${element.dataset.step}-${index}`;
             }
-            for (const number of rule.querySelectorAll("[data-rule-number]")) number.textContent = index;
+            for (const number of rule.querySelectorAll("[data-rule-number]")) number.textContent = index + 1;
         });
         const empty = editor.querySelector("[data-rules-empty]");
         if (empty) empty.hidden = rules().length > 0;
@@ -48,7 +49,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const added = catchAll ? catchAll.previousElementSibling : rules().at(-1);
         show(added);
         added.querySelector("select").focus();
-        say(`Rule ${rules().indexOf(added)} added.`);
+        say(`Rule ${numberOf(added)} added.`);
     }
 
     function duplicate(rule) {
@@ -66,7 +67,7 @@ document.addEventListener("DOMContentLoaded", () => {
         rule.after(copy);
         renumber();
         copy.querySelector("select").focus();
-        say(`Rule ${rules().indexOf(rule)} duplicated as rule ${rules().indexOf(copy)}.`);
+        say(`Rule ${numberOf(rule)} duplicated as rule ${numberOf(copy)}.`);
     }
 
     function remove(rule) {
@@ -76,13 +77,13 @@ document.addEventListener("DOMContentLoaded", () => {
         rule.remove();
         renumber();
         (next ? next.querySelector("[data-step=remove]") : editor.querySelector("[value=add]")).focus();
-        say(`Rule ${index} removed.`);
+        say(`Rule ${index + 1} removed.`);
     }
 
     function moved(rule) {
         rule.querySelector("[data-priority]").value = ""; // the server gives it another, by its place
         renumber();
-        say(`Moved to place ${rules().indexOf(rule)}.`);
+        say(`Moved to place ${numberOf(rule)}.`);
     }
 
     function move(rule, step, focused) {
