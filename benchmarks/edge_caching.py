@@ -31,24 +31,32 @@ DIRECT = (
     "upstream origin { server 127.0.0.1:%d; keepalive 16; } server { listen 127.0.0.1:%d;"
     ' location / { proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection ""; } }'
 )
+SERVERS, STORAGE = ("nginx", "origin", "service"), "PostgreSQL + Valkey"
 FOLDERS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 SECONDS = 60
 
 
+@dataclass(frozen=True)
+class PageRun(Run):
+    """`parts` has the µs of CPU a page of each server and of the storage."""
+
+    parts: dict[str, float] = field(default_factory=dict)
+
+
 @dataclass
 class PageSide(EdgeSide):
-    """A side behind nginx. `parts` are the processes whose CPU is shown, `spent` their µs a page in each run."""
-
-    parts: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    spent: list[dict[str, float]] = field(default_factory=list)
+    """A side behind nginx. `servers` are in the order of SERVERS."""
 
     def run(self, seconds: float, connections: int, threads: int = 1) -> Run:
-        before = {name: processor_seconds(pids) for name, pids in self.parts.items()}
+        before = self.seconds_of_parts()
         run = super().run(seconds, connections, threads)
-        after = {name: processor_seconds(pids) for name, pids in self.parts.items()}
         pages = run.rate * seconds
-        self.spent.append({name: (after[name] - before[name]) / pages * 1e6 for name in self.parts})
-        return run
+        parts = {name: (after - before[name]) / pages * 1e6 for name, after in self.seconds_of_parts().items()}
+        return PageRun(**vars(run), parts=parts)
+
+    def seconds_of_parts(self) -> dict[str, float]:
+        parts = {name: processor_seconds([server.pid]) for name, server in zip(SERVERS, self.servers, strict=False)}
+        return parts | ({STORAGE: processor_seconds(self.storage)} if self.storage else {})
 
 
 def nginx(stack: ExitStack, directory: Path, name: str, text: str) -> ServerProcess:
@@ -124,11 +132,11 @@ def expect_equal_answers(sides: list[PageSide]) -> None:
 
 
 def parts_table(sides: list[PageSide]) -> list[str]:
-    names = list(sides[0].parts)
+    names = [*SERVERS, STORAGE]
     rows = [["µs CPU a page", *names], ["---", *["---:"] * len(names)]]
     for side in sides:
-        spent = side.spent[1:]  # without the warm-up
-        rows.append([side.name, *(f"{median(run.get(name, 0) for run in spent):.0f}" for name in names)])
+        spent = [run.parts for run in side.runs if isinstance(run, PageRun)]
+        rows.append([side.name, *(f"{median(parts.get(name, 0) for parts in spent):.0f}" for name in names)])
     return [f"| {' | '.join(row)} |" for row in rows]
 
 
@@ -143,13 +151,8 @@ def main() -> None:
 
         def side(name: str, slug: str, text: str, at: int, made: Installation | None = None) -> None:
             proxy = nginx(stack, directory, slug, text)
-            servers = [proxy, origin]
-            parts = {"nginx": (proxy.pid,), "origin": (origin.pid,)}
-            if made is not None:
-                servers.append(made.server)
-                parts |= {"service": (made.server.pid,), "PostgreSQL + Valkey": services.pids}
-            storage = parts.get("PostgreSQL + Valkey", ())
-            sides.append(PageSide(name, f"http://127.0.0.1:{at}", script, tuple(servers), storage, parts=parts))
+            servers, storage = ((proxy, origin), ()) if made is None else ((proxy, origin, made.server), services.pids)
+            sides.append(PageSide(name, f"http://127.0.0.1:{at}", script, servers, storage))
 
         for name, seconds in (("asks about each page", 0), (f"caches answers for {SECONDS} s", SECONDS)):
             made = installed(

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from benchmarks.before import checked_out
 from benchmarks.edge import BROWSER, SECTIONS
 from benchmarks.harness import expect, workplace
+from benchmarks.load import children_seconds
 from benchmarks.ours import Installation, installed
 from benchmarks.report import parser, publish
 from benchmarks.traffic import zipf
@@ -96,9 +97,9 @@ class Run(NamedTuple):
 
 def imported(made: Installation, log: Path, host: str) -> tuple[Run, dict[str, Any]]:
     """Import the log and return the times and the command's result."""
-    begun, cpu = time.perf_counter(), cpu_of_children()
+    begun, cpu = time.perf_counter(), children_seconds()
     text = made.manage("import_access_log", str(log), "--site", host, "--json", seconds=MOST_SECONDS)
-    return Run(time.perf_counter() - begun, cpu_of_children() - cpu), json.loads(text.splitlines()[-1])
+    return Run(time.perf_counter() - begun, children_seconds() - cpu), json.loads(text.splitlines()[-1])
 
 
 def import_twice(made: Installation, host: str, log: Path, lines: int, decided: int) -> tuple[Run, Run]:
@@ -161,12 +162,6 @@ def row(name: str, runs: list[tuple[Run, Run]], lines: int) -> str:
     cpu = median(first.cpu for first, _ in runs) * 1_000_000 / lines
     again = median(second.seconds for _, second in runs)
     return f"| {name} | {seconds:.0f} | {lines / seconds:,.0f} | {cpu:.0f} | {again:.0f} |"
-
-
-def cpu_of_children() -> float:
-    """Return the seconds of CPU of ended child processes."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def peak_of_children() -> float:
