@@ -8,9 +8,8 @@ from decimal import Decimal
 from random import Random
 from threading import Barrier
 
-import psycopg
 import pytest
-from django.db import connection, connections
+from django.db import connection
 from django.db.models import Sum
 from django.utils import timezone
 
@@ -21,17 +20,11 @@ from analytics.rollups.roll_up import roll_up
 from tests import factories
 from tests.client import ApiClient
 from tests.ledger import entry, requester
+from tests.lock_waits import in_thread, is_waited_for, open_session
 
 pytestmark = pytest.mark.django_db(transaction=True)
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
 IN_ORDER = ["contentrevenue", "contentrevenueyear", "requesterrevenue", "requesterrevenueyear", "tierrevenue"]
-
-
-def in_thread(work, *arguments):
-    try:
-        return work(*arguments)
-    finally:
-        connections.close_all()
 
 
 @pytest.fixture
@@ -60,9 +53,7 @@ def writers():
 @pytest.mark.parametrize("writer", ["roll-up", "entries"])
 @pytest.mark.parametrize("blocked", IN_ORDER)
 def test_who_waits_for_a_row_holds_none_of_those_that_come_later(writers, writer, blocked):
-    settings = {**connection.get_connection_params(), "cursor_factory": psycopg.Cursor}
-    settings.pop("context", None)
-    with closing(psycopg.connect(**settings)) as holder, closing(psycopg.connect(**settings)) as other:
+    with closing(open_session()) as holder, closing(open_session()) as other:
         holder.execute(f"SELECT FROM analytics_{blocked} FOR UPDATE")
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(in_thread, writers[writer])
@@ -75,11 +66,6 @@ def test_who_waits_for_a_row_holds_none_of_those_that_come_later(writers, writer
             other.rollback()
             holder.rollback()
             waiting.result()
-
-
-def is_waited_for(pid, session):
-    waits = session.execute("SELECT count(*) FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))", [pid])
-    return waits.fetchone() != (0,)
 
 
 def test_adjustments_in_opposite_orders_beside_roll_ups_are_all_counted():

@@ -4,9 +4,8 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-import psycopg
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 
 from kit.http.errors import ApiError, InUse, ValidationFailed
 from licensing.content.models import Content
@@ -14,6 +13,7 @@ from licensing.content.services import create_content, keep_policies
 from licensing.policies.services import delete_policy
 from licensing.sites.services import create_site
 from tests import factories
+from tests.lock_waits import in_thread, is_waited_for, open_session
 
 pytestmark = pytest.mark.django_db(transaction=True)
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
@@ -39,24 +39,19 @@ def keep_of_a_bulk_request(account, policy) -> object:
 
 
 def outcome(work: Callable[..., object], *arguments: object) -> object:
-    """Return what `work` returns or raises, and release this thread's connection."""
+    """Return what `work` returns, or the type of the error that it raises."""
     try:
-        return work(*arguments)
+        return in_thread(work, *arguments)
     except ApiError as error:
         return type(error)
-    finally:
-        connections.close_all()
 
 
 def wait_until_blocked(work: Future[object]) -> None:
-    settings = {**connection.get_connection_params(), "cursor_factory": psycopg.Cursor}
-    settings.pop("context", None)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         [pid] = cursor.fetchone()
-    blocked = "SELECT FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
-    with psycopg.connect(**settings, autocommit=True) as observer:
-        while not observer.execute(blocked, [pid]).fetchall():
+    with open_session(autocommit=True) as observer:
+        while not is_waited_for(pid, observer):
             assert not work.done()
             time.sleep(0.01)
 

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from decimal import Decimal
 
-import psycopg
 import pytest
 from django.db import connection
 
@@ -16,7 +15,8 @@ from kit.values import ids
 from licensing.customers.merging import merge
 from licensing.requesters.models import Requester
 from tests import factories
-from tests.analytics.test_lock_order import in_thread, is_waited_for, on_postgresql
+from tests.analytics.test_lock_order import on_postgresql
+from tests.lock_waits import in_thread, is_waited_for, open_session
 from tests.wallets.test_spending_in_the_record import Shop
 
 pytestmark = [pytest.mark.django_db(transaction=True), on_postgresql]
@@ -25,9 +25,7 @@ LOCK = "SELECT FROM analytics_wallet WHERE id = %s FOR UPDATE"
 
 @pytest.fixture
 def sessions():
-    settings = {**connection.get_connection_params(), "cursor_factory": psycopg.Cursor}
-    settings.pop("context", None)
-    with closing(psycopg.connect(**settings)) as holder, closing(psycopg.connect(**settings)) as other:
+    with closing(open_session()) as holder, closing(open_session()) as other:
         yield holder, other
 
 

@@ -18,7 +18,7 @@ WITHOUT_OFFERS = [crawler for crawler in CRAWLERS if crawler.offered is None]  #
 
 
 def take_in(world: World, day: date) -> None:
-    """Import the log of a day, and then by mistake again what was rotated and gzipped meanwhile."""
+    """Import a day's log, then by mistake the same log again, rotated and gzipped."""
     chance = world.random("access log", day.toordinal())
     visits = list(draw(chance, datetime.combine(day, UNASKED), world.times(VISITS)))
     further = {  # requests that are not imported
