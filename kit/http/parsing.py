@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 import orjson
 from django.http import HttpRequest
 
-from kit.http.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
+from kit.http.errors import ApiError, InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
 from kit.http.problems import JSON
 from kit.values.json_values import JsonObject, JsonValue
 from kit.values.shown import shown
@@ -116,7 +116,7 @@ class RefusedRow(JsonObject):
 
     def __init__(self, row: JsonValue, error: InvalidRequest) -> None:
         super().__init__(refused=json.dumps(row, sort_keys=True, default=str))
-        self.error = ValidationFailed(error.message.replace("The body", "The row"), param=error.param)
+        self.error = ValidationFailed(message_about("The row", error), param=error.param)
 
 
 def check_row(row: JsonValue) -> JsonValue:
@@ -199,6 +199,11 @@ def json_hint(text: str, error: json.JSONDecodeError) -> str:
     return ""
 
 
+def message_about(called: str, error: ApiError) -> str:
+    """Return the error's message about a text from elsewhere, which is `called` so in place of "The body"."""
+    return error.message.replace("The body", called)
+
+
 def parse_value(text: str, called: str, path: str = "") -> JsonValue:
     """Parse JSON from somewhere other than a body, just as strictly; `path` becomes the error's `param`.
 
@@ -208,7 +213,7 @@ def parse_value(text: str, called: str, path: str = "") -> JsonValue:
         value = decode_json(text, DECODER)
         check_values(value, path, 0)
     except InvalidRequest as error:
-        raise InvalidRequest(error.message.replace("The body", called), param=error.param or path or None) from None
+        raise InvalidRequest(message_about(called, error), param=error.param or path or None) from None
     return value
 
 

@@ -60,7 +60,6 @@ class ApiViewSet(Steps, ListMixin[M]):
     cache_control: ClassVar[str] = "private, no-cache"  # caches must revalidate with If-None-Match
     may_be_compressed: ClassVar[bool] = True  # False if replies contain secrets (kit.http.compression)
     path_models: ClassVar[Mapping[str, type[Model]]] = {}  # models of further ids in the path
-    with_rows: ClassVar[frozenset[str]] = frozenset({"bulk"})  # actions that refuse rows one by one (kit.rest.bulk)
     exact_numbers: ClassVar[bool] = False  # True if the body may contain amounts of money (kit.rest.money)
     queryset: QuerySet[M]
     serializer_class: type[BaseSerializer[M]]
@@ -205,7 +204,8 @@ class ApiViewSet(Steps, ListMixin[M]):
 
     @property
     def has_rows(self) -> bool:
-        return self.action in self.with_rows
+        """Whether the body has rows, which are refused one by one (kit.rest.bulk)."""
+        return self.action == "bulk"
 
     def validated(
         self, serializer_class: type[BaseSerializer] | None = None, *, partial: bool = False

@@ -18,7 +18,7 @@ from itertools import chain, islice
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from kit.http.errors import InvalidRequest
-from kit.http.parsing import DECODER
+from kit.http.parsing import DECODER, message_about
 from kit.values.json_values import JsonObject
 from kit.values.unreadable import read_error
 from licensing.imports.spreadsheets import delimiter_of
@@ -215,7 +215,7 @@ def parse_line(text: str) -> JsonObject:
         raise ValueError("Is nested too deeply.") from None
     except InvalidRequest as error:
         where = f"{error.param}: " if error.param else ""
-        raise ValueError(where + error.message.replace("The body", "The row")) from None
+        raise ValueError(where + message_about("The row", error)) from None
     if not isinstance(value, dict):
         raise ValueError("Is not a JSON object.")  # noqa: TRY004 - of the input, as above
     return value
