@@ -5,10 +5,13 @@ was accepted and then reset.
 """
 
 import asyncio
+import ctypes
 import signal
+import struct
+import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
-from socket import socket
+from socket import SOL_SOCKET, socket
 from threading import Event
 from time import monotonic, sleep
 from types import FrameType
@@ -18,7 +21,26 @@ from uvicorn import Config, Server
 from uvicorn.supervisors import Multiprocess, multiprocess
 from uvicorn.supervisors.multiprocess import Process
 
-POLL_SECONDS = 0.05  # less than a worker takes to notice its own SIGTERM
+POLL_SECONDS = 0.05
+ATTACH_FILTER = 26  # SO_ATTACH_FILTER, which the socket module does not name
+FILTER = (  # struct sock_filter of linux/filter.h: code, jump if true, jump if false, operand
+    (0x30, 0, 0, 13),  # load the byte with the flags of TCP
+    (0x54, 0, 0, 0x12),  # leave only SYN and ACK
+    (0x15, 0, 1, 0x02),  # only SYN?
+    (0x06, 0, 0, 0),  # drop the packet
+    (0x06, 0, 0, 0xFFFFFFFF),  # accept it
+)
+
+
+def drop_new_connections(listening: socket) -> None:
+    """Let the kernel drop what would open a connection, also for other processes that have this socket.
+
+    A connection that it accepts between the last `accept` and `close` would be reset. A dropped one is tried again by
+    its client's kernel, which then finds the port closed. Without effect elsewhere than on Linux.
+    """
+    if sys.platform == "linux":
+        code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in FILTER))
+        listening.setsockopt(SOL_SOCKET, ATTACH_FILTER, struct.pack("@HP", len(FILTER), ctypes.addressof(code)))
 
 
 class Flag(Event):
@@ -44,8 +66,14 @@ class Flag(Event):
 class StoppingServer(Server):
     """Takes the connections that wait in the kernel's queue before it closes the sockets, which would reset them."""
 
+    shares_sockets = False  # with processes that may go on serving
+
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         listening = [each.dup() for each in sockets or []]
+        if not self.shares_sockets:
+            for each in listening:
+                drop_new_connections(each)
+        await asyncio.sleep(POLL_SECONDS)  # for handshakes under way, and for the parent if both got the signal
         for server in self.servers:
             server.close()
         await asyncio.sleep(0)  # closes them
@@ -69,16 +97,20 @@ def take_queue(listening: socket) -> list[socket]:
     return taken
 
 
+class WorkerServer(StoppingServer):
+    shares_sockets = True
+
+
 class Worker(Process):
     @property
     def server(self) -> Server:
         if self._server is None:
-            self._server = StoppingServer(self.config)
+            self._server = WorkerServer(self.config)
         return self._server
 
 
 class Workers(Multiprocess):
-    """Worker processes whose parent closes its copies of the listening sockets as soon as it is to stop.
+    """Worker processes whose parent ends the accepting of connections as soon as it is to stop.
 
     The kernel accepts connections as long as any process has the socket open. The parent answers none of them.
     """
@@ -93,7 +125,10 @@ class Workers(Multiprocess):
             signal.signal(number, self.stop)
 
     def stop(self, number: int, frame: FrameType | None) -> None:
-        self.should_exit.set()
+        if not self.should_exit.is_set():  # a second signal may come when they are closed
+            self.should_exit.set()
+            for each in self.sockets:
+                drop_new_connections(each)
 
     def terminate_all(self) -> None:
         for each in self.sockets:
