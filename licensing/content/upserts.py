@@ -14,6 +14,7 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import Bulk, Kind, Outcome, Row
+from kit.storage.statistics import gather_first_statistics
 from kit.values.faults import REQUIRED, FaultKind
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
@@ -94,6 +95,7 @@ class Upsert(Bulk[Content]):
             write_items(sorted([*self.created, *self.updated], key=lambda item: item.external_id or ""))
             audit.record_all(self.changes)
             epochs.bump(self.account_id, self.ended)
+            gather_first_statistics(Content, rows=len(self.created))
         return outcomes
 
     def act(self, row: Row) -> tuple[int, Content]:

@@ -11,6 +11,7 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import BulkByExternalId, Kind, Outcome, Row, named_by
+from kit.storage.statistics import gather_first_statistics
 from kit.values.faults import REQUIRED as THIS_IS_REQUIRED
 from kit.values.faults import FaultKind
 from licensing.licenses import services
@@ -181,6 +182,7 @@ class Together(OneByOne):
                 for held, one in self.written
             )
             epochs.bump(self.account_id, {one.requester.epoch_name for one in licenses})
+            gather_first_statistics(License, Requester, rows=len(licenses))
         return outcomes
 
     def release_external_ids(self) -> None:
