@@ -48,7 +48,7 @@ SECTIONS = (
     Section(
         "Customers",
         (
-            SidebarEntry("Requesters", "licensing_requester_changelist", "person_search", "licensing.view_requester"),
+            SidebarEntry("Customers", "licensing_requester_changelist", "person_search", "licensing.view_requester"),
             SidebarEntry("Licences", "licensing_license_changelist", "workspace_premium", "licensing.view_license"),
             SidebarEntry(
                 "Licence clients", "licensing_licenseclient_changelist", "badge", "licensing.view_licenseclient"

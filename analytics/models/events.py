@@ -21,7 +21,11 @@ class AccessEvent(QuicklyLoaded, models.Model):
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     content = models.ForeignKey("licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     requester = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+        "licensing.Requester",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        verbose_name="customer",
     )
     policy = models.ForeignKey(
         "licensing.Policy", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True

@@ -50,7 +50,12 @@ class LedgerEntry(QuicklyLoaded, models.Model):
         "licensing.Content", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
     )
     requester = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+        "licensing.Requester",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        verbose_name="customer",
     )
     description = models.CharField(max_length=500, null=True)
     created = models.DateTimeField(default=timezone.now)

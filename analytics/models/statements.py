@@ -54,7 +54,12 @@ class OfMonth(models.Model):
 
     account = models.ForeignKey(Account, on_delete=models.PROTECT, db_constraint=False, db_index=False)
     requester = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
+        "licensing.Requester",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        verbose_name="customer",
     )
     month = models.DateField()  # its first day
     currency = models.CharField(max_length=6)  # or ACCESS

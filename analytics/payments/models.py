@@ -20,7 +20,11 @@ class Payment(models.Model):
     id = IdField("pay", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     requester = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+        "licensing.Requester",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        verbose_name="customer",
     )
     amount = AmountField()
     currency = models.CharField(max_length=3)

@@ -54,7 +54,11 @@ class Wallet(models.Model):
     id = IdField("wal", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)
     requester = models.ForeignKey(
-        "licensing.Requester", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False
+        "licensing.Requester",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        verbose_name="customer",
     )
     license = models.ForeignKey(
         "licensing.License", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True

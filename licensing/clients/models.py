@@ -17,7 +17,7 @@ class LicenseClient(models.Model):
 
     id = IdField("cli", primary_key=True)  # the client_id
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="license_clients")
-    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="clients")
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="clients", verbose_name="customer")
     name = models.CharField(max_length=255)
     prefix = models.CharField(max_length=20, editable=False)  # of the current secret
     digest = models.BinaryField(max_length=32, editable=False)

@@ -30,7 +30,9 @@ class License(models.Model):
 
     id = IdField("lic", primary_key=True)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="licenses")
-    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="licenses")
+    requester = models.ForeignKey(
+        Requester, on_delete=models.PROTECT, related_name="licenses", verbose_name="customer"
+    )
     external_id = models.CharField(max_length=255, null=True, blank=True)
     license_type = models.CharField("licence type", max_length=100)
     content_ids = models.JSONField(default=list, blank=True)

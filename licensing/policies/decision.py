@@ -29,8 +29,8 @@ class Reason(StrEnum):
     RATE_LIMIT_EXCEEDED = "rate_limit_exceeded", "the rule's rate limit was used up"
     CREDITS_EXHAUSTED = "credits_exhausted", "the credit in the wallet was used up"
     QUOTA_EXCEEDED = "quota_exceeded", "the quota of accesses was used up"
-    LICENSE_EXPIRED = "license_expired", "the requester's licences had lapsed"
-    NO_LICENSE = "no_license", "the requester had no valid licence"
+    LICENSE_EXPIRED = "license_expired", "the licences had lapsed"
+    NO_LICENSE = "no_license", "there was no valid licence"
     POLICY_DENIED = "policy_denied", "the policy denied it, although there was a valid licence"
 
     def __new__(cls, value: str, words: str = "") -> "Reason":

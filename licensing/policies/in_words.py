@@ -5,6 +5,7 @@ from typing import Required, TypedDict
 
 from kit.values.currencies import in_full
 from licensing.policies.conditions import IN_WORDS
+from licensing.policies.rules import VISITOR
 
 
 class RateLimit(TypedDict, total=False):
@@ -41,7 +42,7 @@ def describe(rule: Rule) -> str:
     if "rateLimit" in rule:
         limit = rule["rateLimit"]
         times = "Once" if limit["requests"] == 1 else f"{limit['requests']:,} times"
-        counted = limit.get("per", "requester")
+        counted = VISITOR if limit.get("per") == VISITOR else "customer"
         parts.append(f"{times} {'an' if limit['period'] == 'hour' else 'a'} {limit['period']} for each {counted}")
     if "pricePerAccess" in rule:
         price = rule["pricePerAccess"]

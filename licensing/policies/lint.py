@@ -193,9 +193,9 @@ def about_rule(rule: Rule, one: ComparableRule) -> Iterator[Finding]:
         message = "Matches a licence type that the caller names without vouching for it. Add hasValidLicense: true."
         yield finding("license_may_have_lapsed", f"{path}.conditions", message)
     elif not valid and not names.keys() & NAMING:
-        yield finding("allow_without_license", f"{path}.conditions", "Allows requesters without any licence.")
+        yield finding("allow_without_license", f"{path}.conditions", "Allows access without any licence.")
     elif not valid:
-        message = "Allows these requesters without asking for a licence."
+        message = "Allows access by name, without asking for a licence."
         yield finding("allow_by_name_alone", f"{path}.conditions", message)
 
 

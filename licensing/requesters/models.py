@@ -18,7 +18,7 @@ class Requester(QuicklyLoaded, models.Model):
     """Whoever asks for content, named by the publisher's own id. Checks and licences create unknown requesters."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False)  # covered by the constraint's index
-    requester_id = models.CharField(max_length=255)
+    requester_id = models.CharField("customer's own id", max_length=255)
     name = models.CharField(max_length=255, null=True, blank=True)
     email = models.EmailField(null=True, blank=True)
     notes = models.TextField(null=True, blank=True)
@@ -36,6 +36,7 @@ class Requester(QuicklyLoaded, models.Model):
     updated = models.DateTimeField(null=True, editable=False)  # null until the first change by a person or the API
 
     class Meta:
+        verbose_name = "customer"  # the admin's word; the API says "requester"
         indexes = [
             models.Index(fields=["merged_into"], condition=Q(merged_into__isnull=False), name="merged_requesters"),
             models.Index(OWNER, "created", "id", name="requesters_newest_first"),

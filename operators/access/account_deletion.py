@@ -13,7 +13,7 @@ MOST_DECISIONS = 100_000  # most decisions that a request may delete
 COUNTED = {
     "Items": Content.objects.filter(deleted_at=None),
     "Policies": Policy.objects.filter(deleted_at=None),
-    "Requesters": Requester.objects.all(),
+    "Customers": Requester.objects.all(),
     "Licences": License.objects.all(),
     "Decisions": AccessEvent.objects.all(),
 }

@@ -36,7 +36,7 @@ from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import admin_request
 
 LATEST = 20  # attempts shown on an endpoint's page
-FILTERED = {"policyIds": "the policies", "requesterIds": "the requesters", "reasons": "the reasons"}
+FILTERED = {"policyIds": "the policies", "requesterIds": "the customers", "reasons": "the reasons"}
 STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warning"}
 
 

@@ -13,6 +13,9 @@ from kit.http.field_errors import first_error
 # The exceptions that services and serializers raise for invalid input.
 REFUSALS = (ApiError, ValidationError, SerializerErrors)
 
+# The API's word for a customer, except in a path or at the start of a quoted id.
+REQUESTER = re.compile(r"(?<![/'])\b([Rr])equester(?=s?\b)")
+
 
 class FormErrors(Exception):
     """Error messages by form field; "__all__" if they concern no field."""
@@ -26,15 +29,20 @@ def refusal(error: Exception, fields: Mapping[str, str]) -> FormErrors:
     """Convert an error. `fields` maps API names to form fields if they differ beyond snake_case."""
     match error:
         case ApiError():
-            return FormErrors({field_of(error.param or "", fields): [error.message]})
+            return FormErrors({field_of(error.param or "", fields): [in_admin_words(error.message)]})
         case SerializerErrors():
             param, message = first_error(error.detail)
-            return FormErrors({field_of(param, fields): [message]})
+            return FormErrors({field_of(param, fields): [in_admin_words(message)]})
         case ValidationError() if hasattr(error, "error_dict"):
             return FormErrors({fields.get(name, name): messages for name, messages in error.message_dict.items()})
         case ValidationError():
             return FormErrors({NON_FIELD_ERRORS: error.messages})
     raise TypeError(f"{type(error).__name__} is no refusal")
+
+
+def in_admin_words(message: str) -> str:
+    """Say "customer" in a message of the API, where the API says "requester"."""
+    return REQUESTER.sub(lambda found: "Customer" if found[1] == "R" else "customer", message)
 
 
 def field_of(param: str, fields: Mapping[str, str]) -> str:

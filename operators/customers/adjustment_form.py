@@ -27,9 +27,9 @@ class AdjustmentForm(forms.ModelForm):
     description = forms.CharField(
         label="Reason", max_length=500, help_text="It stays in the ledger.", widget=UnfoldAdminTextInputWidget
     )
-    of_decision = reference("Decision", "dec_…, if it is about one. Implies its licence, item and requester.")
-    of_license = reference("Licence", "lic_…, if it is about one. Implies its requester.")
-    of_requester = reference("Requester", "The customer's own id.")
+    of_decision = reference("Decision", "dec_…, if it is about one. Implies its licence, item and customer.")
+    of_license = reference("Licence", "lic_…, if it is about one. Implies its customer.")
+    of_requester = reference("Customer", "The customer's own id.")
     of_content = reference("Item", "cnt_…")
 
     occurred_at = Moment(label="Occurred at", help_text="UTC. Reports count it on this day. Empty: now.")

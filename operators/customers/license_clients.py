@@ -31,7 +31,7 @@ class ClientForm(forms.ModelForm):
     requester_own_id = forms.CharField(
         max_length=255,
         widget=UnfoldAdminTextInputWidget,
-        label="Requester",
+        label="Customer",
         help_text="The customer's own id, as in checks. Tokens represent this customer's licences.",
     )
 
@@ -140,7 +140,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
             self,
             obj=client,
             title=f"Rotate the secret of {client.name}?",
-            facts=[("Requester", str(client.requester)), ("Secret", f"{client.prefix}…")],
+            facts=[("Customer", str(client.requester)), ("Secret", f"{client.prefix}…")],
             effects=["Creates a new secret, which is shown once.", "The client's tokens stay valid."],
             button="Create the new secret",
             form=OverlapForm,
@@ -163,7 +163,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
             self,
             obj=client,
             title=f"Revoke {client.name}?",
-            facts=[("Requester", str(client.requester)), ("Secret", f"{client.prefix}…")],
+            facts=[("Customer", str(client.requester)), ("Secret", f"{client.prefix}…")],
             effects=[
                 "It gets no more tokens, and its existing tokens are refused at once.",
                 "The customer's licences do not change.",

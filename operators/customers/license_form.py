@@ -32,13 +32,13 @@ EITHER = "One per line. Without items, tags and policies it covers everything."
 
 class LicenseForm(QuotaFields, forms.ModelForm):
     requester_own_id = forms.CharField(
-        label="Requester",
+        label="Customer",
         max_length=255,
         widget=UnfoldAdminTextInputWidget,
         help_text="The customer's own id, as in checks. A new one is created.",
     )
     requester_name = forms.CharField(
-        label="Requester's name", max_length=255, required=False, widget=UnfoldAdminTextInputWidget
+        label="Customer's name", max_length=255, required=False, widget=UnfoldAdminTextInputWidget
     )
     content_ids = Lines(label="Items", help_text=f"Ids (cnt_…). {EITHER}")
     tags = Lines(help_text=f"Items with one of these tags. {EITHER}")

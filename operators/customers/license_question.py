@@ -104,7 +104,7 @@ def license_question(
         title="Issue this licence?" if before is None else f"Change the licence of {requester}?",
         facts=[
             ("Account", str(saved.account)),
-            ("Requester", f"{requester.requester_id}{' (new)' if is_new else ''}"),
+            ("Customer", f"{requester.requester_id}{' (new)' if is_new else ''}"),
             ("Licence type", saved.license_type),
             ("Covers", describe_coverage(saved)),
             ("Term (UTC)", term(saved)),

@@ -182,7 +182,7 @@ class LicenseAdmin(
             title=f"Revoke the licence {held.license_type} of {held.requester}?",
             facts=[
                 ("Account", str(held.account)),
-                ("Requester", f"{held.requester} ({held.requester.requester_id})"),
+                ("Customer", f"{held.requester} ({held.requester.requester_id})"),
                 ("Covers", self.covers(held)),
                 ("Term", term(held)),
                 ("State", held.state(timezone.now())),
@@ -227,7 +227,7 @@ class LicenseAdmin(
     def status_now(self, held: License) -> str:
         return held.state(timezone.now())
 
-    @display(description="Requester")
+    @display(description="Customer")
     def holder(self, held: License) -> str:
         return format_html(
             '<a class="text-link" href="{}">{}</a> ({})',
@@ -267,6 +267,6 @@ class LicenseAdmin(
     @display(description="In the ledger")
     def in_ledger(self, held: License) -> str:
         return format_html(
-            '<a class="text-link" href="{}">Entries of this requester</a>',
+            '<a class="text-link" href="{}">Entries of this customer</a>',
             list_url(LedgerEntry, requester__id__exact=str(held.requester_id)),
         )

@@ -32,7 +32,7 @@ from operators.base.suggesting import Kind, SuggestingAdmin
 
 class PaymentForm(forms.ModelForm):
     requester_own_id = forms.CharField(
-        max_length=255, label="Requester", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
+        max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
     )
     amount = Amount()
     currency = Currency()

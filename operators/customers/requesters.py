@@ -137,7 +137,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
             self,
             obj=requester,
             title=f"Edit {requester}",
-            facts=[("Requester's own id", requester.requester_id)],
+            facts=[("Customer's own id", requester.requester_id)],
             effects=["Lists, statements and the search show the name. Only rules with attributes use the metadata."],
             form=CustomerForm,
             initial={name: getattr(requester, name) or "" for name in CustomerForm.base_fields},
@@ -191,7 +191,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
             self,
             obj=requester,
             title=f"Merge {requester} into another customer?",
-            facts=[("Requester's own id", requester.requester_id)],
+            facts=[("Customer's own id", requester.requester_id)],
             effects=[
                 "Licences, licence clients, wallets and limit counts move to the other customer.",
                 f"Checks of {requester.requester_id} are then decided and recorded as the other customer's.",
@@ -224,7 +224,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
             self,
             obj=requester,
             title=f"Erase the personal data of {requester}?",
-            facts=[("Requester's own id", requester.requester_id)],
+            facts=[("Customer's own id", requester.requester_id)],
             effects=[
                 "Name, e-mail, notes, metadata and the context of decisions are erased everywhere, also in the audit "
                 "log and in events; a pseudonym replaces the id.",
@@ -272,7 +272,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
             return "nobody"
         return format_html('<a class="text-link" href="{}">{}</a>', change_url(target), target)
 
-    @display(description="Requester's own id")
+    @display(description="Customer's own id")
     def own_id(self, requester: Requester) -> str:
         return with_copy_button(requester.requester_id)
 

@@ -133,11 +133,11 @@ class StatementAdmin(ListExport[Statement]):
     def of_month(self, statement: Statement) -> str:
         return f"{statement.month:%Y-%m}"
 
-    @display(description="Requester", empty_value="of no requester")
+    @display(description="Customer", empty_value="of no customer")
     def holder(self, statement: Statement) -> str | None:
         return str(statement.requester) if statement.requester else None
 
-    @display(description="Requester", empty_value="of no requester")
+    @display(description="Customer", empty_value="of no customer")
     def asker(self, statement: Statement) -> str | None:
         requester = statement.requester
         if requester is None:

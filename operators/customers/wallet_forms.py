@@ -57,7 +57,7 @@ class Terms(forms.Form):
 
 class WalletForm(Terms, forms.ModelForm):
     requester_own_id = forms.CharField(
-        max_length=255, label="Requester", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
+        max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
     )
     of_license = forms.CharField(
         required=False,

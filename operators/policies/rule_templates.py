@@ -24,7 +24,7 @@ def templates(today: date) -> tuple[RuleTemplate, ...]:
     """Return the templates; an embargo ends a month after `today` by default."""
     end = (today + EMBARGO).isoformat()
     return (
-        RuleTemplate("paywall", "Paywall", "Only requesters with a valid licence.", (LICENSED, DENY_ALL)),
+        RuleTemplate("paywall", "Paywall", "Only customers with a valid licence.", (LICENSED, DENY_ALL)),
         RuleTemplate(
             "metered",
             "Metered preview",

@@ -129,7 +129,7 @@ class RulesWidget(CompositeWidget):
             "permissions": field("permissions", "Grants these permissions", hint="full_access"),
             "requests": field("requests", "Requests"),
             "period": field("period", "a", choices=PERIODS),
-            "per": field("per", "for each", choices=(("", "requester"), (VISITOR, VISITOR))),
+            "per": field("per", "for each", choices=(("", "customer"), (VISITOR, VISITOR))),
             "amount": field("amount", "Price per access without a licence"),
             "currency": field("currency", "in"),
             "message": field("message", "Message"),

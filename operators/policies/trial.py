@@ -59,7 +59,7 @@ class TrialForm(forms.Form):
     """
 
     item = text("Item", "Its id, your own id for it, or its URL.", required=True)
-    requester = text("Requester", required=True)
+    requester = text("Customer", required=True)
     at = text("Time", "As 2026-01-31T12:00:00Z; empty: now.")
 
     def __init__(

@@ -64,7 +64,7 @@ def test_a_check_is_decided_with_its_trace_and_leaves_nothing(admin, api, policy
 def test_a_denial_says_why(admin, item):
     html = html_of(submit(admin, PAGE, item=item.pk, requester="org_a"))
     assert "Denied: no_license" in html
-    assert "The requester had no valid licence." in html
+    assert "There was no valid licence." in html
     assert "“A valid licence is required.”" in html
 
 
@@ -72,7 +72,7 @@ def test_an_unknown_requester_is_named_as_one_with_the_customer_meant(admin, api
     factories.license(account, "org_b", requester_name="Brand & Co")
     factories.license(other_account, "org_theirs", requester_name="Brand & Co")
     html = html_of(submit(admin, PAGE, item=item.pk, requester="brand & co"))
-    assert "Unknown requester: no requester has the id brand &amp; co yet." in html
+    assert "Unknown customer: no customer has the id brand &amp; co yet." in html
     assert "Enter the customer's id, org_b." in html
     assert "org_theirs" not in html
     assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "Brand & Co"}).status == 200

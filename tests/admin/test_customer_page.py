@@ -78,7 +78,7 @@ def test_the_form_of_a_merge_suggests_customers_by_name(admin, acme, account):
 
 
 def test_a_merge_into_nobody_shows_what_is_wrong(admin, acme):
-    assert "There is no requester" in admin.post(button(acme, "merge"), {"into": "nobody"}).content.decode()
+    assert "There is no customer" in admin.post(button(acme, "merge"), {"into": "nobody"}).content.decode()
 
 
 def test_an_erasure_leaves_a_pseudonym(admin, acme, django_capture_on_commit_callbacks):

@@ -101,7 +101,7 @@ def test_a_decision_is_shown_as_recorded_whatever_has_changed_since(admin, decid
     policy_services.update_policy(decide.policy, {"rules": [factories.ALLOW_ALL]})
     told = page(admin, decision)
     assert '"verdict-title">Denied<' in told
-    assert "The requester had no valid licence." in told
+    assert "There was no valid licence." in told
     assert "as of version 1" in told
     assert "Does not match: licenseType wants commercial, enterprise, saw nothing." in told
     assert "Decides." in told
@@ -121,7 +121,7 @@ def test_the_page_of_a_decision_leads_with_who_was_answered_what_and_why(admin, 
     made = AccessEvent.objects.get(pk=decision)
     told, links = verdict(admin, decision)
     assert told == (
-        "Denied The requester had no valid licence. Who org_acme"
+        "Denied There was no valid licence. Who org_acme"
         f" What commercial_use of The item ({decide.item.pk}) When {made.created:%Y-%m-%d %H:%M:%S} UTC"
         " Rule Rule 2 : Deny always. Says: “A valid licence is required.”"
         f" Policy {decide.policy.name}, as of version 1 Charge Nothing"
@@ -161,7 +161,7 @@ def test_a_decision_without_a_rule_says_what_decided(admin, account, api, decide
     assert told.startswith("Allowed The policy or the site was disabled, so no rule was evaluated.")
     policy_services.update_policy(decide.policy, {"mode": "observe"})
     told, _ = verdict(admin, decide())
-    assert told.startswith("Allowed (observed) If enforced, it would be denied: the requester had no valid licence.")
+    assert told.startswith("Allowed (observed) If enforced, it would be denied: there was no valid licence.")
 
 
 def test_decisions_that_might_have_paid_are_listed(admin, decide, account, api):

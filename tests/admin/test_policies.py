@@ -241,7 +241,7 @@ def test_a_change_of_rules_asks_first_and_names_the_items_and_what_changes(admin
 def test_a_new_policy_that_lint_warns_of_asks_first(admin, account):
     rows = {"rules-0-action": "allow", "rules-0-default": "on", "rules-0-permissions": "full_access"}
     reply = submit(admin, ADD, account=account.pk, name="Open", default_action="deny", _save="Save", **rows)
-    assert "Allows requesters without any licence" in html_of(reply)
+    assert "Allows access without any licence" in html_of(reply)
     assert Policy.objects.count() == 0
     confirm(admin, reply)
     assert Policy.objects.get().name == "Open"

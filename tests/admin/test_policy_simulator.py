@@ -102,7 +102,7 @@ def test_the_replay_tells_whom_the_draft_would_shut_out(admin, api, address, ite
     assert "1 decision from" in html
     [decision] = re.findall(r'href="(/admin/analytics/accessevent/[^"]+)"', html)
     assert admin.get(decision).status_code == 200
-    row = html[html.index("Requesters with most changes") :]
+    row = html[html.index("Customers with most changes") :]
     assert "Acme" in row
     assert "policy_denied" in html
 

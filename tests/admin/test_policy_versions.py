@@ -121,7 +121,7 @@ def test_a_rule_in_words():
     }
     assert describe(rule) == (
         "Allow if no licence is known to be valid and the item has the tag a, b or c and it is before 2027-01-01. "
-        "Grants no permission. Once an hour for each requester."
+        "Grants no permission. Once an hour for each customer."
     )
 
 

@@ -60,11 +60,11 @@ def test_no_right_is_offered_or_given_that_no_page_asks_for(admin):
         "Add ledger entries",
         "Delete policies",
         "Change licences",
-        "Add requesters",
+        "Add customers",
     )
     for offered in offered_ones:
         assert offered in html
-    for nowhere in ("Delete ledger entries", "Change ledger entries", "Delete requesters", "Delete accounts"):
+    for nowhere in ("Delete ledger entries", "Change ledger entries", "Delete customers", "Delete accounts"):
         assert nowhere not in html
     rights = rights_of(roles.EDITOR)
     assert "analytics.add_ledgerentry" in rights

@@ -133,7 +133,7 @@ def test_the_sentences_of_an_unsaved_form_come_in_its_order_with_what_lint_finds
     everybody = {"action": "allow", "default": "on", "permissions": "full_access"}
     first, second = words(admin, [everybody, {"action": "deny", "requesterId": "org_a", "priority": "5"}])
     assert first["sentence"] == "Allow always. Grants full_access."
-    assert (second["sentence"], second["place"]) == ("Deny if the requester is org_a.", "priority 5")
+    assert (second["sentence"], second["place"]) == ("Deny if the customer is org_a.", "priority 5")
     assert any("never reached" in finding for finding in second["findings"]) or first["findings"]
 
 

@@ -61,7 +61,7 @@ def test_what_can_be_spent_of_an_overdrawn_wallet_is_all_below_0(admin, wallet):
 
 def test_a_wrong_wallet_is_named_at_its_field(admin, account, customer):
     reply = submit(admin, ADD, account=account.pk, requester_own_id="nobody", own_unit="USD")
-    assert "There is no requester" in reply.content.decode()
+    assert "There is no customer" in reply.content.decode()
     reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", own_unit="USD", refill_amount="5")
     assert reply.status_code == 200
     assert not Wallet.objects.exists()

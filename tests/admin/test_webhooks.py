@@ -156,4 +156,4 @@ def test_its_page_says_which_decisions_it_hears_of(admin, account):
     narrowed = {"reasons": ["no_license"], "requesterIds": ["org_a", "org_b"]}
     endpoint, _ = factories.endpoint(account, events=["access.denied"], access_filter=narrowed)
     shown = admin.get(change_url(endpoint)).content.decode()
-    assert "access.denied only of the reasons no_license and the requesters org_a, org_b" in shown
+    assert "access.denied only of the reasons no_license and the customers org_a, org_b" in shown

@@ -23,8 +23,8 @@ def test_a_check_is_decided_and_kept_as_an_example_that_guards_the_policy(admin,
     admin.goto("/admin/")
     admin.get_by_role("link", name="Check access").first.click()
     admin.get_by_label("Item").fill(decision["contentId"])
-    admin.get_by_label("Requester").fill("org_a")
-    admin.get_by_label("Requester").press("Enter")
+    admin.get_by_label("Customer").fill("org_a")
+    admin.get_by_label("Customer").press("Enter")
     admin.get_by_text("Denied: no_license").wait_for()
     assert serious_problems(admin) == []
     admin.get_by_label("What it shows").fill("Nobody reads without a licence")
@@ -45,7 +45,7 @@ def test_a_recorded_decision_is_decided_again_in_one_click(admin, api, decision)
     admin.goto(f"/admin/analytics/accessevent/{decision['id']}/change/")
     admin.get_by_role("link", name="Decide this again now").click()
     admin.get_by_text("Now: allowed").wait_for()
-    assert admin.get_by_label("Requester").input_value() == "org_a"
+    assert admin.get_by_label("Customer").input_value() == "org_a"
     assert serious_problems(admin) == []
     assert api.get("/v1/access/decisions").json()["totalCount"] == 1
 

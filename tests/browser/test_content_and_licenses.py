@@ -59,7 +59,7 @@ def test_a_licence_issued_turns_a_check_from_denied_to_allowed_and_revoked_back(
     assert check(api, item)["reason"] == "no_license"
     admin.goto("/admin/licensing/license/add/")
     choose(admin, "account", account.name)
-    admin.get_by_label("Requester", exact=False).first.fill("org_browser")
+    admin.get_by_label("Customer", exact=False).first.fill("org_browser")
     admin.get_by_label("Licence type").fill("commercial")
     admin.get_by_role("button", name="Save and continue").click()
     admin.get_by_role("link", name="Revoke").wait_for()
@@ -102,7 +102,7 @@ def test_a_decision_is_found_by_its_id(admin, api, item):
     admin.locator("#searchbar").press("Enter")
     admin.locator("#result_list tbody a").first.click()
     admin.get_by_role("heading", name="Denied").wait_for()
-    admin.get_by_text("The requester had no valid licence.").wait_for()
+    admin.get_by_text("There was no valid licence.").wait_for()
     admin.get_by_text("Decides.").wait_for()
     assert serious_problems(admin) == []
 

@@ -127,7 +127,7 @@ def test_a_new_customer_is_told_from_a_known_one_while_typing(admin, account, cu
 
 def test_why_a_requester_was_denied_is_three_clicks_away(admin, account, customers, hand):
     of_account(admin, account)
-    hand.click(admin.get_by_role("link", name="Requesters", exact=True))
+    hand.click(admin.get_by_role("link", name="Customers", exact=True))
     hand.click(admin.get_by_role("link", name="org_wrong"))
     assert serious_problems(admin) == []
     hand.click(admin.get_by_role("table", name="Denied because").get_by_role("link"))

@@ -70,7 +70,7 @@ def test_a_policy_is_written_simulated_saved_compared_and_rolled_back(admin, api
     opened(admin, 0).get_by_label("Licence type").fill("enterprise")
     press(admin, "Simulate this draft")
     admin.get_by_label("Item").fill("a-1")
-    admin.get_by_label("Requester").fill("org_a")
+    admin.get_by_label("Customer").fill("org_a")
     admin.get_by_label("Licence type").fill("commercial")
     admin.get_by_label("Valid licence").select_option("yes")
     press(admin, "Decide")
@@ -125,7 +125,7 @@ def test_enter_in_a_field_checks_and_saves_nothing(admin, api, account):
     admin.get_by_label("Name").fill("By a slip")
     add_rule(admin, "allow", Priority="1").get_by_label("Always").check()
     rule(admin, 0).get_by_label("Priority").press("Enter")
-    admin.get_by_text("Allows requesters without any licence.", exact=True).wait_for()
+    admin.get_by_text("Allows access without any licence.", exact=True).wait_for()
     assert serious_problems(admin) == []
     assert api.get("/v1/policies").json()["totalCount"] == 0
 

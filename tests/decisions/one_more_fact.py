@@ -30,7 +30,7 @@ CONDITION = """
         build=member_of("requesterCountry", text_of(2), "country"),
         schema=one_or_more_schema(text_schema(2), "Countries"),
         holds_if="the requester is in that country, or in one of those",
-        words="the requester is in {}",
+        words="the customer is in {}",
         place=99,
         label="Country of the requester",
     ),

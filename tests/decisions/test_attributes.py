@@ -227,7 +227,7 @@ def test_the_lines_of_a_form_say_the_same_condition(wanted):
 def test_a_condition_in_words():
     wanted = {"country": ["DE", "AT"], "seats": {"gte": 10, "lt": 50}, "trial": False, "plan": {"exists": False}}
     assert clause_of_attributes(wanted) == (
-        "the requester's country is DE or AT and plan is not known and seats is at least 10 and seats is less than 50"
+        "the customer's country is DE or AT and plan is not known and seats is at least 10 and seats is less than 50"
         " and trial is false"
     )
     assert lines_of_condition(wanted).split("\n") == [

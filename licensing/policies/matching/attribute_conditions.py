@@ -188,12 +188,12 @@ WANTED_SCHEMA: Schema = {
 
 
 def clause_of_attributes(wanted: object) -> str:
-    """Describe the condition, as in "the requester's country is DE or AT and seats is at least 10".
+    """Describe the condition, as in "the customer's country is DE or AT and seats is at least 10".
 
     Attributes are sorted by name, because databases do not keep their order.
     """
     clauses = [clause for name, one in sorted(as_json(wanted).items()) for clause in clauses_of(name, one)]
-    return f"the requester's {' and '.join(clauses)}"
+    return f"the customer's {' and '.join(clauses)}"
 
 
 def clauses_of(name: str, wanted: object) -> Iterable[str]:
