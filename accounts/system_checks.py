@@ -14,6 +14,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Weakness
 from django.urls import Resolver404, resolve
 
+from accounts.limits.redis_address import RedisAddress
 from kit.environ import known_names
 from kit.private_files import files_of_database, is_open_to_others
 from kit.values.networks import Network, as_ipv4, lies_within, merge_networks
@@ -36,6 +37,16 @@ def one_process_or_redis(app_configs: object, **kwargs: object) -> list[CheckMes
                 id="accounts.E001",
             )
         ]
+    return []
+
+
+@register()
+def redis_is_named(app_configs: object, **kwargs: object) -> list[CheckMessage]:
+    try:
+        if settings.REDIS_URL:
+            RedisAddress(settings.REDIS_URL)
+    except ValueError as error:
+        return [Error(f"REDIS_URL is malformed: {error}.", id="accounts.E005")]
     return []
 
 

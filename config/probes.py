@@ -22,7 +22,7 @@ Report = tuple[dict[str, object], int]  # body and status
 
 def readiness() -> Report:
     """Return 503 if the database does not answer, lacks migrations or refuses writes. Redis may be missing."""
-    limiter.look([])  # connects to Redis, so that the state is known before the first counted request
+    limiter.inspect()  # so that the state is known before the first counted request
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")

@@ -177,18 +177,7 @@ DATABASE_POOLING = database_settings.POOLING
 DATABASES = {"default": database_settings.database(DATA_DIR, THREADS + HEAVY_THREADS)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = env_url("REDIS_URL", "redis", "rediss", "unix")
-CACHES: dict[str, dict[str, object]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-if REDIS_URL:
-    CACHES["default"] = {
-        "BACKEND": "django_redis.cache.RedisCache",
-        "LOCATION": REDIS_URL,
-        "OPTIONS": {
-            "SOCKET_CONNECT_TIMEOUT": 0.5,
-            "SOCKET_TIMEOUT": 0.5,
-            "CONNECTION_POOL_KWARGS": {"max_connections": 256},
-        },
-    }
+REDIS_URL = env_url("REDIS_URL", "redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")
 
 # --- The API ---------------------------------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ def _own_redis_database() -> None:
     """Give each parallel worker its own Redis database."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     if settings.REDIS_URL:
-        settings.CACHES["default"]["LOCATION"] = f"{settings.REDIS_URL.rstrip('/').removesuffix('/0')}/{worker}"
+        settings.REDIS_URL = f"{settings.REDIS_URL.rstrip('/').removesuffix('/0')}/{worker}"
 
 
 @pytest.fixture(autouse=True, scope="session")

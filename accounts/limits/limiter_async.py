@@ -8,13 +8,15 @@ from typing import Any
 
 import hiredis
 import redis
-from redis.asyncio.connection import AbstractConnection, ConnectionPool
+from redis.asyncio.connection import AbstractConnection
 
-from accounts.limits.limiter import Consumed, Limiter, RedisCounters, command
+from accounts.limits.counters import Consumed
+from accounts.limits.limiter import Limiter
+from accounts.limits.redis_address import SECONDS_TO_WAIT, RedisAddress
+from accounts.limits.redis_counters import RedisCounters, command
 from accounts.limits.windows import Consume, LimitState
 from kit.telemetry.tracing import traced
 
-SECONDS_TO_WAIT = 0.5
 Reply = list[int] | hiredis.ReplyError
 
 
@@ -66,9 +68,10 @@ class Pipeline(asyncio.Protocol):
 class AsyncLimiter:
     """Counts in Redis, or in this process while Redis is down, sharing the counters that threads use."""
 
-    def __init__(self, limiter: Limiter, url: str) -> None:
+    def __init__(self, limiter: Limiter, address: RedisAddress) -> None:
         self.limiter = limiter
-        self.pool = ConnectionPool.from_url(url, socket_connect_timeout=SECONDS_TO_WAIT, protocol=2)
+        self.pool = address.async_pool()
+        self.seconds_to_connect = address.seconds_to_connect
         self.pipeline: Pipeline | None = None
 
     async def consume_many(self, wanted: Sequence[Consume]) -> list[LimitState]:
@@ -91,11 +94,11 @@ class AsyncLimiter:
     async def ask(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
         commands = [command(consume, now) for consume in wanted]
         if self.pipeline is not None:
-            # A connection closed by a restarted Redis fails only now, before anything was counted.
-            with suppress(redis.ConnectionError):
+            # A connection to a restarted Redis, or to a former primary, fails only now, before anything was counted.
+            with suppress(redis.ConnectionError, redis.ReadOnlyError):
                 return parse_replies(await self.pipeline.ask(commands))
             self.drop()
-        async with asyncio.timeout(SECONDS_TO_WAIT):
+        async with asyncio.timeout(self.seconds_to_connect):
             connection = self.pool.make_connection()
             await connection.connect()
         self.pipeline = Pipeline(connection)
@@ -111,7 +114,7 @@ def parse_replies(replies: Sequence[Reply]) -> list[Consumed]:
     counted: list[Consumed] = []
     for reply in replies:
         if isinstance(reply, hiredis.ReplyError):
-            raise redis.ResponseError(str(reply))
+            raise (redis.ReadOnlyError if str(reply).startswith("READONLY") else redis.ResponseError)(str(reply))
         granted, *used = reply
         counted.append((granted, used))
     return counted

@@ -9,7 +9,7 @@ import logging
 import re
 import time
 from functools import lru_cache
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.conf import settings
 
@@ -35,11 +35,18 @@ PATTERNS = [
 def own_secrets() -> tuple[str, ...]:
     """Return the secrets in this installation's settings, longest first."""
     database = str(settings.DATABASES["default"].get("PASSWORD") or "")
-    redis = urlsplit(settings.REDIS_URL).password or ""
+    redis = passwords_in(settings.REDIS_URL)
     pepper = settings.API_KEY_PEPPER
     peppers = {settings.API_KEY_PEPPER_TEXT, pepper.hex(), repr(pepper)[2:-1]}
-    found = {settings.SECRET_KEY, settings.METRICS_TOKEN, database, redis, unquote(redis), *peppers}
+    found = {settings.SECRET_KEY, settings.METRICS_TOKEN, database, *redis, *map(unquote, redis), *peppers}
     return tuple(sorted((text for text in found if len(text) >= SHORTEST_SECRET), key=len, reverse=True))
+
+
+def passwords_in(url: str) -> list[str]:
+    """Return the passwords of a URL, which may name several hosts."""
+    parts = urlsplit(url.translate({ord("["): None, ord("]"): None}))  # an IPv6 address in a list is an error
+    options = [value for name, value in parse_qsl(parts.query) if name.endswith("password")]
+    return [parts.password or "", *options]
 
 
 def without_secrets(text: str) -> str:

@@ -22,7 +22,10 @@ ON_ONE_LEG = {
         *("test_http.py", "test_hostile_clients.py", "test_trailers.py", "test_bodies.py"),
         *("proxies", "test_licence_sdk.py", "test_header_limits.py"),
     ],
-    True: ["test_poolers.py", "test_failover.py", "test_processes.py", "test_outages.py", "test_metrics.py"],
+    True: [
+        *("test_poolers.py", "test_failover.py", "test_processes.py", "test_outages.py", "test_metrics.py"),
+        *("test_unfit_redis.py", "test_valkey_sentinel.py", "test_valkey_cluster.py"),
+    ],
 }
 collect_ignore = ON_ONE_LEG[not ON_POSTGRESQL]
 

@@ -4,9 +4,9 @@ import asyncio
 from threading import Event
 
 import pytest
-import redis
 
-from accounts.limits.limiter import RedisCounters
+from accounts.limits.redis_address import RedisAddress
+from accounts.limits.redis_counters import RedisCounters
 from config import asgi, probes
 from kit.version import VERSION
 
@@ -50,7 +50,7 @@ def test_a_probe_is_answered_with_the_callers_own_request_id(ask):
 
 @pytest.mark.django_db(transaction=True)
 def test_readyz_says_that_redis_is_away_before_the_first_counted_request(ask, monkeypatch):
-    away = RedisCounters(redis.Redis(port=9, socket_connect_timeout=0.5))
+    away = RedisCounters(RedisAddress("redis://127.0.0.1:9/0"))
     monkeypatch.setattr(probes.limiter, "made", away)
     status, body, _ = ask("/readyz")
     assert status == 200

@@ -7,7 +7,8 @@ from django.conf import settings as configured
 from django.db import OperationalError, connection
 
 from accounts.keys import keytext
-from accounts.limits.limiter import RedisCounters
+from accounts.limits.redis_address import RedisAddress
+from accounts.limits.redis_counters import RedisCounters
 from kit.telemetry.logs import JsonLines, Lines, own_secrets
 from licensing.access.event_loop.application import CheckApplication
 from tests import factories
@@ -97,8 +98,7 @@ def test_a_redis_that_is_away_is_named_without_its_password(log: Log):  # noqa: 
     import redis
 
     url = f"redis://:{PASSWORD}@127.0.0.1:1/0"
-    client = redis.Redis.from_url(url)
-    counters = RedisCounters(client)
+    counters = RedisCounters(RedisAddress(url))
     counters.consume([], 0)
     counters.note_failure(redis.ConnectionError(f"cannot connect to {url}"))
     assert "Redis does not answer" in log.text

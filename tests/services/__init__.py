@@ -13,16 +13,21 @@ from tests.services.pgbouncer_server import pgbouncer
 from tests.services.postgres_server import Postgres, postgres, synchronous_standby
 from tests.services.server import UnavailableError, dies_with, free_port
 from tests.services.valkey_server import Valkey, valkey
+from tests.services.valkey_topologies import Cluster, Watched, valkey_cluster, valkey_sentinel
 
 __all__ = [
     "PGBOUNCER",
+    "Cluster",
     "Postgres",
     "UnavailableError",
     "Valkey",
+    "Watched",
     "dies_with",
     "free_port",
     "pgbouncer",
     "postgres",
     "synchronous_standby",
     "valkey",
+    "valkey_cluster",
+    "valkey_sentinel",
 ]

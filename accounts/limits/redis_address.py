@@ -1,0 +1,123 @@
+"""What REDIS_URL names: one server, the primary that Sentinels watch, or a Cluster; and the clients of each.
+
+`redis+sentinel://` is spelt as in redis-sentinel-url and Prefect, `redis+cluster://` as in limits (Flask-Limiter).
+"""
+
+import re
+from functools import cached_property
+from typing import Any
+
+import redis
+from redis import cluster
+from redis.asyncio import cluster as async_cluster
+from redis.asyncio import connection as async_connection
+from redis.asyncio import sentinel as async_sentinel
+from redis.backoff import NoBackoff
+from redis.connection import SSLConnection, parse_url
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+SECONDS_TO_WAIT = 0.5
+TIMEOUTS = {"socket_timeout": SECONDS_TO_WAIT, "socket_connect_timeout": SECONDS_TO_WAIT}
+POOL_SIZE = 256
+PORTS = {"sentinel": 26_379, "cluster": 6379}
+SEVERAL = re.compile(r"(rediss?)\+(sentinel|cluster)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?")
+Host = tuple[str, int]
+
+
+class RedisAddress:
+    """A parsed REDIS_URL. Raises ValueError if it is malformed."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.topology = ""  # or sentinel or cluster
+        self.hosts: list[Host] = []
+        self.primary = ""  # its name in Sentinel
+        if "+" not in url.partition(":")[0]:
+            parsed(url)
+            return
+        match = SEVERAL.fullmatch(url)
+        if match is None:
+            raise ValueError("name hosts as in redis+sentinel://host:26379,host:26379/NAME/0")
+        scheme, self.topology, user, hosts, path, query = match.groups(default="")
+        if self.topology == "sentinel":
+            self.primary, _, path = path.partition("/")
+            if not self.primary:
+                raise ValueError("name the primary after the Sentinels, as in redis+sentinel://host:26379/mymaster/0")
+        elif path.strip("0"):
+            raise ValueError("a Cluster has only the database 0")
+        else:
+            path = ""
+        port = PORTS[self.topology]
+        named = [parsed(f"redis://{host}") for host in hosts.split(",")]
+        self.hosts = [(host["host"], host.get("port", port)) for host in named]
+        at = f"{user}@" if user else ""
+        self.options: dict[str, Any] = {**TIMEOUTS, "protocol": 2, **parsed(f"{scheme}://{at}h/{path}?{query}")}
+        del self.options["host"]
+        if self.options.pop("connection_class", None) is SSLConnection:
+            self.options["ssl"] = True
+        prefix = "sentinel_"
+        own = {name: self.options.pop(name) for name in list(self.options) if name.startswith(prefix)}
+        shared = {name: value for name, value in self.options.items() if name.startswith(("ssl", "socket_"))}
+        self.sentinel_options = {
+            **shared,
+            "protocol": 2,
+            "retry": no_retry(),
+            **{name.removeprefix(prefix): value for name, value in own.items()},
+        }
+
+    @property
+    def seconds_to_connect(self) -> float:
+        """Time for a connection, including the question to each Sentinel."""
+        return SECONDS_TO_WAIT * (1 + len(self.hosts))
+
+    def client(self) -> redis.Redis:
+        """Return a client of the server, or of the primary that Sentinels name when it connects."""
+        if self.topology == "sentinel":
+            return self.sentinel.master_for(self.primary, max_connections=POOL_SIZE)
+        return redis.Redis(
+            connection_pool=redis.ConnectionPool.from_url(self.url, max_connections=POOL_SIZE, **TIMEOUTS)
+        )
+
+    @cached_property
+    def sentinel(self) -> Sentinel:
+        return Sentinel(self.hosts, sentinel_kwargs=self.sentinel_options, **self.options)
+
+    def async_pool(self) -> async_connection.ConnectionPool:
+        """Return a pool to make connections with, on the event loop."""
+        if self.topology == "sentinel":
+            sentinel = async_sentinel.Sentinel(self.hosts, sentinel_kwargs=self.sentinel_options, **self.options)
+            return async_sentinel.SentinelConnectionPool(self.primary, sentinel, **self.options)
+        return async_connection.ConnectionPool.from_url(self.url, socket_connect_timeout=SECONDS_TO_WAIT, protocol=2)
+
+    def cluster(self) -> cluster.RedisCluster:
+        """Connect to the Cluster."""
+        nodes = [cluster.ClusterNode(*host) for host in self.hosts]
+        return cluster.RedisCluster(startup_nodes=nodes, **self.cluster_options)
+
+    def async_cluster(self) -> async_cluster.RedisCluster:
+        """Return a client that connects when it is first used."""
+        nodes = [async_cluster.ClusterNode(*host) for host in self.hosts]
+        return async_cluster.RedisCluster(startup_nodes=nodes, **self.cluster_options)
+
+    @property
+    def cluster_options(self) -> dict[str, Any]:
+        return {
+            **self.options,
+            "retry": no_retry(),
+            "require_full_coverage": False,  # slots without a primary concern only their own keys
+            "dynamic_startup_nodes": False,  # a cluster that moved is found again by the names in REDIS_URL
+        }
+
+
+def parsed(url: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = parse_url(url)
+    except ValueError:  # whose message may show a part of the password
+        raise ValueError("percent-encode special characters of the password, and check ports and options") from None
+    return found
+
+
+def no_retry() -> Retry:
+    """Return a policy without retries: a script call sent twice could count twice."""
+    return Retry(NoBackoff(), 0)

@@ -1,0 +1,159 @@
+"""Counters in Redis, which all processes share."""
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import redis
+from hiredis import pack_command
+from prometheus_client import Counter
+
+from accounts.limits.counters import Consumed, ProcessCounters
+from accounts.limits.redis_address import RedisAddress
+from accounts.limits.redis_faults import Fault, find_fault
+from accounts.limits.windows import Consume
+from kit.telemetry.tracing import traced
+
+logger = logging.getLogger(__name__)
+RETRY_REDIS_AFTER = 1.0  # seconds
+NO_LIMIT = 2**53  # of a meter, for Lua's numbers
+
+fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
+
+# One hash per bucket. Windows only move forward, so that a process with a late clock cannot reopen an old one.
+CONSUME = """
+local cost, now, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), 0
+local numbers, reply, granted = {}, {}, cost
+for i = 3, #ARGV, 2 do
+  local limit, seconds = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
+  local kept = redis.call('HMGET', KEYS[1], 'n' .. seconds, 'c' .. seconds)
+  local number, used = math.floor(now / seconds), 0
+  if kept[1] and tonumber(kept[1]) >= number then
+    number, used = tonumber(kept[1]), tonumber(kept[2])
+  end
+  granted = math.max(math.min(granted, limit - used), 0)
+  longest = math.max(longest, seconds)
+  table.insert(numbers, number)
+  table.insert(reply, used)
+end
+if granted > 0 then
+  for i = 1, #numbers do
+    local seconds = ARGV[2 + 2 * i]
+    local number, used = string.format('%d', numbers[i]), string.format('%d', reply[i] + granted)
+    redis.call('HSET', KEYS[1], 'n' .. seconds, number, 'c' .. seconds, used)
+  end
+  redis.call('EXPIRE', KEYS[1], longest * 2)
+end
+table.insert(reply, 1, granted)
+return reply
+"""
+
+
+class Outages:
+    """Which servers do not answer. Each has a name; a single server's is empty."""
+
+    def __init__(self) -> None:
+        self.retry_at: dict[str, float] = {}  # of the servers that failed last time
+        self.since: float | None = None
+
+    def allows(self, server: str) -> bool:
+        """Whether to ask the server: not within RETRY_REDIS_AFTER of a failure, so that requests do not wait for a
+        dead one.
+        """
+        return time.monotonic() >= self.retry_at.get(server, 0.0)
+
+    def note_failure(self, error: Exception, server: str) -> None:
+        self.retry_at[server] = time.monotonic() + RETRY_REDIS_AFTER
+        if self.since is None:
+            self.since = time.monotonic()
+            # Sentinel's errors go on with the whole client.
+            reason = str(error).partition(" : ")[0] or type(error).__name__
+            logger.warning("Redis does not answer (%s): limits hold per process until it returns", reason)
+
+    def note_success(self, server: str) -> None:
+        if self.since is not None:
+            self.retry_at.pop(server, None)
+            if not self.retry_at:
+                logger.warning("Redis is back after %.0f s", time.monotonic() - self.since)
+                self.since = None
+
+
+class RedisCounters:
+    """Counts in Redis, in one round trip per call; falls back to this process while Redis is down."""
+
+    def __init__(self, address: RedisAddress) -> None:
+        self.address = address
+        self.client = address.client()
+        self.fallback = ProcessCounters()
+        self.outages = Outages()
+
+    def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
+        if self.worth_asking():
+            try:
+                replies = self.ask(wanted, now)
+            except redis.RedisError as error:
+                self.note_failure(error)
+            else:
+                self.note_success()
+                return [(granted, used) for granted, *used in replies]
+        return self.consume_here(wanted, now)
+
+    def consume_here(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
+        fallbacks.inc(sum(consume.cost > 0 for consume in wanted))
+        return self.fallback.consume(wanted, now)
+
+    def find_fault(self) -> Fault | None:
+        """Inspect the servers. Returns None if they do not answer."""
+        if not self.worth_asking():
+            return None
+        try:
+            fault = find_fault(self.address, self.client)
+        except redis.RedisError as error:
+            self.note_failure(error)
+            return None
+        self.note_success()
+        return fault
+
+    def worth_asking(self, server: str = "") -> bool:
+        return self.outages.allows(server)
+
+    def note_failure(self, error: Exception, server: str = "") -> None:
+        self.outages.note_failure(error, server)
+
+    def note_success(self, server: str = "") -> None:
+        self.outages.note_success(server)
+
+    @traced("EVAL limits", system="redis")
+    def ask(self, wanted: Sequence[Consume], now: int) -> list[list[int]]:
+        """Run the script on a pooled connection. redis-py's client takes four times as long and may retry after a
+        failure, which would count twice.
+        """
+        connection = self.client.connection_pool.get_connection()
+        try:
+            packed = [pack_command(command(one, now)) for one in wanted]
+            connection.send_packed_command([b"".join(packed)])
+            return [connection.read_response() for _ in wanted]
+        except BaseException:
+            connection.disconnect()  # drop the pending reply
+            raise
+        finally:
+            self.client.connection_pool.release(connection)
+
+    def forget_all(self) -> None:
+        self.fallback.forget_all()
+        for key in self.client.scan_iter("limit:*"):
+            self.client.delete(key)
+
+
+def key_of(consume: Consume) -> str:
+    return f"limit:{{{consume.bucket}}}"
+
+
+def command(consume: Consume, now: int) -> tuple[Any, ...]:
+    windows = [
+        number
+        for window in consume.windows
+        for number in (NO_LIMIT if consume.is_meter else window.limit, window.seconds)
+    ]
+    return "EVAL", CONSUME, 1, key_of(consume), consume.cost, now, *windows

@@ -1,0 +1,85 @@
+"""Servers that REDIS_URL may name but that would count limits wrongly: refused at the start, reported by /readyz."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import redis
+from msgspec import Struct
+from redis.exceptions import NoPermissionError
+
+from accounts.limits.redis_address import RedisAddress
+
+OLDEST = (6, 2)
+
+
+class Fault(Struct, frozen=True):
+    """`code` is for /readyz; `message` says how to mend it, without host names."""
+
+    code: str
+    message: str
+
+
+NO_SENTINEL = Fault("no_sentinel", "REDIS_URL names servers that are no Sentinels. Write redis://host:6379/0.")
+UNKNOWN_PRIMARY = Fault(
+    "unknown_primary", "No Sentinel of REDIS_URL watches a primary of this name. Correct the name after the hosts."
+)
+SENTINEL = Fault(
+    "sentinel", "REDIS_URL leads to a Sentinel, which counts nothing. Write redis+sentinel://host:26379/NAME/0."
+)
+CLUSTER_NODE = Fault(
+    "cluster_node",
+    "REDIS_URL leads to one node of a Cluster, which counts only some accounts. Name a server without cluster mode.",
+)
+REPLICA = Fault("replica", "REDIS_URL leads to a read-only replica. Name its primary, or the Sentinels that watch it.")
+
+
+def find_fault(address: RedisAddress, client: redis.Redis) -> Fault | None:
+    """Inspect the servers. Raises redis.RedisError if they do not answer."""
+    if address.topology == "sentinel" and (fault := fault_of_sentinels(address)) is not None:
+        return fault
+    return fault_of_server(client)
+
+
+def fault_of_sentinels(address: RedisAddress) -> Fault | None:
+    """Return the fault if a Sentinel answers and none knows the primary."""
+    answered = False
+    for sentinel in address.sentinel.sentinels:
+        try:
+            if address.primary in sentinel.sentinel_masters():
+                return None
+            answered = True
+        except (redis.ConnectionError, redis.TimeoutError):
+            continue
+        except redis.ResponseError:
+            return NO_SENTINEL
+    return UNKNOWN_PRIMARY if answered else None
+
+
+def fault_of_server(client: redis.Redis) -> Fault | None:
+    try:
+        found = client.info()
+    except NoPermissionError:
+        return None  # a user without INFO; its server is taken as it is
+    return fault_of_info(found)
+
+
+def fault_of_info(found: Mapping[str, Any]) -> Fault | None:
+    """Return the fault that INFO shows."""
+    mode = found.get("server_mode") or found.get("redis_mode")  # of Valkey, of Redis
+    if mode == "sentinel":
+        return SENTINEL
+    if mode == "cluster":
+        return CLUSTER_NODE
+    if found.get("role") == "slave":
+        return REPLICA
+    version = str(found.get("redis_version", ""))
+    if version and tuple(map(int, version.split(".")[:2])) < OLDEST:
+        return Fault("too_old", f"Redis {version} is too old. Use Redis {'.'.join(map(str, OLDEST))} or Valkey.")
+    policy = found.get("maxmemory_policy", "noeviction")
+    if found.get("maxmemory") and policy != "noeviction":
+        return Fault(
+            "evicts_keys",
+            f"Redis evicts keys when its memory is full (maxmemory-policy {policy}): their limits would begin again. "
+            "Set maxmemory-policy noeviction.",
+        )
+    return None

@@ -1,0 +1,55 @@
+"""`serve` refuses real servers that would count limits wrongly, and says how to fix it."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.core.management import CommandError
+from django.test import override_settings
+
+from accounts.limits.limiter import Limiter
+from config.management.commands.serve import check_redis
+from tests.services import Watched, valkey, valkey_sentinel
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.fixture(scope="module")
+def watched() -> Iterator[Watched]:
+    with valkey_sentinel() as watched:
+        yield watched
+
+
+def refusal_of(url: str) -> str:
+    with override_settings(REDIS_URL=url), pytest.raises(CommandError) as refusal:
+        check_redis()
+    return str(refusal.value)
+
+
+def test_a_primary_that_sentinels_watch_is_fit(watched: Watched):
+    for url in (watched.url, watched.url.removesuffix("/0"), watched.primary.url):
+        with override_settings(REDIS_URL=url):
+            check_redis()
+
+
+def test_a_replica_a_sentinel_and_a_wrong_name_are_refused(watched: Watched):
+    assert "leads to a read-only replica" in refusal_of(watched.replica.url)
+    assert "Write redis+sentinel://host:26379/NAME/0" in refusal_of(watched.sentinels[0].url)
+    assert "watches a primary of this name" in refusal_of(watched.url.replace("mymaster", "other"))
+    assert "no Sentinels" in refusal_of(f"redis+sentinel://127.0.0.1:{watched.primary.port}/mymaster")
+
+
+def test_a_server_that_evicts_keys_is_refused():
+    with valkey("--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru") as server:
+        assert "Set maxmemory-policy noeviction" in refusal_of(server.url)
+
+
+def test_one_node_of_a_cluster_is_refused():
+    with valkey("--cluster-enabled", "yes") as node:
+        assert "one node of a Cluster" in refusal_of(node.url)
+
+
+def test_readyz_names_the_fault(watched: Watched):
+    with override_settings(REDIS_URL=watched.replica.url):
+        limiter = Limiter()
+        limiter.inspect()
+        assert limiter.state() == "replica"
