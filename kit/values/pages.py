@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote_plus, urlsplit
 
 from msgspec import Struct
 
-from kit.values.paths import PATH_CHARACTERS, normalize_path, read, until_nul
+from kit.values.paths import PATH_CHARACTERS, normalize_path, read, read_once, until_nul
 from kit.values.same_page import SamePage
 from kit.values.urls import normalise, normalised_host
 
@@ -21,6 +21,7 @@ HALF = 8  # bytes of a key for the page, and again for a parameter
 NO_PARAMETER = bytes(HALF)
 MAX_PARAMETERS = 1_000  # per request; applications ignore more
 MAX_KEYS = 2_000  # per request
+MAX_PLAIN_PARAMETERS = 10
 PLAIN_PAIR = r"[A-Za-z0-9_~-]*(?:=[A-Za-z0-9._~=-]*)?"
 IS_PLAIN = re.compile(f"{PLAIN_PAIR}(?:&{PLAIN_PAIR})*").fullmatch  # a query with one reading
 ARRAY = re.compile(r"\[[^\]]*\]$")
@@ -98,6 +99,13 @@ class RequestedPages(Struct, frozen=True):
         """Return every key under which a matching item may be registered."""
         parameters = [NO_PARAMETER, *map(parameter_digest, self.parameters)]
         return [page + parameter for page, parameter in product(self.pages, parameters)]
+
+
+def has_one_reading(url: str) -> bool:
+    """Whether every origin reads the path in the same way, and the query with at most MAX_PLAIN_PARAMETERS."""
+    parts = urlsplit(url)
+    is_short = parts.query.count("&") < MAX_PLAIN_PARAMETERS
+    return is_short and IS_PLAIN(parts.query) is not None and read_once(parts.path) is not None
 
 
 def with_https(url: str) -> str:

@@ -1,7 +1,7 @@
 """Look up items with their compiled policies, and requesters. Each takes a fixed number of queries."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
 from itertools import chain
@@ -9,36 +9,27 @@ from operator import or_
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
-from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 from msgspec import Struct
 
-from accounts.models import Unknown
 from accounts.plans.epochs import account_key
-from kit.bounded_cache import BoundedCache
 from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 from kit.values.pages import HALF, RequestedPages
+from licensing.access.pages import names_of, page_by_rule, page_named_by, refused_page, registered_page
 from licensing.access.subjects import Item, RequesterSnapshot, description
-from licensing.content.models import Content, ContentType, Status
+from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
 from licensing.licenses.compiled import compiled_licenses
+from licensing.policies.compiled import compiled_policies
 from licensing.policies.decision import CompiledPolicy
-from licensing.policies.models import PolicyRevision
-from licensing.policies.modes import Mode
-from licensing.policies.rules import parse_rules
 from licensing.requesters.models import Requester
 from licensing.sites.lookup import find_sites
-from licensing.sites.models import Site, SiteRule
+from licensing.sites.models import Site
 from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
 from licensing.sites.pages import Candidate, candidates_of, requested_page
-from licensing.sites.patterns import most_specific
-from licensing.sites.refusal_texts import NO_TEXTS
 
-OF_REVISION = ("policy_id", "version", "default_action", "rules", "mode")  # columns needed to compile a revision
 MAX_PAGES = 30  # registered URLs that one requested URL may name; `?id=1&id=2&id=3` names three
-MAX_COMPILED = 32 * 1024 * 1024  # bytes of compiled policies in memory
 
-Revision = tuple[str, int]  # (policy id, version)
 # `contentId`, `externalId`, `source` or `page`, and its value; `elsewhere` for a page the key is not valid for.
 Selector = tuple[str, str]
 
@@ -68,31 +59,6 @@ def current_epoch(account_id: str) -> int:
         cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [account_key(account_id)])
         row = cursor.fetchone()
     return GONE if row is None else row[0]
-
-
-class CompiledPolicies:
-    """Cache of compiled policy revisions. Revisions never change, so entries never go stale."""
-
-    def __init__(self) -> None:
-        self.cached: BoundedCache[Revision, CompiledPolicy] = BoundedCache(lambda policy: policy.size, MAX_COMPILED)
-
-    def get(self, wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
-        """Return all of these revisions; one query reads those that are not cached."""
-        asked = set(wanted)
-        found = {revision: known for revision in asked if (known := self.cached.get(revision)) is not None}
-        missing = asked - found.keys()
-        if missing:
-            key = Tuple(F("policy_id"), F("version"))
-            for row in PolicyRevision.objects.only(*OF_REVISION).filter(TupleIn(key, sorted(missing))):
-                compiled = CompiledPolicy.of(
-                    row.policy_id, row.version, row.default_action, parse_rules(row.rules), row.mode
-                )
-                found[row.policy_id, row.version] = compiled
-                self.cached.put((row.policy_id, row.version), compiled)
-        return found
-
-
-compiled_policies = CompiledPolicies()
 
 
 def items_of(rows: Iterable[Content]) -> list[Item]:
@@ -160,11 +126,6 @@ def find_items(account_id: str, selectors: Iterable[Selector], epoch: int | None
     return found
 
 
-def names_of(keys: Iterable[bytes | None]) -> tuple[str, ...]:
-    """Return the names of URLs in accounts.plans.epochs, from their keys."""
-    return tuple(key.hex() for key in keys if key)
-
-
 def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -> dict[str, Item]:
     """Return the pages for URLs that the edge asks about: registered items, or pages by the rules of their site.
 
@@ -198,13 +159,11 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
         if is_refused and other_pages is None and url in unknown:
             continue  # absent until the item exists that refusals are recorded under
         if url in keys:
-            named = pages_named_by(candidates[url], items, site, other_pages, page.address)
+            named = page_named_by(page, candidates[url], items, site, other_pages)
         else:
-            named = pages_of_no_policy(owned, page, site, other_pages)
-        if named:
-            names = names_of(page.pages)
-            first, *others = (replace(one, urls=names) for one in named)
-            found[url] = replace(first, others=tuple(others)) if others else first
+            named = page_of_no_policy(owned, page, site, other_pages)
+        if named is not None:
+            found[url] = named
     return found
 
 
@@ -216,74 +175,17 @@ def name_too_many(owned: QuerySet[Content], keys: list[bytes]) -> bool:
     return len(taken[: MAX_PAGES + 1]) > MAX_PAGES
 
 
-def pages_named_by(
-    candidates: Iterable[Candidate], items: Mapping[str, Item], site: Site | None, other_pages: str | None, url: str
-) -> list[Item]:
-    """Return each registered item and each page by a pattern once, in the order of the candidates."""
-    named: dict[object, Item] = {}
-    for path, item in candidates:
-        if item is not None:
-            named.setdefault(item.pk, registered_page(items[item.pk], site, url))
-        elif site is not None:
-            rule = most_specific(site.ordered_rules, path)
-            if (key := rule.pk if rule is not None else None) not in named:
-                named[key] = page_by_rule(site, rule, url)
-        elif other_pages is not None:
-            named.setdefault(None, refused_page(other_pages, url))
-    return list(named.values())
-
-
-def registered_page(item: Item, site: Site | None, url: str) -> Item:
-    mode = site.mode if site is not None else Mode.ENFORCE
-    refusal = site.refusal_texts if site is not None else NO_TEXTS
-    return replace(item, mode=mode, facts=item.facts | page_facts(url, site), refusal=refusal)
-
-
-def pages_of_no_policy(
+def page_of_no_policy(
     owned: QuerySet[Content], page: RequestedPages, site: Site | None, other_pages: str | None
-) -> list[Item]:
+) -> Item | None:
     """Return a page without a policy, which is denied: its URL has too many readings to follow."""
     ranges = (Q(page_key__gte=half + bytes(HALF), page_key__lte=half + b"\xff" * HALF) for half in page.pages)
-    row = owned.filter(reduce(or_, ranges)).first()
+    row, names = owned.filter(reduce(or_, ranges)).first(), names_of(page.pages)
     if row is not None:
-        return [replace(registered_page(items_of([row])[0], site, page.address), policy=None, policy_key=None)]
+        return replace(registered_page(items_of([row])[0], site, page.address, names), policy=None, policy_key=None)
     if site is not None:
-        return [replace(page_by_rule(site, None, page.address), is_open=False)]
-    return [] if other_pages is None else [refused_page(other_pages, page.address)]
-
-
-def page_by_rule(site: Site, rule: SiteRule | None, url: str) -> Item:
-    """Build a page that is not a registered item from a rule of its site. Without a rule the page is unknown."""
-    policy = rule.policy if rule is not None else None
-    facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
-    facts = {**facts, **page_facts(url, site)}
-    is_open = policy is None and site.unknown == Unknown.ALLOW
-    if is_open:
-        facts["open"] = True
-    if rule is not None:
-        facts["pattern"] = rule.pattern
-    key, compiled, policy_key = ids.hex_of("cnt", site.pages_id), None, None
-    if policy is not None:
-        compiled = compiled_policies.get([(policy.pk, policy.version)])[policy.pk, policy.version]
-        policy_key = ids.hex_of("pol", policy.pk)
-    return Item(
-        *(site.pages_id, key, compiled, policy_key, facts, content_type, tags, category, archived, site.mode, is_open),
-        refusal=site.refusal_texts,
-    )
-
-
-def refused_page(pages_id: str, url: str, *, is_elsewhere: bool = False) -> Item:
-    """Build a page on a host without a site, or one that the key is not valid for (`is_elsewhere`)."""
-    facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
-    facts = {**facts, **page_facts(url, None), **({"elsewhere": True} if is_elsewhere else {})}
-    key = ids.hex_of("cnt", pages_id)
-    return Item(pages_id, key, None, None, facts, content_type, tags, category, archived, is_elsewhere=is_elsewhere)
-
-
-def page_facts(url: str, site: Site | None) -> dict[str, object]:
-    """Return the recorded facts of a page. `url` has no query, which may contain private data."""
-    facts: dict[str, object] = {"url": url} if site is None else {"url": url, "siteId": site.pk}
-    return facts if site is None or site.mode == Mode.ENFORCE else {**facts, "mode": str(site.mode)}
+        return replace(page_by_rule(site, None, page.address, names), is_open=False)
+    return None if other_pages is None else refused_page(other_pages, page.address, names)
 
 
 def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, RequesterSnapshot]:

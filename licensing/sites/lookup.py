@@ -22,6 +22,11 @@ def weigh(site: Site) -> int:
 kept: BoundedCache[tuple[str, int, str], Site] = BoundedCache(weigh, MAX_KEPT)
 
 
+def known_site(account_id: str, epoch: int, host: str) -> Site | None:
+    """Return the account's site if this process has read it at this epoch."""
+    return kept.get((account_id, epoch, host))
+
+
 def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None) -> dict[str, Site]:
     """Return the account's sites by host. With `epoch`, which the caller read first, sites read before serve again."""
     known = {host: kept.get((account_id, epoch, host)) for host in hosts} if epoch is not None else {}

@@ -18,10 +18,11 @@ from licensing.access.bodies import Check
 from licensing.access.event_loop.blocking_calls import keep_requesters_now, look_up_account, look_up_now
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.lookup import FIND, AsyncLookup
-from licensing.access.lookup import LookupRequest, LookupResult, compiled_policies, current_epoch, find_requesters
+from licensing.access.lookup import LookupRequest, LookupResult, current_epoch, find_requesters
 from licensing.access.subjects import RequesterSnapshot
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license
+from licensing.policies.compiled import compiled_policies
 from licensing.requesters.models import Requester
 from tests import factories
 from tests.gateway.looking_up import close, found_on_the_loop, found_while

@@ -5,7 +5,6 @@ blocking_calls. Checks wait for these reads on a cache miss and after each chang
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from uuid import UUID
 
 import orjson
@@ -20,10 +19,12 @@ from kit.storage.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values import ids
 from licensing.access.event_loop.blocking_calls import Since
-from licensing.access.lookup import LookupRequest, LookupResult, Selector, compiled_policies
+from licensing.access.event_loop.page_lookup import FoundPage, Page, find_pages, may_be_read, policy_ids
+from licensing.access.lookup import LookupRequest, LookupResult, Selector
 from licensing.access.subjects import Item, RequesterSnapshot, description, stored_facts
 from licensing.content.models import Status
 from licensing.licenses.compiled import compiled_licenses
+from licensing.policies.compiled import compiled_policies
 from licensing.policies.facts import STORED
 from licensing.requesters.numbers import POSTGRESQL as TAKE_NUMBERS
 
@@ -62,8 +63,8 @@ Key = tuple[str, str, str]  # the same, as elements of FIND's arrays
 
 
 def needs_no_thread(wanted: LookupRequest) -> bool:
-    """Return whether all items are named by id, so find_facts may serve the lookup."""
-    return all(name == "contentId" for name, _ in wanted.selectors)
+    """Return whether all items are named by id or by a plain URL, so find_facts may serve the lookup."""
+    return all(name == "contentId" or (name == "page" and may_be_read(value)) for name, value in wanted.selectors)
 
 
 class AsyncLookup:
@@ -72,22 +73,27 @@ class AsyncLookup:
 
     @traced("SELECT facts", system="postgresql")
     async def find_facts(self, many: Sequence[LookupRequest]) -> list[LookupResult | None]:
-        """Look up the facts of each; None if a policy or licence must be compiled first, which needs a thread.
+        """Look up the facts of each; None if a thread is needed, as a policy, licences or a site are not cached.
 
         Each lookup must satisfy `needs_no_thread`. Raises Django's OperationalError.
         """
         keys: dict[Name, Key] = {}  # deduplicated across requests
+        urls: set[Page] = set()
         for wanted in many:
             account = ids.hex_of("acc", wanted.account_id)
             for selector in wanted.selectors:
-                # A malformed id matches no item.
-                keys[wanted.account_id, selector] = account, ids.hex_of("cnt", selector[1]) or NULL, NULL
+                if selector[0] == "page":
+                    urls.add((wanted.account_id, selector[1]))
+                else:  # a malformed id matches no item
+                    keys[wanted.account_id, selector] = account, ids.hex_of("cnt", selector[1]) or NULL, NULL
             for requester_id in wanted.requesters:
                 keys[wanted.account_id, requester_id] = account, NULL, quote(requester_id)
         columns = [f"{{{','.join(column)}}}" for column in zip(*keys.values(), strict=True)]
         names = list(keys)
-        rows = {names[int(place or 0) - 1]: row for place, *row in await self.sessions.run(FIND, columns)}
-        return [build_result(wanted, keys, rows) for wanted in many]
+        found = await self.sessions.run(FIND, columns) if keys else []
+        rows = {names[int(place or 0) - 1]: row for place, *row in found}
+        pages = await find_pages(self.sessions, urls) if urls else {}
+        return [build_result(wanted, keys, rows, pages) for wanted in many]
 
 
 def quote(text: str) -> str:
@@ -96,11 +102,18 @@ def quote(text: str) -> str:
     return f'"{escaped}"'
 
 
-def build_result(wanted: LookupRequest, keys: Mapping[Name, Key], rows: Mapping[Name, Row]) -> LookupResult | None:
-    items: dict[Selector, Item] = {}
+def build_result(
+    wanted: LookupRequest, keys: Mapping[Name, Key], rows: Mapping[Name, Row], pages: Mapping[Page, FoundPage]
+) -> LookupResult | None:
+    named = [selector for selector in wanted.selectors if selector[0] == "page"]
+    found = [pages.get((wanted.account_id, url)) for _, url in named]
+    if None in found:
+        return None
+    items = {selector: page.item for selector, page in zip(named, found, strict=True) if page and page.item}
+    epochs = {page.epoch for page in found if page}
     requesters: dict[str, RequesterSnapshot] = {}
     epoch: bytes | None = None
-    for selector in wanted.selectors:
+    for selector in wanted.selectors.difference(named):
         name = wanted.account_id, selector
         epoch, content_type, tags, named_category, status, uuid, version, *_ = rows[name]
         if content_type is None or tags is None:
@@ -130,16 +143,11 @@ def build_result(wanted: LookupRequest, keys: Mapping[Name, Key], rows: Mapping[
         requesters[requester_id] = RequesterSnapshot(
             number, own_name, licenses, wallets=tuple(map(tuple, wallets or ())), stored=stored_facts(stored)
         )
-    if epoch is None:
+    if epoch is not None:
+        epochs.add(int(epoch))
+    if not epochs:
         return None  # the account does not exist
-    return LookupResult(int(epoch), items, requesters)
-
-
-@lru_cache(maxsize=10_000)
-def policy_ids(uuid: bytes) -> tuple[str, str]:
-    """Return a policy's id and its UUID in hex."""
-    key = uuid.decode().replace("-", "")
-    return ids.encode("pol", bytes.fromhex(key)), key
+    return LookupResult(min(epochs), items, requesters)
 
 
 class AsyncKeys:

@@ -1,0 +1,110 @@
+"""Reads pages from PostgreSQL on the event loop. Most pages that crawlers ask for are asked for only once."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import orjson
+
+from kit.storage.async_postgres import Row, Sessions
+from kit.values import ids
+from kit.values.pages import RequestedPages, has_one_reading
+from licensing.access.lookup import item_of
+from licensing.access.pages import page_named_by
+from licensing.access.subjects import Item
+from licensing.content.models import Content
+from licensing.policies.compiled import NotCached, compiled_policies
+from licensing.sites.lookup import known_site
+from licensing.sites.models import Site
+from licensing.sites.pages import candidates_of, requested_page
+
+# One statement sees one snapshot, so the epoch fits all rows it finds.
+FIND_PAGES = """
+SELECT wanted.place, account.epoch, content.id, content.type, content.tags, content.category, content.status,
+  content.policy_id, content.source, content.created, policy.version
+FROM unnest(%s::uuid[], %s::bytea[]) WITH ORDINALITY AS wanted (account, page_key, place)
+JOIN accounts_account account ON account.id = wanted.account
+LEFT JOIN licensing_content content
+  ON content.account_id = wanted.account AND content.page_key = wanted.page_key AND content.deleted_at IS NULL
+LEFT JOIN licensing_policy policy ON policy.id = content.policy_id
+"""
+FIELDS = ("id", "type", "tags", "category", "status", "policy_id", "source", "created", "policy_version")
+MAX_LENGTH = 500  # of a URL
+
+Page = tuple[str, str]  # (account id, URL)
+
+
+class FoundPage(NamedTuple):
+    epoch: int
+    item: Item | None
+
+
+def may_be_read(url: str) -> bool:
+    """Whether reading the URL takes the event loop only some microseconds."""
+    return len(url) <= MAX_LENGTH and has_one_reading(url)
+
+
+async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page, FoundPage]:
+    """Return pages like licensing.access.lookup.find_pages.
+
+    Absent are those that need a thread, because their site or a policy is not cached, or the account is gone.
+    """
+    pages = {page: requested_page(page[1]) for page in wanted}
+    keys = [(page, key) for page, requested in pages.items() for key in requested.keys]
+    accounts = [ids.hex_of("acc", account_id) for (account_id, _), _ in keys]
+    rows: defaultdict[Page, list[Row]] = defaultdict(list)
+    for place, *row in await sessions.run(FIND_PAGES, [accounts, [key for _, key in keys]]):
+        rows[keys[int(place or 0) - 1][0]].append(row)
+    found = {}
+    for page, of_page in rows.items():
+        epoch = int(of_page[0][0] or 0)
+        site = known_site(page[0], epoch, pages[page].host)
+        if site is not None:
+            with suppress(NotCached):
+                found[page] = FoundPage(epoch, build_page(pages[page], site, list(map(content_of, of_page))))
+    return found
+
+
+def build_page(page: RequestedPages, site: Site, rows: Iterable[Content | None]) -> Item | None:
+    """Build the page from the items with its keys. Raises NotCached for a policy."""
+    candidates = candidates_of(page, (row for row in rows if row is not None))
+    items = {row.pk: cached_item(row) for _, row in candidates if row is not None}
+    return page_named_by(page, candidates, items, site, None, compiled_policies.cached_one)
+
+
+def content_of(row: Row) -> Content | None:
+    """Build an item as licensing.access.lookup.PAGES reads it, or None if no item has the key."""
+    _, key, content_type, tags, category, status, policy, source, created, version = row
+    if key is None:
+        return None
+    values = (
+        ids.encode("cnt", bytes.fromhex(key.decode().replace("-", ""))),
+        text_of(content_type),
+        orjson.loads(tags or b"[]"),
+        text_of(category),
+        text_of(status),
+        policy and policy_ids(policy)[0],
+        text_of(source),
+        datetime.fromisoformat((created or b"").decode()),
+        version and int(version),
+    )
+    return Content.from_db(None, FIELDS, values)
+
+
+def cached_item(row: Any) -> Item:
+    revision = row.policy_id, row.policy_version
+    return item_of(row, None if row.policy_id is None else compiled_policies.cached_one(revision))
+
+
+@lru_cache(maxsize=10_000)
+def policy_ids(uuid: bytes) -> tuple[str, str]:
+    """Return a policy's id and its UUID in hex."""
+    key = uuid.decode().replace("-", "")
+    return ids.encode("pol", bytes.fromhex(key)), key
+
+
+def text_of(value: bytes | None) -> str | None:
+    return None if value is None else value.decode()

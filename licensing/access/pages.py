@@ -1,0 +1,104 @@
+"""Pages that the edge asks about, built from the registered items and the rules of the site that decide them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from accounts.models import Unknown
+from kit.values import ids
+from kit.values.pages import RequestedPages
+from licensing.access.subjects import Item, description
+from licensing.content.models import ContentType
+from licensing.policies.compiled import Revision, compiled_policies
+from licensing.policies.decision import CompiledPolicy
+from licensing.policies.modes import Mode
+from licensing.sites.models import Site, SiteRule
+from licensing.sites.pages import Candidate
+from licensing.sites.patterns import most_specific
+from licensing.sites.refusal_texts import NO_TEXTS
+
+Compiled = Callable[[Revision], CompiledPolicy]
+
+
+def names_of(keys: Iterable[bytes | None]) -> tuple[str, ...]:
+    """Return the names of URLs in accounts.plans.epochs, from their keys."""
+    return tuple(key.hex() for key in keys if key)
+
+
+def page_named_by(
+    page: RequestedPages,
+    candidates: Iterable[Candidate],
+    items: Mapping[str, Item],
+    site: Site | None,
+    other_pages: str | None,
+    compiled: Compiled = compiled_policies.one,
+) -> Item | None:
+    """Return the page; `others` are further pages that the URL may name. None if it names none.
+
+    `items` are the candidates' by their ids, `other_pages` is the item of pages on hosts without a site.
+    """
+    names = names_of(page.pages)
+    named: dict[object, Item] = {}
+    for path, item in candidates:
+        if item is not None:
+            if item.pk not in named:
+                named[item.pk] = registered_page(items[item.pk], site, page.address, names)
+        elif site is not None:
+            rule = most_specific(site.ordered_rules, path)
+            if (key := rule.pk if rule is not None else None) not in named:
+                named[key] = page_by_rule(site, rule, page.address, names, compiled)
+        elif other_pages is not None and None not in named:
+            named[None] = refused_page(other_pages, page.address, names)
+    if not named:
+        return None
+    first, *others = named.values()
+    return replace(first, others=tuple(others)) if others else first
+
+
+def registered_page(item: Item, site: Site | None, url: str, names: tuple[str, ...]) -> Item:
+    mode = site.mode if site is not None else Mode.ENFORCE
+    refusal = site.refusal_texts if site is not None else NO_TEXTS
+    return replace(item, mode=mode, facts=item.facts | page_facts(url, site), refusal=refusal, urls=names)
+
+
+def page_by_rule(
+    site: Site,
+    rule: SiteRule | None,
+    url: str,
+    names: tuple[str, ...] = (),
+    compiled: Compiled = compiled_policies.one,
+) -> Item:
+    """Build a page that is not a registered item from a rule of its site. Without a rule the page is unknown."""
+    policy = rule.policy if rule is not None else None
+    facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
+    facts = {**facts, **page_facts(url, site)}
+    is_open = policy is None and site.unknown == Unknown.ALLOW
+    if is_open:
+        facts["open"] = True
+    if rule is not None:
+        facts["pattern"] = rule.pattern
+    key, its_policy, policy_key = ids.hex_of("cnt", site.pages_id), None, None
+    if policy is not None:
+        its_policy, policy_key = compiled((policy.pk, policy.version)), ids.hex_of("pol", policy.pk)
+    return Item(
+        *(site.pages_id, key, its_policy, policy_key, facts, content_type, tags, category, archived),
+        mode=site.mode,
+        is_open=is_open,
+        urls=names,
+        refusal=site.refusal_texts,
+    )
+
+
+def refused_page(pages_id: str, url: str, names: tuple[str, ...] = (), *, is_elsewhere: bool = False) -> Item:
+    """Build a page on a host without a site, or one that the key is not valid for (`is_elsewhere`)."""
+    facts, content_type, tags, category, archived = description(ContentType.ARTICLE.value, (), None, False)
+    facts = {**facts, **page_facts(url, None), **({"elsewhere": True} if is_elsewhere else {})}
+    described = facts, content_type, tags, category, archived
+    return Item(
+        *(pages_id, ids.hex_of("cnt", pages_id), None, None, *described), is_elsewhere=is_elsewhere, urls=names
+    )
+
+
+def page_facts(url: str, site: Site | None) -> dict[str, object]:
+    """Return the recorded facts of a page. `url` has no query, which may contain private data."""
+    facts: dict[str, object] = {"url": url} if site is None else {"url": url, "siteId": site.pk}
+    return facts if site is None or site.mode == Mode.ENFORCE else {**facts, "mode": str(site.mode)}
