@@ -13,8 +13,8 @@ from django.db import transaction
 from pytest_django import DjangoDbBlocker
 
 from accounts.models import Account
+from licensing.access.lookup.policies import compiled_policies
 from licensing.licenses.compiled import compiled_licenses
-from licensing.policies.compiled import compiled_policies
 
 Unblock = Callable[[], AbstractContextManager[None]]
 epochs = count(1_000, 1_000)

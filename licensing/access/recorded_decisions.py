@@ -6,7 +6,7 @@ from analytics.models import AccessEvent
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer
 from licensing.access.facts import facts_of_event
-from licensing.policies.compiled import Revision, compiled_policies
+from licensing.access.lookup.policies import Revision, compiled_policies
 from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of, mode_of
 from licensing.policies.modes import Mode
 

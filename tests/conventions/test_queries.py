@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from licensing.policies.compiled import compiled_policies
+from licensing.access.lookup.policies import compiled_policies
 from tests import factories
 from tests.conventions.endpoints import each_list, each_read
 from tests.conventions.test_lists import grow

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kit.values.same_page import SamePage
+from licensing.access.lookup.policies import compiled_policies
 from licensing.edge.publishing import terms
 from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.promises import USES, promised_uses
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.terms import terms_of
-from licensing.policies.compiled import compiled_policies
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy

@@ -17,11 +17,11 @@ from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.blocking_calls import record_now
 from licensing.access.lookup import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.lookup.policies import compiled_policies
 from licensing.access.subjects import Item
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license, update_license
 from licensing.policies import services as policy_services
-from licensing.policies.compiled import compiled_policies
 from tests import factories, largest
 from tests.ways import GatewayClient, make_application
 

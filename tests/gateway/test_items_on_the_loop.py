@@ -10,9 +10,9 @@ from django.db import connection
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.event_loop.lookup import needs_no_thread
 from licensing.access.lookup import LookupRequest, LookupResult, current_epoch
+from licensing.access.lookup.policies import compiled_policies
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
-from licensing.policies.compiled import compiled_policies
 from tests import factories
 from tests.gateway.looking_up import found_on_the_loop, found_while
 

@@ -19,10 +19,10 @@ from licensing.access.event_loop.blocking_calls import keep_requesters_now, look
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.lookup import FIND, AsyncLookup
 from licensing.access.lookup import LookupRequest, LookupResult, current_epoch, find_requesters
+from licensing.access.lookup.policies import compiled_policies
 from licensing.access.subjects import RequesterSnapshot
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license
-from licensing.policies.compiled import compiled_policies
 from licensing.requesters.models import Requester
 from tests import factories
 from tests.gateway.looking_up import close, found_on_the_loop, found_while

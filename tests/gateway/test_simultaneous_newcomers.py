@@ -26,8 +26,8 @@ from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
+from licensing.access.lookup.policies import compiled_policies
 from licensing.content.models import Content
-from licensing.policies.compiled import compiled_policies
 from licensing.requesters.models import Requester
 from tests import factories
 from tests.gateway.conftest import Ask

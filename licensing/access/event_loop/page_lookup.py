@@ -13,10 +13,10 @@ from kit.storage.async_postgres import Row, Sessions
 from kit.values import ids
 from kit.values.pages import RequestedPages, has_one_reading
 from licensing.access.lookup import item_of
-from licensing.access.pages import page_named_by
+from licensing.access.lookup.pages import page_named_by
+from licensing.access.lookup.policies import NotCached, compiled_policies
 from licensing.access.subjects import Item
 from licensing.content.models import Content
-from licensing.policies.compiled import NotCached, compiled_policies
 from licensing.sites.lookup import known_site
 from licensing.sites.models import Site
 from licensing.sites.pages import candidates_of, requested_page

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from accounts.keys.authentication import Grant
 from accounts.plans.epochs import EVERYTHING, Changes
+from licensing.access.lookup.policies import compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.licenses.compiled import compiled_licenses
-from licensing.policies.compiled import compiled_policies
 
 # In KiB, approximately: an item takes 540 bytes or more, a requester 360, a grant with many addresses more.
 MAX_WEIGHT = 200_000

@@ -6,11 +6,11 @@ from django.db.models import prefetch_related_objects
 from msgspec import Struct
 
 from accounts.models import Unknown
+from licensing.access.lookup.policies import compiled_policies
 from licensing.edge.crawlers import current_table
 from licensing.edge.proxies.paths import closing, opening
 from licensing.edge.publishing.documents import Item, compiled_rules, items_of, linked_revisions, registered_at
 from licensing.edge.publishing.promises import READ, always_allows
-from licensing.policies.compiled import compiled_policies
 from licensing.policies.decision import CompiledPolicy
 from licensing.sites.models import Site
 from licensing.sites.patterns import Pattern, compiled, may_overlap

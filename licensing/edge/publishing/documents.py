@@ -16,13 +16,13 @@ from kit.http.errors import ApiError
 from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
 from licensing.access.lookup import current_epoch
+from licensing.access.lookup.policies import compiled_policies
 from licensing.content.models import Content, Status
 from licensing.edge.publishing.promises import MINING, PAYMENT, USES
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.robots_group import robots
 from licensing.edge.publishing.terms import Item, terms_of
-from licensing.policies.compiled import compiled_policies
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Price
 from licensing.sites.models import Site

@@ -6,9 +6,9 @@ from dataclasses import replace
 from accounts.models import Unknown
 from kit.values import ids
 from kit.values.pages import RequestedPages
+from licensing.access.lookup.policies import Revision, compiled_policies
 from licensing.access.subjects import Item, description
 from licensing.content.models import ContentType
-from licensing.policies.compiled import Revision, compiled_policies
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site, SiteRule

@@ -15,12 +15,12 @@ from accounts.plans.epochs import account_key
 from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 from kit.values.pages import HALF, RequestedPages
-from licensing.access.pages import names_of, page_by_rule, page_named_by, refused_page, registered_page
+from licensing.access.lookup.pages import names_of, page_by_rule, page_named_by, refused_page, registered_page
+from licensing.access.lookup.policies import compiled_policies
 from licensing.access.subjects import Item, RequesterSnapshot, description
 from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
 from licensing.licenses.compiled import compiled_licenses
-from licensing.policies.compiled import compiled_policies
 from licensing.policies.decision import CompiledPolicy
 from licensing.requesters.models import Requester
 from licensing.sites.lookup import find_sites
