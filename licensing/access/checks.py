@@ -18,7 +18,7 @@ from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.charging.paying import record_spending
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.lookup.facts import LookupResult, current_epoch, find_items, find_requesters
 from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.requesters.numbers import reserve
 

@@ -10,7 +10,7 @@ from analytics.recording import recorder
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup import LookupResult, current_epoch, find_items
+from licensing.access.lookup.facts import LookupResult, current_epoch, find_items
 from licensing.access.newcomers import keep_requesters
 from licensing.demo.story import CUSTOMERS, Customer
 from licensing.policies.facts import GivenFacts

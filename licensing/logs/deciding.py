@@ -24,7 +24,7 @@ from kit.values.timestamps import as_django_writes, render_timestamp
 from licensing.access.decisions import decide_check, strictest_page
 from licensing.access.facts import recorded_facts
 from licensing.access.lifetimes import next_change
-from licensing.access.lookup import current_epoch, find_pages, find_requesters
+from licensing.access.lookup.facts import current_epoch, find_pages, find_requesters
 from licensing.access.newcomers import by_current_ids, keep_requesters
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table

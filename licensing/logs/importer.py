@@ -23,7 +23,7 @@ from kit.http.errors import InvalidRequest
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from kit.values.hosts import host_of_header
-from licensing.access.lookup import current_epoch
+from licensing.access.lookup.facts import current_epoch
 from licensing.edge.crawlers import current_table
 from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.verification.reverse_dns import AddressNames

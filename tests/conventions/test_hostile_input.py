@@ -10,7 +10,7 @@ from kit.http.parsing import object_of_pairs
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup import LookupResult, current_epoch, find_items
+from licensing.access.lookup.facts import LookupResult, current_epoch, find_items
 from licensing.access.newcomers import keep_requesters
 from tests import factories
 

@@ -10,7 +10,7 @@ from analytics.recording.entries import Entry
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.lookup.facts import LookupResult, current_epoch, find_items, find_requesters
 from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.content.models import Content
 from licensing.requesters.numbers import reserve

@@ -16,7 +16,7 @@ from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.blocking_calls import record_now
-from licensing.access.lookup import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.lookup.facts import LookupResult, current_epoch, find_items, find_requesters
 from licensing.access.lookup.policies import compiled_policies
 from licensing.access.subjects import Item
 from licensing.content import services as content_services

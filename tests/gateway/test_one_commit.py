@@ -19,7 +19,7 @@ from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.lookup import LookupResult, current_epoch, find_items
+from licensing.access.lookup.facts import LookupResult, current_epoch, find_items
 from licensing.access.newcomers import keep_requesters
 from tests import factories
 

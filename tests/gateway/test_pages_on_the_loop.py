@@ -6,7 +6,7 @@ from django.db import connection
 
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.event_loop.lookup import needs_no_thread
-from licensing.access.lookup import LookupRequest, current_epoch
+from licensing.access.lookup.facts import LookupRequest, current_epoch
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
 from tests import factories

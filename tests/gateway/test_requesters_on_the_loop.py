@@ -18,7 +18,7 @@ from licensing.access.bodies import Check
 from licensing.access.event_loop.blocking_calls import keep_requesters_now, look_up_account, look_up_now
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.lookup import FIND, AsyncLookup
-from licensing.access.lookup import LookupRequest, LookupResult, current_epoch, find_requesters
+from licensing.access.lookup.facts import LookupRequest, LookupResult, current_epoch, find_requesters
 from licensing.access.lookup.policies import compiled_policies
 from licensing.access.subjects import RequesterSnapshot
 from licensing.content import services as content_services

@@ -15,7 +15,7 @@ from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.charging.paying import spend_in_record
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.lookup.facts import LookupResult, current_epoch, find_items, find_requesters
 from tests import factories
 
 PRICE = Decimal("0.05")

@@ -19,7 +19,14 @@ from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
-from licensing.access.lookup import LookupRequest, LookupResult, Selector, current_epoch, find_items, find_requesters
+from licensing.access.lookup.facts import (
+    LookupRequest,
+    LookupResult,
+    Selector,
+    current_epoch,
+    find_items,
+    find_requesters,
+)
 from licensing.access.newcomers import keep_requesters
 from licensing.access.subjects import RequesterSnapshot
 from licensing.access.tokens.license_tokens import find_key

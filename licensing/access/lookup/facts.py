@@ -1,0 +1,201 @@
+"""Look up items with their compiled policies, and requesters. Each takes a fixed number of queries."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import reduce
+from itertools import chain
+from operator import or_
+from typing import Any
+
+from django.db.models import F, Q, QuerySet
+from msgspec import Struct
+
+from accounts.plans.epochs import account_key
+from kit.storage.prepared import prepared_cursor
+from kit.values import ids
+from kit.values.pages import HALF, RequestedPages
+from licensing.access.lookup.pages import names_of, page_by_rule, page_named_by, refused_page, registered_page
+from licensing.access.lookup.policies import compiled_policies
+from licensing.access.subjects import Item, RequesterSnapshot, description
+from licensing.content.models import Content, Status
+from licensing.content.url_key import source_key
+from licensing.licenses.compiled import compiled_licenses
+from licensing.policies.decision import CompiledPolicy
+from licensing.requesters.models import Requester
+from licensing.sites.lookup import find_sites
+from licensing.sites.models import Site
+from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
+from licensing.sites.pages import Candidate, candidates_of, requested_page
+
+MAX_PAGES = 30  # registered URLs that one requested URL may name; `?id=1&id=2&id=3` names three
+
+# `contentId`, `externalId`, `source` or `page`, and its value; `elsewhere` for a page the key is not valid for.
+Selector = tuple[str, str]
+
+
+class LookupRequest(Struct, frozen=True, gc=False):
+    """The items and requesters to look up for one request."""
+
+    account_id: str
+    selectors: set[Selector]
+    requesters: set[str]
+
+
+class LookupResult(Struct, frozen=True, gc=False):
+    """The items and requesters that were found, at least as new as `epoch`. Unknown requesters have no `pk`."""
+
+    epoch: int
+    items: dict[Selector, Item]
+    requesters: dict[str, RequesterSnapshot]
+
+
+GONE = -1  # epoch of a deleted account; no key is valid at it
+
+
+def current_epoch(account_id: str) -> int:
+    """Return the account's epoch, or GONE. Read it before the facts it is to cover."""
+    with prepared_cursor() as cursor:
+        cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [account_key(account_id)])
+        row = cursor.fetchone()
+    return GONE if row is None else row[0]
+
+
+def items_of(rows: Iterable[Content]) -> list[Item]:
+    """Build items from rows loaded with `policy_version`."""
+    contents: list[Any] = list(rows)
+    policies = compiled_policies.get((row.policy_id, row.policy_version) for row in contents if row.policy_id)
+    return [item_of(row, policies.get((row.policy_id, row.policy_version))) for row in contents]
+
+
+def item_of(content: Content, policy: CompiledPolicy | None) -> Item:
+    key = ids.hex_of("cnt", content.pk)
+    policy_key = ids.hex_of("pol", content.policy_id) if content.policy_id else None
+    archived = content.status == Status.ARCHIVED
+    described = description(content.type, tuple(content.tags), content.category, archived)
+    return Item(content.pk, key, policy, policy_key, *described)
+
+
+COLUMNS = ("id", "type", "tags", "category", "status", "policy_id", "source_key", "external_id")
+# Made once: Django takes as long to make such a query as to compile it.
+ITEMS: QuerySet[Content] = Content.objects.kept().annotate(policy_version=F("policy__version")).only(*COLUMNS)
+PAGES = ITEMS.only(*COLUMNS, "source", "page_key", "created")
+
+
+def owned_content(account_id: str) -> QuerySet[Content]:
+    """Return the account's items with the columns that `items_of` needs."""
+    return ITEMS.filter(account_id=account_id)
+
+
+def newest_at(owned: QuerySet[Content], keys: Iterable[bytes | None]) -> dict[bytes, Content]:
+    """Return items by the source keys of their URLs; the newest active one if several share a URL."""
+    at: dict[bytes, Content] = {}
+    for row in owned.filter(source_key__in=set(keys)).order_by("created", "id"):
+        key = bytes(row.source_key or b"")
+        if key not in at or row.status == Status.ACTIVE or at[key].status != Status.ACTIVE:
+            at[key] = row
+    return at
+
+
+def find_items(account_id: str, selectors: Iterable[Selector], epoch: int | None = None) -> dict[Selector, Item]:
+    """Return items by selector. If several share a URL, the newest active one counts. Unknown ones are absent."""
+    named: dict[str, set[str]] = {name: set() for name in ("contentId", "externalId", "source", "page", "elsewhere")}
+    for name, value in selectors:
+        named[name].add(value)
+    owned = owned_content(account_id)
+    real_ids = [value for value in named["contentId"] if ids.decode("cnt", value) is not None]
+    rows: dict[Selector, Content] = {}
+    if real_ids:
+        rows |= {("contentId", row.pk): row for row in owned.filter(pk__in=real_ids)}
+    if named["externalId"]:
+        known = owned.filter(external_id__in=named["externalId"])
+        rows |= {("externalId", row.external_id or ""): row for row in known}
+    keys = {url: source_key(url) for url in named["source"]}
+    if keys:
+        at = newest_at(owned, keys.values())
+        rows |= {("source", url): at[key] for url, key in keys.items() if key in at}
+    found = dict(zip(rows, items_of(rows.values()), strict=True))
+    for url in named["source"]:
+        if (item := found.get(("source", url))) is not None:
+            found["source", url] = replace(item, urls=names_of([keys[url]]))
+    if named["page"]:
+        found |= {("page", url): item for url, item in find_pages(account_id, named["page"], epoch).items()}
+    if named["elsewhere"] and (pages_id := pages_of_other_hosts(account_id)) is not None:
+        for url in named["elsewhere"]:
+            found["elsewhere", url] = refused_page(pages_id, requested_page(url).address, is_elsewhere=True)
+    return found
+
+
+def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -> dict[str, Item]:
+    """Return the pages for URLs that the edge asks about: registered items, or pages by the rules of their site.
+
+    If origins may read a URL in several ways, the item has `others`. A URL is absent if its host has no site, is not
+    refused, and no item is registered for it.
+    """
+    pages = {url: requested_page(url) for url in urls}
+    owned = PAGES.filter(account_id=account_id)
+    complete = {url: page.keys for url, page in pages.items() if page.is_complete}
+    keys = {url: of_url for url, of_url in complete.items() if not name_too_many(owned, of_url)}
+    at: defaultdict[bytes, list[Content]] = defaultdict(list)
+    for row in owned.filter(page_key__in=set(chain.from_iterable(keys.values()))):
+        at[bytes(row.page_key or b"")].append(row)
+    sites = find_sites(account_id, {page.host for page in pages.values()}, epoch)
+    candidates = {
+        url: candidates_of(pages[url], [row for key in of_url for row in at.get(key, ())])
+        for url, of_url in keys.items()
+    }
+    rows = {item.pk: item for of_url in candidates.values() for _, item in of_url if item is not None}
+    items = dict(zip(rows, items_of(rows.values()), strict=True))
+    found: dict[str, Item] = {}
+    unknown = {
+        url
+        for url, page in pages.items()
+        if page.host not in sites and any(item is None for _, item in candidates.get(url, [Candidate("", None)]))
+    }
+    is_refused = bool(unknown) and are_refused(account_id)
+    other_pages = pages_of_other_hosts(account_id) if is_refused else None
+    for url, page in pages.items():
+        site = sites.get(page.host)
+        if is_refused and other_pages is None and url in unknown:
+            continue  # absent until the item exists that refusals are recorded under
+        if url in keys:
+            named = page_named_by(page, candidates[url], items, site, other_pages)
+        else:
+            named = page_of_no_policy(owned, page, site, other_pages)
+        if named is not None:
+            found[url] = named
+    return found
+
+
+def name_too_many(owned: QuerySet[Content], keys: list[bytes]) -> bool:
+    """Whether items are registered under more than MAX_PAGES of a URL's keys."""
+    if len(keys) <= MAX_PAGES:
+        return False
+    taken = owned.filter(page_key__in=set(keys)).order_by().values_list("page_key").distinct()
+    return len(taken[: MAX_PAGES + 1]) > MAX_PAGES
+
+
+def page_of_no_policy(
+    owned: QuerySet[Content], page: RequestedPages, site: Site | None, other_pages: str | None
+) -> Item | None:
+    """Return a page without a policy, which is denied: its URL has too many readings to follow."""
+    ranges = (Q(page_key__gte=half + bytes(HALF), page_key__lte=half + b"\xff" * HALF) for half in page.pages)
+    row, names = owned.filter(reduce(or_, ranges)).first(), names_of(page.pages)
+    if row is not None:
+        return replace(registered_page(items_of([row])[0], site, page.address, names), policy=None, policy_key=None)
+    if site is not None:
+        return replace(page_by_rule(site, None, page.address, names), is_open=False)
+    return None if other_pages is None else refused_page(other_pages, page.address, names)
+
+
+def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, RequesterSnapshot]:
+    """Return requesters by id, with their licences. Unknown ids have no `pk`; merged ids give the requester they were
+    merged into.
+    """
+    names = set(wanted)
+    owned = Requester.objects.filter(account_id=account_id, requester_id__in=names).select_related("merged_into")
+    rows = {row.requester_id: row.current for row in owned}
+    revisions = {row.pk: row.licenses_revision for row in rows.values() if row.licenses_revision}
+    licenses = compiled_licenses.get(revisions)
+    known = {name: RequesterSnapshot.from_row(name, row, licenses.get(row.pk)) for name, row in rows.items()}
+    return {name: known.get(name, RequesterSnapshot(None, None)) for name in names}
