@@ -1,7 +1,7 @@
 // A Cloudflare Worker in front of a site: the service decides about each request before it goes to the origin
 // (docs/reference/edge.md). Secret: LICENSING_KEY. Variables: LICENSING_URL, and OPEN_PATHS, a regular expression of the pages that
-// stay open while the service cannot be reached. Name only pages that everybody may read, by plain spellings: no "%",
-// no ";" and no dot segments. For example "/(about|open(/[\w-][\w.-]*)*)/?" for /about and everything below /open/.
+// stay open while the service cannot be reached or cannot decide. Name only pages that everybody may read, by plain spellings:
+// no "%", no ";" and no dot segments. For example "/(about|open(/[\w-][\w.-]*)*)/?" for /about and everything below /open/.
 // The addresses that Workers ask from have to be in the service's TRUSTED_PROXIES.
 
 // The service gets these headers of the visitor's and no others.
@@ -42,6 +42,10 @@ const forwarded = (request, env, url) => ({
   "x-licensing-visitor": visitorOf(request),
 });
 
+// The service cannot decide (503: its database is down), or cannot be reached: for that Cloudflare answers 520 to 530.
+const isUnavailable = (status) => [502, 503, 504].includes(status) || status >= 520;
+
+// The service's answer, or null while it is unavailable.
 async function ask(request, env) {
   const url = new URL(request.url);
   try {
@@ -49,7 +53,7 @@ async function ask(request, env) {
       headers: { ...picked(request.headers, SENT), ...forwarded(request, env, url) },
       signal: AbortSignal.timeout(2000),
     });
-    return answer.status >= 500 ? null : answer;
+    return isUnavailable(answer.status) ? null : answer;
   } catch {
     return null;
   }
@@ -77,7 +81,8 @@ export default {
     }
     const isAsset = ASSETS.test(pathOf(request));
     const answer = isAsset ? null : await ask(request, env);
-    if (answer === null && !isAsset && !staysOpen(request, env)) {
+    const isError = answer !== null && answer.status >= 500;
+    if (isError || (answer === null && !isAsset && !staysOpen(request, env))) {
       return new Response("Access could not be checked.", { status: 503 });
     }
     if (answer !== null && answer.status !== 200) {

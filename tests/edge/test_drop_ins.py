@@ -70,8 +70,12 @@ def test_the_worker_answers_denials_as_the_service_does(tmp_path, status):
     [({}, 503), ({"OPEN_PATHS": "/premium(/[\\w-]+)*"}, 200), ({"OPEN_PATHS": OPEN_PATHS}, 503)],
 )
 def test_the_worker_keeps_open_only_pages_that_are_named_while_the_service_is_down(tmp_path, env, status):
-    assert worked(tmp_path, 0, **env)["status"] == status
-    assert worked(tmp_path, 500, **env)["status"] == status
+    assert [worked(tmp_path, down, **env)["status"] for down in (0, 502, 503, 504, 522)] == [status] * 5
+
+
+def test_an_error_of_the_service_opens_nothing_in_the_worker(tmp_path):
+    opened = {"OPEN_PATHS": "/premium(/[\\w-]+)*"}
+    assert {worked(tmp_path, status, **opened)["status"] for status in (500, 501)} == {503}
 
 
 def test_the_worker_keeps_public_pages_open_while_the_service_is_down(tmp_path):

@@ -20,7 +20,7 @@ ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 ON_ONE_LEG = {
     False: [
         *("test_http.py", "test_hostile_clients.py", "test_trailers.py", "test_bodies.py"),
-        *("proxies", "test_licence_sdk.py", "test_header_limits.py"),
+        *("test_licence_sdk.py", "test_header_limits.py"),
     ],
     True: [
         *("test_poolers.py", "test_failover.py", "test_processes.py", "test_outages.py", "test_metrics.py"),

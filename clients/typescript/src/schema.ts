@@ -3080,7 +3080,7 @@ export interface components {
             fileName: string;
             /** @description The file, with a placeholder for the key. */
             content: string;
-            /** @description Patterns whose pages stay open while the service cannot be reached. */
+            /** @description Patterns whose pages stay open while the service is down. */
             openPatterns: string[];
             /** @description Open patterns that do not stay open. */
             omitted: components["schemas"]["OmittedPattern"][];

@@ -37,7 +37,9 @@ def nginx_crawlers(pages: OpenPages) -> list[str]:
 def nginx(pages: OpenPages) -> list[str]:
     """Return lines of the map of $access_undecided, of which the first that matches counts."""
     return [
-        rf'    "~^50[24] {one.expression}(\?|$)" open;' if one.is_open else f'    "~*^50[24] {one.expression}" closed;'
+        rf'    "~^50[234] {one.expression}(\?|$)" open;'
+        if one.is_open
+        else f'    "~*^50[234] {one.expression}" closed;'
         for one in pages.entries
     ]
 
@@ -105,7 +107,7 @@ class Kind(Struct, frozen=True):
 KINDS = {
     "nginx": Kind(
         *("nginx", "nginx.conf", "127.0.0.1:8000", "127.0.0.1:8080"),
-        examples=[Example('# "~*', 1, nginx_crawlers), Example('# "~^50[24] ', 1, nginx)],
+        examples=[Example('# "~*', 1, nginx_crawlers), Example('# "~^50[234] ', 1, nginx)],
     ),
     "caddy": Kind(
         *("Caddy", "Caddyfile", "licensing:8000", "origin:8080", "{env.LICENSING_KEY}"),

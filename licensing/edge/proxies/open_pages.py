@@ -1,4 +1,4 @@
-"""The pages of a site that its proxy may keep open while the service cannot be reached."""
+"""The pages of a site that its proxy may keep open while the service is down."""
 
 from collections.abc import Iterable, Sequence
 

@@ -30,8 +30,8 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
         """Returns the configuration of a proxy for the site, made from the files in `deploy/edge/`.
 
         Put in the addresses of the service and your origin, and the key. Pages that everybody may read at any time,
-        without a price or a limit, stay open while the service cannot be reached. Get the file again when other pages
-        are to stay open, and before you restrict one of them.
+        without a price or a limit, stay open while the service or its database is down. Get the file again when other
+        pages are to stay open, and before you restrict one of them.
         """
         site = self.get_object()
         proxy = request.query_params.get("for", "")

@@ -15,6 +15,7 @@ from tests.faults.harness import eventually
 
 HOST = "pub.example"
 KEY = "svc_sk_PUT-THE-KEY-HERE"
+NAMED_IN_NGINX = '"~^50[234] /(about'  # begins the line of pages that stay open
 NPM = Path(__file__).parent / "node_modules" / "@cloudflare" / "workerd-linux-64" / "bin"
 
 
@@ -68,7 +69,7 @@ def nginx(at: Place) -> list[str]:
         ("/var/cache/nginx-licensing", f"{at.directory}/cache"),
         (KEY, at.key),
     )
-    return nginx_arguments(at, at.opened(text, '"~^50[24]', 1))
+    return nginx_arguments(at, at.opened(text, NAMED_IN_NGINX, 1))
 
 
 def nginx_arguments(at: Place, text: str) -> list[str]:
@@ -179,6 +180,7 @@ class Proxy:
 
     `is_patient`: whether it waits half a minute for a stalled service, and its file cannot shorten that.
     `shows_headers`: whether visitors who are allowed see headers of the service's answer.
+    `tells_errors_apart`: whether an error of the service (500) differs from a service that cannot decide (503).
     """
 
     arguments: Callable[[Place], list[str]]
@@ -186,6 +188,7 @@ class Proxy:
     can_keep_open: bool = True
     is_patient: bool = False
     shows_headers: bool = True
+    tells_errors_apart: bool = True
 
     @property
     def name(self) -> str:
@@ -203,7 +206,7 @@ PROXIES = [
     Proxy(nginx, 503),
     Proxy(caddy, 502),
     Proxy(traefik, 500, can_keep_open=False, is_patient=True, shows_headers=False),
-    Proxy(envoy, 503),
+    Proxy(envoy, 503, tells_errors_apart=False),
     Proxy(workerd, 503),
 ]
 

@@ -1,48 +1,38 @@
-"""nginx while the service answers 503, and with an upstream of several servers that are all down."""
+"""nginx with an upstream of several servers, of which all are down, or one answers that it cannot decide."""
 
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from run import ROOT
 from tests.faults.proxies.origin import serving
-from tests.faults.proxies.programs import Place, running
+from tests.faults.proxies.programs import NAMED_IN_NGINX, Place, running
 from tests.faults.proxies.test_outages import CLOSED, DOUBTFUL, NEARLY_PUBLIC, OPEN, PUBLIC, is_served
+from tests.faults.proxies.test_unavailable import Service
 from tests.services import free_port
 
 
-class Unavailable(BaseHTTPRequestHandler):
-    """A service whose database is down."""
-
-    def do_GET(self) -> None:
-        self.send_response(503)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def unavailable() -> Iterator[int]:
-    with serving(Unavailable) as port:
-        yield port
-
-
-def test_only_public_pages_stay_open_while_the_service_answers_503(nginx, unavailable, origin, tmp_path: Path):
-    at = Place("svc_sk_of_the_edge", unavailable, origin, free_port(), tmp_path, keeps_open=True)
-    with running(nginx, at, decides=False):
-        assert [path for path in PUBLIC if not is_served(at.port, path)] == []
-        assert [path for path in (*OPEN, *CLOSED, *DOUBTFUL, *NEARLY_PUBLIC) if is_served(at.port, path)] == []
+def with_second_server(options: str = "") -> str:
+    """Return nginx.conf with the suggested open pages, and a second server of the service, which is down."""
+    text = (ROOT / "deploy" / "edge" / "nginx.conf").read_text().replace(f"# {NAMED_IN_NGINX}", NAMED_IN_NGINX)
+    two = f"server 127.0.0.1:8000; server 127.0.0.1:{free_port()}{options};"
+    return text.replace("server 127.0.0.1:8000;", two)
 
 
 @pytest.mark.parametrize("option", ["", " max_fails=0"], ids=["default", "max_fails=0"])
 def test_named_pages_stay_open_while_all_servers_of_the_upstream_are_down(nginx, origin, tmp_path: Path, option: str):
-    text = (ROOT / "deploy" / "edge" / "nginx.conf").read_text().replace('# "~^50[24]', '"~^50[24]')
-    two = text.replace("server 127.0.0.1:8000;", f"server 127.0.0.1:8000; server 127.0.0.1:{free_port()}{option};")
+    two = with_second_server(option)
     at = Place("svc_sk_of_the_edge", free_port(), origin, free_port(), tmp_path, generated=two)
     with running(nginx, at, decides=False):
         assert [path for path in (*OPEN, *PUBLIC, *OPEN) if not is_served(at.port, path)] == []
         assert [path for path in (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC) if is_served(at.port, path)] == []
+
+
+@pytest.mark.parametrize(("status", "opened"), [(503, [*OPEN, *PUBLIC, *OPEN]), (500, [])])
+def test_the_last_server_asked_decides_what_stays_open(nginx, origin, tmp_path: Path, status: int, opened: list[str]):
+    with serving(type("Answering", (Service,), {"status": status})) as service:
+        two = with_second_server(" max_fails=0")
+        at = Place("svc_sk_of_the_edge", service, origin, free_port(), tmp_path, generated=two)
+        with running(nginx, at, decides=False):
+            assert [path for path in (*OPEN, *PUBLIC, *OPEN) if is_served(at.port, path)] == opened
+            assert [path for path in (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC) if is_served(at.port, path)] == []
