@@ -6,9 +6,10 @@ every visit appears exactly once.
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
+from typing import TypeVar
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import TruncDate
 from django.utils import timezone
@@ -20,7 +21,16 @@ from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from licensing.visits.figures import COUNTS, NUMBERS, Visits
 from licensing.visits.models import VisitorDay, VisitsCounted
-from licensing.visits.pages import keep_pages, page_visits_in, referrals_in
+from licensing.visits.pages import (
+    PAGE_URL,
+    Found,
+    Referred,
+    Referrer,
+    VisitKey,
+    keep_pages,
+    referred_by,
+    with_violations,
+)
 
 EVERY = timedelta(minutes=1)
 GRACE = timedelta(minutes=1)  # for decisions that are still being recorded
@@ -33,6 +43,7 @@ STEPS = 600  # most steps per run; the next run continues
 BEGINNING = timedelta(minutes=10)
 
 Key = tuple[str, date, int, str]
+K = TypeVar("K")
 
 
 def count_visits() -> int:
@@ -57,9 +68,9 @@ def steps(end: datetime) -> Iterator[datetime]:
 def end_of_step(begin: datetime, end: datetime) -> datetime:
     """Return the end of a step with about MOST_DECISIONS; more only if they were created in the same millisecond.
 
-    Ids have milliseconds, and `decisions` filters by them.
+    Ids have milliseconds, and `recorded` filters by them.
     """
-    made = decisions(begin, end).order_by("pk").values_list("created", flat=True)
+    made = recorded(begin, end).order_by("pk").values_list("created", flat=True)
     further = made[MOST_DECISIONS : MOST_DECISIONS + 1].first()
     if further is None:
         return end
@@ -79,8 +90,7 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
     counted = VisitsCounted.objects.filter(until=begin).first()
     if counted is None:
         return False
-    events = decisions(begin, end)
-    found, pages, referrals = visits_in(events), page_visits_in(events), referrals_in(events)
+    found, pages, referrals = counts_in(decisions(begin, end))
     with turn_to_write(), transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
@@ -92,11 +102,48 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
     return True
 
 
-def decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
-    """Return the decisions at the edge in this period. Also filters by id, because partitions are by id."""
+def recorded(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
+    """Return all decisions in this period. Also filters by id, because partitions are by id."""
     first, last = (ids.encode("dec", first_id(moment).bytes) for moment in (begin, end))
-    made = AccessEvent.objects.filter(pk__gte=first, pk__lt=last, created__gte=begin, created__lt=end)
-    return made.filter(facts__has_key="identifiedBy")
+    return AccessEvent.objects.filter(pk__gte=first, pk__lt=last, created__gte=begin, created__lt=end)
+
+
+def decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
+    """Return the decisions at the edge in this period."""
+    return recorded(begin, end).filter(facts__has_key="identifiedBy")
+
+
+def counts_in(
+    events: QuerySet[AccessEvent],
+) -> tuple[dict[Key, Visits], dict[VisitKey, Found], dict[Referred, int]]:
+    """Return `visits_in`, `page_visits_in` and `referrals_in` from one scan."""
+    rows = (
+        events.order_by()
+        .values_list(
+            *("account_id", TruncDate("created"), "requester_id", KT("facts__identifiedBy")),
+            *(PAGE_URL, KT("facts__referrer")),
+        )
+        .annotate(**COUNTS, site=Max(KT("facts__siteId")))
+    )
+    visits: dict[Key, Visits] = {}
+    of_pages: dict[VisitKey, Visits] = {}
+    sites: dict[VisitKey, str] = {}
+    referrers: list[tuple[Referrer, int]] = []
+    for account, day, requester, by, url, referrer, *numbers, site in rows:
+        counted = Visits(*numbers)
+        add_to(visits, (account, day, requester, by), counted)
+        if url is not None:
+            key = VisitKey(account, day, url, requester, by)
+            add_to(of_pages, key, counted)
+            sites[key] = max(sites.get(key, ""), site or "")
+        if referrer is not None:
+            referrers.append(((account, day, url, referrer), counted.total))
+    pages = {key: Found(counted, sites[key] or None) for key, counted in of_pages.items()}
+    return visits, with_violations(pages), referred_by(referrers)
+
+
+def add_to(found: dict[K, Visits], key: K, more: Visits) -> None:
+    found[key] = found[key] + more if key in found else more
 
 
 def visits_in(events: QuerySet[AccessEvent]) -> dict[Key, Visits]:

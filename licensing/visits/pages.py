@@ -1,7 +1,7 @@
 """Counts visits by page and visitor, from the same decisions and in the same transaction as visits by visitor."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from operator import itemgetter
@@ -71,6 +71,9 @@ class Referred(Struct, frozen=True, order=True):
     host: str
 
 
+Referrer = tuple[str, date, str, str]  # account, day, URL of the page, and of the referrer
+
+
 def page_visits_in(events: QuerySet[AccessEvent]) -> dict[VisitKey, Found]:
     rows = (
         events.filter(facts__has_key="url")
@@ -103,8 +106,13 @@ def referrals_in(events: QuerySet[AccessEvent]) -> dict[Referred, int]:
         .values_list("account_id", TruncDate("created"), PAGE_URL, KT("facts__referrer"))
         .annotate(number=Count("pk"))
     )
+    return referred_by((row[:4], row[4]) for row in rows)
+
+
+def referred_by(referrers: Iterable[tuple[Referrer, int]]) -> dict[Referred, int]:
+    """Return the numbers of readers by service, from those by referrer."""
     table, found = current_table.get(), Counter[Referred]()
-    for account, day, url, referrer, number in rows:
+    for (account, day, url, referrer), number in referrers:
         host = table.referring(referrer)
         if host is not None:
             found[Referred(account, day, url, host)] += number
