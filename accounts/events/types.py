@@ -124,7 +124,7 @@ TYPES = [
     EventType(
         "wallet.topped_up",
         "wallet",
-        "Credit was added to a wallet by a grant that started, a refill or a refund.",
+        "Credit was added to a wallet by a grant that started, a refill, a refund or a merge.",
         previous={"balance": 120},
         now={"balance": 10120},
     ),

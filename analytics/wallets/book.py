@@ -145,6 +145,14 @@ class Book:
             wallet.exhausted_at = None
         self.news.append(News(TOPPED_UP, before))
 
+    def carry(self, amount: Decimal, now: datetime) -> None:
+        """Take over the balance of a merged wallet, which is negative if that one was overdrawn."""
+        before = self.wallet.balance
+        self.wallet.balance += amount
+        if amount > 0:
+            self.top_up(before)
+        self.watch(before, now)
+
     def spend(self, amount: Decimal, now: datetime) -> None:
         before = self.wallet.balance
         self.wallet.balance -= amount

@@ -57,9 +57,6 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
     grants = [grant for grant in giving.grants if grant.ended_at is None]
     Grant.objects.filter(pk__in=[grant.pk for grant in grants]).update(wallet=taking.wallet)
     giving.wallet.balance -= carried
-    taking.wallet.balance += carried
-    if carried > 0:
-        taking.wallet.reference = taking.wallet.balance
     if carried:
         WalletEntry.objects.bulk_create(
             WalletEntry(
@@ -75,6 +72,7 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
     giving.wallet.updated = now
     giving.wallet.next_change_at = None
     giving.wallet.save()
-    taking.wallet.save()
     audit.record("wallet.updated", giving.wallet, before)
-    keep(lock_book(taking.wallet), now)
+    taking = lock_book(taking.wallet)  # with the grants that it got
+    taking.carry(carried, now)
+    keep(taking, now)

@@ -16,7 +16,7 @@ from accounts.plans import epochs
 from analytics.wallets.book import Book, period_after
 from analytics.wallets.models import DEFAULT_PRIORITY, Grant, Wallet
 from analytics.wallets.moving import current_wallet
-from analytics.wallets.rows import keep, lock_book
+from analytics.wallets.rows import grants_as_of, keep, lock_book
 from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
 from kit.rest.resources import id_hint, referred_model
@@ -66,7 +66,8 @@ def create_wallet(account_id: str, fields: WalletFields, now: datetime | None = 
     now = now or timezone.now()
     requester, known = find_requester(account_id, fields["requester_id"])
     held = find_license(account_id, requester, fields.get("license_id"))
-    wallet = Wallet(account_id=account_id, requester_id=requester, license_id=held, unit=fields["unit"], created=now)
+    wallet = Wallet(account_id=account_id, requester_id=requester, license_id=held, unit=fields["unit"])
+    wallet.created = wallet.updated = now
     if "id" in fields:
         wallet.id = fields["id"]
     set_terms(wallet, fields, now)
@@ -204,7 +205,8 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
     book = lock_book(wallet)
     external_id = fields.get("external_id")
     if external_id is not None and (known := grant_of(book.wallet, external_id)) is not None:
-        return known, False
+        [current] = grants_as_of(book.wallet, [known], now)
+        return current, False
     check_current(book.wallet)
     grant = new_grant(book, fields, now)
     book.roll_to(now)

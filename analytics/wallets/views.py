@@ -98,7 +98,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     def add_grant(self, request: Request, id: str) -> HttpResponse:
         """Add credit: paid or promotional, from now or `effectiveAt` on, until `expiresAt` if given.
 
-        An `externalId` that the wallet knows adds nothing: the reply is 200 with the grant of then.
+        An `externalId` that the wallet knows adds nothing: the reply is 200 with the existing grant.
         """
         fields = cast("GrantFields", {"kind": GrantKind.PAID.value, **self.validated(GrantSerializer)})
         grant, is_new = services.add_grant(self.wallet, fields)

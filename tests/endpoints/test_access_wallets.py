@@ -64,6 +64,16 @@ def test_a_grant_shows_what_is_left_of_it_after_each_check(check, fund, api):
     assert shown == [((0, "ended"), (1, "active")), ((0, "ended"), (0.95, "active"))]
 
 
+def test_a_repeated_grant_shows_what_is_left_of_it(check, fund, api):
+    wallet, body = f"/v1/wallets/{fund('0.05')}", {"amount": 1, "externalId": "inv-1"}
+    made = api.post(f"{wallet}/grants", body)
+    assert [check()["allowed"] for _ in range(2)] == [True, True]
+    again = api.post(f"{wallet}/grants", body)
+    assert (again.status, again["remaining"]) == (200, 0.95)
+    read = api.get(f"{wallet}/grants/{made['id']}")
+    assert (again.body, again.headers["ETag"]) == (read.body, read.headers["ETag"])
+
+
 def test_an_allowed_check_spends_its_price_and_says_what_remains(check, fund, api):
     wallet = fund(1)
     made = check()

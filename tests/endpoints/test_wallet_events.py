@@ -1,6 +1,7 @@
 """Events of wallets (docs/guides/wallets.md, Events)."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 import orjson
 import pytest
@@ -29,7 +30,11 @@ def grant(api, wallet):
 @pytest.fixture
 def check(api, account):
     item = factories.content(account, policy_id=factories.policy(account).pk)
-    return lambda: api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+
+    def post(requester="org_acme"):
+        return api.post("/v1/access/check", {"contentId": item.pk, "requester": requester})
+
+    return post
 
 
 def news():
@@ -132,6 +137,28 @@ def test_a_refill_is_one_event_whatever_was_left(api, account, clock):  # noqa: 
     clock.advance(days=1)
     settle_due()
     assert news() == [("wallet.topped_up", 10, 10)]
+
+
+def test_credit_from_a_merge_is_announced_and_can_be_exhausted_again(api, account, grant, check):
+    factories.wallet(account, amount="0.05", requester_id=factories.license(account, "org_b").requester.requester_id)
+    grant("0.05")
+    check()
+    assert news()[-1] == ("wallet.exhausted", 0, 0.05)
+    api.post("/v1/requesters/org_b/merge", {"into": "org_acme"})
+    assert news() == [("wallet.topped_up", 0.05, 0)]
+    check()
+    assert news() == [("wallet.exhausted", 0, 0.05)]
+
+
+def test_a_debt_from_a_merge_is_announced_as_a_fall(api, account, wallet, grant, check):
+    factories.license(account, "org_b", per_access="0.05")
+    factories.wallet(account, amount="0.01", requester_id="org_b", floor=Decimal(-1))
+    check("org_b")
+    api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": "0.02"}]})
+    grant("0.04")
+    news()
+    api.post("/v1/requesters/org_b/merge", {"into": "org_acme"})
+    assert news() == [("wallet.low", 0, 0.04), ("wallet.exhausted", 0, 0.04)]
 
 
 def test_a_grant_that_will_end_is_announced_7_days_and_1_day_before(grant, check, clock):  # noqa: F811

@@ -55,7 +55,7 @@ def test_a_wallet_comes_back_with_every_field(api, held, clock):  # noqa: F811
         "refill": None,
         "nextRefillAt": None,
         "created": "2026-03-04T05:06:07.250000Z",
-        "updated": made["updated"],
+        "updated": "2026-03-04T05:06:07.250000Z",
     }
     assert made["id"].startswith("wal_")
     assert api.get(f"/v1/wallets/{made['id']}").body == made.body
