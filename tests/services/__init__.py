@@ -10,7 +10,7 @@
 
 from tests.services.pgbouncer_server import PROGRAM as PGBOUNCER
 from tests.services.pgbouncer_server import pgbouncer
-from tests.services.postgres_server import Postgres, postgres, synchronous_standby
+from tests.services.postgres_server import Postgres, postgres, standby, synchronous_standby
 from tests.services.server import UnavailableError, dies_with, free_port
 from tests.services.valkey_server import Valkey, valkey
 from tests.services.valkey_topologies import Cluster, Watched, valkey_cluster, valkey_sentinel
@@ -26,6 +26,7 @@ __all__ = [
     "free_port",
     "pgbouncer",
     "postgres",
+    "standby",
     "synchronous_standby",
     "valkey",
     "valkey_cluster",

@@ -122,22 +122,29 @@ def postgres(
 
 
 @contextmanager
-def synchronous_standby(primary: Postgres) -> Iterator[Postgres]:
-    """Run a standby that has every commit the primary acknowledged."""
+def standby(primary: Postgres) -> Iterator[Postgres]:
+    """Run a standby that follows the primary some milliseconds behind."""
     with directory() as path:
         server = Postgres(path, primary.arguments)
         server.create_standby(primary)
         try:
             server.start_anywhere()
-            with psycopg.connect(primary.url, autocommit=True) as connection:
-                connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
-                connection.execute("SELECT pg_reload_conf()")
-                state = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
-                deadline = time.monotonic() + START_SECONDS
-                while connection.execute(state).fetchone() != (1,):
-                    if time.monotonic() > deadline:
-                        raise UnavailableError(f"The standby does not follow:\n{server.log_tail()}")
-                    time.sleep(0.05)
             yield server
         finally:
             server.kill()
+
+
+@contextmanager
+def synchronous_standby(primary: Postgres) -> Iterator[Postgres]:
+    """Run a standby that has every commit the primary acknowledged."""
+    with standby(primary) as server, psycopg.connect(primary.url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        connection.execute("SELECT pg_reload_conf()")
+        state = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
+        deadline = time.monotonic() + START_SECONDS
+        while connection.execute(state).fetchone() != (1,):
+            if time.monotonic() > deadline:
+                raise UnavailableError(f"The standby does not follow:\n{server.log_tail()}")
+            time.sleep(0.05)
+        connection.close()  # the primary may be killed
+        yield server
