@@ -17,6 +17,7 @@ from django.urls import Resolver404, resolve
 from accounts.limits.redis_address import RedisAddress
 from kit.environ import known_names
 from kit.private_files import files_of_database, is_open_to_others
+from kit.storage.replica import REPLICA, measure
 from kit.values.networks import Network, as_ipv4, lies_within, merge_networks
 
 # Minimum for a secret, the same as Django's for SECRET_KEY.
@@ -48,6 +49,35 @@ def redis_is_named(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     except ValueError as error:
         return [Error(f"REDIS_URL is malformed: {error}.", id="accounts.E005")]
     return []
+
+
+@register()
+def replica_needs_postgresql(app_configs: object, **kwargs: object) -> list[CheckMessage]:
+    if REPLICA in settings.DATABASES and settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+        return [
+            Error(
+                "REPORTS_DATABASE_URL names a replica, but the database is SQLite, which has none.",
+                hint="Set DATABASE_URL to the PostgreSQL server that the replica follows.",
+                id="accounts.E006",
+            )
+        ]
+    return []
+
+
+@register(deploy=True)
+def replica_is_used(app_configs: object, **kwargs: object) -> list[CheckMessage]:
+    if REPLICA not in settings.DATABASES or replica_needs_postgresql(app_configs):
+        return []
+    found = measure()
+    if not found.fault:
+        return []
+    return [
+        Weakness(
+            f"Reports are read from the primary: {found.detail}",
+            hint="See docs/guides/deployment.md, A replica for reports.",
+            id="accounts.W007",
+        )
+    ]
 
 
 @register()

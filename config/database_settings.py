@@ -47,10 +47,26 @@ def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
             # A file even under test: threads and processes cannot share SQLite's in-memory database.
             "TEST": {"NAME": data_dir / "test.sqlite3"},
         }
-    options: dict[str, object] = {**CONNECTION_LIMITS, **postgresql_options(url)}
     # One per thread of config.asgi, and nine for background jobs, probe, lookups and webhooks. The timeouts make a
     # lost server show within seconds.
-    options["pool"] = {"min_size": 1, "max_size": threads + 9, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
+    pool = {"min_size": 1, "max_size": threads + 9, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
+    return postgresql("DATABASE_URL", url, pool=pool)
+
+
+def databases(data_dir: Path, threads: int) -> dict[str, dj_database_url.DBConfig]:
+    """Return Django's DATABASES: the database and, if REPORTS_DATABASE_URL is set, its replica for reports."""
+    of = {"default": database(data_dir, threads)}
+    if url := env_url("REPORTS_DATABASE_URL", "postgres", "postgresql"):
+        # Each report opens a connection of its own. A pool would keep trying to reach a replica that is gone, and log
+        # an outage of the database. As from a pool, a new connection must not begin a transaction by itself.
+        own = postgresql("REPORTS_DATABASE_URL", url, connect_timeout=2, autocommit=True)
+        of["replica"] = {**own, "TEST": {"MIRROR": "default"}}
+    return of
+
+
+def postgresql(name: str, url: str, **defaults: object) -> dj_database_url.DBConfig:
+    """Return Django's settings for the PostgreSQL URL in the environment variable `name`."""
+    options: dict[str, object] = {**CONNECTION_LIMITS, **defaults, **postgresql_options(name, url)}
     return {
         "ENGINE": "kit.storage.postgresql",
         "NAME": str(options.pop("dbname", "")),
@@ -65,23 +81,23 @@ def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
     }
 
 
-def postgresql_options(url: str) -> dict[str, object]:
+def postgresql_options(name: str, url: str) -> dict[str, object]:
     """Return libpq's parameters in the URL, which may name several hosts and any option of libpq."""
     try:
         options = conninfo_to_dict(url)
     except ProgrammingError:  # its text may have the password
         sys.exit(
-            "The environment variable DATABASE_URL is not a valid PostgreSQL URL. It has the form "
+            f"The environment variable {name} is not a valid PostgreSQL URL. It has the form "
             "postgresql://user:password@host:5432/name?option=value, where several hosts are separated by commas. "
             "In user and password, percent-encode characters such as @ : / % ?."
         )
     if not (options.get("dbname") or options.get("service")):
         sys.exit(
-            "The environment variable DATABASE_URL names no database. It has the form "
+            f"The environment variable {name} names no database. It has the form "
             "postgresql://user:password@host:5432/name?option=value."
         )
     try:
         timeout_from_conninfo(options)
     except ProgrammingError as error:
-        sys.exit(f"The environment variable DATABASE_URL: {error}. It is a number of seconds.")
+        sys.exit(f"The environment variable {name}: {error}. It is a number of seconds.")
     return dict(options)

@@ -174,7 +174,9 @@ DOCS_SITE = Path(env("DOCS_SITE") or BASE_DIR / "site").resolve()  # where `mana
 
 
 DATABASE_POOLING = database_settings.POOLING
-DATABASES = {"default": database_settings.database(DATA_DIR, THREADS + HEAVY_THREADS)}
+DATABASES = database_settings.databases(DATA_DIR, THREADS + HEAVY_THREADS)
+DATABASE_ROUTERS = ["kit.storage.replica.Router"] if "replica" in DATABASES else []
+REPORTS_MAX_LAG = env_int("REPORTS_MAX_LAG", 60, 3_600)  # seconds that the replica may be behind
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env_url("REDIS_URL", "redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")
@@ -204,7 +206,7 @@ CORS_ALLOW_HEADERS = [
 ]  # fmt: skip
 CORS_EXPOSE_HEADERS = [
     "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-policy", "ratelimit", "x-request-id",
-    "retry-after", "idempotent-replayed", "etag", "location", "deprecation", "sunset", "link",
+    "retry-after", "idempotent-replayed", "etag", "location", "deprecation", "sunset", "link", "as-of",
 ]  # fmt: skip
 
 DEPRECATIONS = env_parsed("DEPRECATIONS", deprecations.parse)  # docs/reference/api.md, Versions

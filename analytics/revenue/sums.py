@@ -24,6 +24,7 @@ from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt
 from analytics.usage.report import in_memory
 from kit.rest.resources import referred_model
+from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.amounts import from_millionths
 
@@ -69,7 +70,7 @@ def sums_by_tier(accounts: Sequence[str], span: Span) -> list[Sum]:
     """Return the sums of all entries, each counted once; the licence type is `""` for entries without one."""
     rows, parameters = rows_of("tier", accounts, span)
     grouped = f"SELECT coalesce(key, ''), day, currency, sum(amount) FROM ({rows}) AS entry GROUP BY 1, 2, 3"  # noqa: S608
-    with connection.cursor() as cursor:
+    with reading_connection().cursor() as cursor:
         cursor.execute(grouped, parameters)
         return [(tier, as_date(day), code, from_millionths(sum_)) for tier, day, code, sum_ in cursor.fetchall()]
 
@@ -87,7 +88,7 @@ def top_earners(
     """
     if not weights:
         return {}
-    with in_memory(), connection.cursor() as cursor:
+    with in_memory(), reading_connection().cursor() as cursor:
         if connection.vendor == "postgresql":
             earned = top_on_postgresql(cursor, name, accounts, span, weights, currency, count)
         else:

@@ -12,6 +12,7 @@ from msgspec.structs import astuple
 from analytics.rollups.roll_up import PENDING_USAGE
 from analytics.rollups.upserts import accounts_condition, adapt
 from analytics.windows import DAY, floor, midnight
+from kit.storage.replica import reading_connection
 
 
 class Days(Struct, frozen=True):
@@ -41,7 +42,7 @@ def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Day
     parts += ["hour < %s", "hour < %s AND outcome = ''", "hour < %s"]
     sums = ", ".join(f"coalesce(sum(requests) FILTER (WHERE {part}), 0)" for part in parts)
     of_parts = [today, today, today, hour, today, today, hour - DAY]
-    with connection.cursor() as cursor:
+    with reading_connection().cursor() as cursor:
         cursor.execute(
             f"SELECT account_id, {sums} FROM ({figures}) figures GROUP BY account_id",  # noqa: S608
             [adapt(value) for value in (*of_parts, *of_figures)],

@@ -15,10 +15,11 @@ from analytics.rollups.upserts import Parameter, adapt, prepare
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
 from kit.storage.prepared import prepared_cursor
+from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 
-IN_MEMORY: ContextVar[bool] = ContextVar("in_memory", default=False)
+IN_MEMORY: ContextVar[str] = ContextVar("in_memory", default="")  # the alias whose transaction has the settings
 # A merge join would first sort a year's rows by day, on disk.
 IN_MEMORY_SETTINGS = """SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true),
   set_config('enable_mergejoin', 'off', true)"""
@@ -103,7 +104,7 @@ def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRo
     statement = Statement(connection.vendor, accounts, window, parts)
     sql = statement.build()
     parameters = [adapt(value) for value in statement.parameters]
-    with in_memory(), connection.cursor() as cursor:
+    with in_memory(), reading_connection().cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.fetchall()
 
@@ -114,12 +115,13 @@ def in_memory() -> Iterator[None]:
 
     Wrapped around several reports, it runs them in one transaction.
     """
-    if connection.vendor != "postgresql" or IN_MEMORY.get():
+    read = reading_connection()
+    if read.vendor != "postgresql" or IN_MEMORY.get() == read.alias:
         yield  # on SQLite a transaction would block writers
         return
-    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
+    with transaction.atomic(using=read.alias, savepoint=False), read.cursor() as cursor:
         cursor.execute(IN_MEMORY_SETTINGS)
-        token = IN_MEMORY.set(True)
+        token = IN_MEMORY.set(read.alias)
         try:
             yield
         finally:

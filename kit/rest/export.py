@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from time import process_time, sleep, thread_time
+from typing import TypeVar
 
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -20,10 +21,12 @@ from rest_framework.serializers import BaseSerializer, Field, Serializer
 from kit import statements
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
+from kit.storage.replica import Reading
 from kit.values.json_values import Rendered
 from kit.values.suggestions import did_you_mean
 
 Row = Rendered
+M = TypeVar("M")
 CSV, JSONL = "text/csv", "application/jsonl"
 FORMATS = {"json": "application/json", "csv": CSV, "jsonl": JSONL}
 ACCEPTED = {**{media: name for name, media in FORMATS.items()}, "application/x-ndjson": "jsonl"}
@@ -52,22 +55,44 @@ def export(
     name: str,
     columns: list[str],
     chunks: Iterable[Sequence[Row]],
+    reading: Reading,
     *,
     has_head: bool = True,
 ) -> StreamingHttpResponse:
     """Stream the rows as a file called `name`; `form` is csv or jsonl, `columns` are those of the CSV.
 
-    `has_head=False` omits the CSV header, to continue an interrupted download. The first chunk is read before anything
-    is sent, so that errors up to then become ordinary replies.
+    `chunks` are read through `reading`; the first before anything is sent, so that errors up to then become ordinary
+    replies. `has_head=False` omits the CSV header, to continue an interrupted download.
     """
     head = csv_bytes([columns]) if form == "csv" and has_head else b""
     encode: Callable[[Sequence[Row]], bytes] = (lambda rows: csv_lines(rows, columns)) if form == "csv" else json_lines
     content = iter(()) if request.method == "HEAD" else map(encode, while_wanted(iter(chunks)))
     first = head + next(content, b"")
-    response = StreamingHttpResponse(chain([first], content), content_type=f"{FORMATS[form]}; charset=utf-8")
+    media = f"{FORMATS[form]}; charset=utf-8"
+    response = StreamingHttpResponse(chain([first], content), content_type=media, headers=reading.headers)
     response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
     response["Vary"] = "Accept"
     return response
+
+
+def chunks_after(
+    last: M | None,
+    reading: Reading,
+    following: Callable[[M | None], list[M]],
+    show: Callable[[list[M]], Sequence[Row]],
+) -> Iterator[Sequence[Row]]:
+    """Yield chunks of shown rows; `following` returns the rows after the given one, or from the beginning."""
+
+    def chunk() -> tuple[list[M], Sequence[Row]]:
+        rows = following(last)
+        return rows, show(rows)
+
+    while True:
+        rows, shown = reading.read(chunk)
+        if not rows:
+            return
+        yield shown
+        last = rows[-1]
 
 
 def while_wanted(chunks: Iterator[Sequence[Row]]) -> Iterator[Sequence[Row]]:
@@ -200,5 +225,13 @@ def report_response(
     """Return the report in the requested format."""
     form = wanted_format(request.query_params, request.headers.get("Accept", ""))
     if form == "json":
-        return Response(make())
-    return export(request, form, name, columns_of_report(serializer), iter([rows_of_report(make())]))
+        return json_report(make)
+    reading = Reading()
+    chunks = [rows_of_report(reading.read(make))]
+    return export(request, form, name, columns_of_report(serializer), chunks, reading)
+
+
+def json_report(make: Callable[[], object]) -> Response:
+    """Return what `make` reads, from the replica if there is one."""
+    reading = Reading()
+    return Response(reading.read(make), headers=reading.headers)

@@ -66,9 +66,7 @@ class ApiSchema(AutoSchema):
         parameters = [*operation.get("parameters", []), *self.further_parameters()]
         for status, success in responses.items():
             success["description"] = "Created." if status == "201" else "Done."
-            names = [*EVERY_RESPONSE, *(["Idempotent-Replayed"] if self.has_idempotency else [])]
-            if self.endpoint.action in self.endpoint.tagged:
-                names += ["ETag", *(["Location"] if "201" in responses else [])]
+            names = self.headers(is_creation="201" in responses)
             success["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
             if self.documented:
                 success["content"][JSON]["example"] = self.documented.response
@@ -94,6 +92,16 @@ class ApiSchema(AutoSchema):
             operation["description"] = f"{text}\n\nNeeds the permission{plural} {needed}.".strip()
         responses.update(self.further_responses(parameters))
         return operation
+
+    def headers(self, *, is_creation: bool) -> list[str]:
+        """Return the names of the headers of a success."""
+        view = self.endpoint
+        names = [*EVERY_RESPONSE, *(["Idempotent-Replayed"] if self.has_idempotency else [])]
+        if view.action in view.tagged:
+            names += ["ETag", *(["Location"] if is_creation else [])]
+        if view.action in view.heavy | view.exportable.keys():
+            names.append("As-Of")
+        return names
 
     def further_responses(self, parameters: list[dict[str, object]]) -> dict[str, dict[str, str]]:
         names = {"304": NOT_MODIFIED} if IF_NONE_MATCH in parameters else {}

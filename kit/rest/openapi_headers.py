@@ -45,6 +45,10 @@ HEADERS: dict[str, object] = {
         "description": "Where the new resource is.",
         "schema": {"type": "string", "format": "uri-reference", "example": "/v1/content/cnt_01k9"},
     },
+    "As-Of": {
+        "description": "Only if the reply was read from a replica: it has everything recorded until this time.",
+        "schema": {"type": "string", "format": "date-time", "example": "2026-01-01T00:00:00.000000Z"},
+    },
     "Retry-After": {
         "description": "Seconds to wait, as in `retryAfter`.",
         "schema": {"type": "integer", "minimum": 1, "example": 42},

@@ -4,7 +4,7 @@ A page starts after the last row by value: `(created, id) < (…)`. Concurrent i
 page 1,000 costs as much as page 1.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
@@ -129,19 +129,17 @@ class KeysetPagination(BasePagination):
         """Return the first rows of a sorted queryset. `begin` is the value behind which it starts, if any."""
         return list(rows[:size])
 
-    def walk(self, queryset: QuerySet[M], request: Request, size: int, last: M | None = None) -> Iterator[list[M]]:
-        """Yield all rows behind `last` in the requested order, in chunks of `size`."""
+    def following(self, queryset: QuerySet[M], request: Request, size: int) -> Callable[[M | None], list[M]]:
+        """Return the function that reads the next `size` rows after a row, in the requested order."""
         _, order = self.order(request)
         ordered = order.sorted(queryset)
-        rest, begin = ordered, None
-        while True:
-            if last is not None:
-                rest, begin = order.after_row(ordered, last), getattr(last, order.field)
-            rows = self.read(rest, order, size, begin)
-            if not rows:
-                return
-            yield rows
-            last = rows[-1]
+
+        def after(last: M | None) -> list[M]:
+            if last is None:
+                return self.read(ordered, order, size)
+            return self.read(order.after_row(ordered, last), order, size, getattr(last, order.field))
+
+        return after
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, object]]:
         return [

@@ -9,13 +9,13 @@ from time import perf_counter, sleep
 from typing import Any
 
 import orjson
-from django.db import connection
 from django.db.models import F, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThanOrEqual
 
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.windows import ALL, DAY, MICROSECOND, PERIODS, USAGE, end_of_day, start_of_period
 from kit.http.errors import ValidationFailed, check_client_connected
+from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.ids import RawId
 from licensing.access.facts import facts_of_event
@@ -139,8 +139,9 @@ def chunks(events: QuerySet[AccessEvent, Any]) -> Iterator[list[Row]]:
     Server-side cursors need no transaction here: PostgreSQL keeps the result (WITH HOLD), and SQLite reads on demand.
     """
     statement, parameters = events.query.sql_with_params()
-    all_at_once = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
-    with connection.cursor() if all_at_once else connection.chunked_cursor() as cursor:
+    read = reading_connection()
+    all_at_once = read.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
+    with read.cursor() if all_at_once else read.chunked_cursor() as cursor:
         cursor.execute(statement, parameters)
         while rows := cursor.fetchmany(CHUNK):
             yield rows

@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.viewsets import ReadingViewSet
+from kit.rest.export import json_report
 from licensing.drafts.lint import lint_policy
 from licensing.drafts.rendering import present_simulation
 from licensing.drafts.serializers import (
@@ -39,7 +40,8 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
         fields = self.validated(SimulationBodySerializer)
         draft = draft_of(policy, fields)
         start, end = window_of(timezone.now(), **{name: fields.get(name) for name in ("period", "start", "end")})
-        return Response(present_simulation(policy, simulate(policy, draft, start, end, fields.get("limit"))))
+        limit = fields.get("limit")
+        return json_report(lambda: present_simulation(policy, simulate(policy, draft, start, end, limit)))
 
     @extend_schema(summary="Lint a policy", request=DraftSerializer, responses=LintSerializer)
     @action(detail=False, methods=["post"])

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import first_event
 from analytics.windows import MICROSECOND, USAGE
+from kit.rest.export import json_report
 from kit.rest.fields import Choice, Id, Timestamp
 from licensing.access.serializers import ChargeShown
 from licensing.edge.observed import observed_denials, observed_report, present_observed
@@ -69,5 +70,9 @@ class ObservedViewSet(AccountViewSet):
         accounts = [self.account_id]
         window = USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts))
         site = site_named(self.account_id, request.query_params.get("siteId"))
-        found = observed_report(observed_denials(self.account_id, window.start, window.end, site))
-        return Response(present_observed(found, window.start, window.end - MICROSECOND, site))
+
+        def report() -> dict[str, object]:
+            found = observed_report(observed_denials(self.account_id, window.start, window.end, site))
+            return present_observed(found, window.start, window.end - MICROSECOND, site)
+
+        return json_report(report)

@@ -9,13 +9,14 @@ from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
 from analytics.usage.report import first_event
-from analytics.windows import MICROSECOND, USAGE
+from analytics.windows import MICROSECOND, USAGE, Window
+from kit.rest.export import json_report
 from kit.rest.fields import Choice, Timestamp
 from kit.values.timestamps import render_timestamp
 from licensing.edge.crawler_views import CLASSES
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
-from licensing.visits.report import TOP, Visitor, visitor_report, whole_days
+from licensing.visits.report import TOP, Visitor, VisitorReport, visitor_report, whole_days
 
 
 class VisitCounts(serializers.Serializer):
@@ -63,17 +64,18 @@ class VisitorViewSet(AccountViewSet):
         """Crawlers and other visitors in whole UTC days: how they were identified and what they were answered."""
         accounts = [self.account_id]
         window = whole_days(USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts)))
-        found = visitor_report(accounts, window)
-        return Response(
-            {
-                "object": "visitor_report",
-                "startDate": render_timestamp(window.start),
-                "endDate": render_timestamp(window.end - MICROSECOND),
-                "total": found.total,
-                "byClass": [shown(*one) for one in found.classes],
-                "visitors": [shown_visitor(one) for one in found.visitors],
-            }
-        )
+        return json_report(lambda: present(visitor_report(accounts, window), window))
+
+
+def present(found: VisitorReport, window: Window) -> dict[str, object]:
+    return {
+        "object": "visitor_report",
+        "startDate": render_timestamp(window.start),
+        "endDate": render_timestamp(window.end - MICROSECOND),
+        "total": found.total,
+        "byClass": [shown(*one) for one in found.classes],
+        "visitors": [shown_visitor(one) for one in found.visitors],
+    }
 
 
 def shown(visitor_class: str, identified_by: Identification, visits: Visits) -> dict[str, object]:

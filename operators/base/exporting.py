@@ -1,6 +1,6 @@
 """Export of a filtered list as CSV."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -11,8 +11,9 @@ from django.shortcuts import redirect
 from rest_framework.request import Request
 from unfold.decorators import action
 
-from kit.rest.export import CHUNK, Row, export
+from kit.rest.export import CHUNK, Row, chunks_after, export
 from kit.rest.heavy import heavy
+from kit.storage.replica import Reading
 from operators.base.links import list_url
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
@@ -38,15 +39,14 @@ class ListExport(ScopedAdmin[ModelT]):
             shown = self.get_changelist_instance(request)
         except IncorrectLookupParameters:
             return redirect(list_url(self.model))
-        chunks = self.export_chunks(self.export_queryset(shown.queryset))
-        return export(Request(request), "csv", self.export_name, list(self.export_columns), chunks)
+        newest_first = self.export_queryset(shown.queryset).order_by("-pk")
 
-    def export_chunks(self, queryset: QuerySet[ModelT]) -> Iterator[list[Row]]:
-        """Yield rows, newest first; each chunk starts where the previous ended."""
-        ordered, last = queryset.order_by("-pk"), None
-        while rows := list((ordered if last is None else ordered.filter(pk__lt=last))[:CHUNK]):
-            yield self.export_rows(rows)
-            last = rows[-1].pk
+        def following(last: ModelT | None) -> list[ModelT]:
+            return list((newest_first if last is None else newest_first.filter(pk__lt=last.pk))[:CHUNK])
+
+        reading = Reading()
+        chunks = chunks_after(None, reading, following, self.export_rows)
+        return export(Request(request), "csv", self.export_name, list(self.export_columns), chunks, reading)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Add the list's filters to the export link."""

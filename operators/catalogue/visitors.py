@@ -15,16 +15,17 @@ from msgspec.structs import replace
 
 from analytics.models import AccessEvent
 from analytics.windows import DAY
+from kit.storage.replica import Reading
 from kit.values.pages import with_https
 from licensing.edge.crawlers import Table, current_table
 from licensing.edge.verification.models import AddressList
-from licensing.visits.crawler_report import crawler_report
+from licensing.visits.crawler_report import By, CrawlerReport, crawler_report
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import Choice as Visited
 from licensing.visits.report import Visitor, visitor_report
 from operators.base.empty_state import EmptyState
 from operators.base.figures.charts import CHART_FILES
-from operators.base.figures.choice import MOST_ACCOUNTS, read_choice
+from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice
 from operators.base.figures.windows import days_of, window_of
 from operators.base.links import change_url, list_url
 from operators.catalogue.crawls import (
@@ -107,29 +108,35 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "chart_files": CHART_FILES,
     }
     if choice.accounts:
-        window = window_of(choice, timezone.now())
+        window, reading = window_of(choice, timezone.now()), Reading()
         visited = Visited(choice.account_ids, window, prefix=with_https(request.GET.get(BELOW, "")[:MAX_URL]))
         by = grouping_of(request.GET.get(GROUPED, ""))
-        crawls = crawler_report(replace(visited, prefix=""), by)
+        crawls = reading.read(lambda: crawler_report(replace(visited, prefix=""), by))
         if "download" in request.GET:
             return operators_csv(crawls, with_money=sees_money)
-        report = visitor_report(choice.account_ids, window)
-        shown = days_of("created", window)
-        context |= {
-            "window": window,
-            "last_day": window.end - DAY,
-            "classes": [ClassRow(CLASSES[one], by.words, by.verifies, visits) for one, by, visits in report.classes],
-            "visitors": [row_of(one, shown) for one in report.visitors],
-            "chart": requests_chart(crawls, visited, by),
-            "groupings": groupings(by, choice),
-            "operators": operator_rows(crawls),
-            "download": urlencode({**choice.query(), "download": "operators"}),
-            "is_truncated": crawls.is_truncated,
-            "folders": folders_of(choice, visited),
-            "more": report.total - len(report.visitors),
-            "names_accounts": len(choice.accounts) > 1,
-        }
+        context |= reading.read(lambda: figures(choice, visited, crawls, by))
+        context["as_of"] = reading.as_of
     return TemplateResponse(request, "operators/catalogue/visitors.html", context)
+
+
+def figures(choice: Choice, visited: Visited, crawls: CrawlerReport, by: By) -> dict[str, object]:
+    window = visited.window
+    report = visitor_report(choice.account_ids, window)
+    shown = days_of("created", window)
+    return {
+        "window": window,
+        "last_day": window.end - DAY,
+        "classes": [ClassRow(CLASSES[one], by.words, by.verifies, visits) for one, by, visits in report.classes],
+        "visitors": [row_of(one, shown) for one in report.visitors],
+        "chart": requests_chart(crawls, visited, by),
+        "groupings": groupings(by, choice),
+        "operators": operator_rows(crawls),
+        "download": urlencode({**choice.query(), "download": "operators"}),
+        "is_truncated": crawls.is_truncated,
+        "folders": folders_of(choice, visited),
+        "more": report.total - len(report.visitors),
+        "names_accounts": len(choice.accounts) > 1,
+    }
 
 
 def row_of(visitor: Visitor, shown: dict[str, str]) -> VisitorRow:

@@ -21,6 +21,7 @@ from analytics.statements.lines import lines_of
 from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
+from kit.storage.replica import Reading
 from kit.values import ids
 from kit.values.currencies import in_full, in_places
 from operators.base.empty_state import EmptyState
@@ -125,7 +126,8 @@ class StatementAdmin(ListExport[Statement]):
     def export_lines(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         statement = self.found(request, object_id)
         name = f"statement-{statement.month:%Y-%m}-{statement.currency}"
-        return export(Request(request), "csv", name, columns_of(StatementLineSerializer), line_chunks(statement))
+        chunks, reading = line_chunks(statement), Reading(may_lag=False)
+        return export(Request(request), "csv", name, columns_of(StatementLineSerializer), chunks, reading)
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from analytics.revenue.report import unconverted_revenue
 from analytics.usage.daily_totals import Days, today_and_yesterday
 from analytics.usage.report import in_memory
 from analytics.windows import DAY, Window
+from kit.storage.replica import Reading
 from operators.base.currencies import booked_and_rated
 from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice
@@ -82,16 +83,25 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         return context
     window = window_of(choice, now)
     context |= {"window": window, "last_day": window.end - DAY}
+    reading = Reading()
     with in_memory():
-        context |= figures(request, choice, sees, window, now)
+        found = reading.read(lambda: figures(request, choice, sees, window, now))
+        context |= {**found.context, "as_of": reading.as_of}
+        context |= to_look_after(request, choice, sees, found.days, now)
+        context["notices"] = notices(request, choice, window, context, found.denials)
     return context
 
 
-def figures(
-    request: HttpRequest, choice: Choice, sees: dict[str, bool], window: Window, now: datetime
-) -> dict[str, object]:
-    """Return the parts that the member of staff may see."""
-    context: dict[str, object] = {"issues_licenses": request.user.has_perm("licensing.add_license")}
+class Figures(Struct, frozen=True):
+    context: dict[str, object]  # of the template
+    days: dict[str, Days]  # by account
+    denials: Mapping[str, int]  # by reason
+
+
+@in_memory()
+def figures(request: HttpRequest, choice: Choice, sees: dict[str, bool], window: Window, now: datetime) -> Figures:
+    """Return the figures that the member of staff may see."""
+    context: dict[str, object] = {}
     days: dict[str, Days] = {}
     denials: Mapping[str, int] = {}
     if sees["usage"]:
@@ -108,6 +118,14 @@ def figures(
             context |= {"missing_rate": revenue, "earned": earned_figures(choice, window, found, None)}
         else:
             context |= {"revenue": revenue, "earned": earned_figures(choice, window, found, revenue)}
+    return Figures(context, days, denials)
+
+
+def to_look_after(
+    request: HttpRequest, choice: Choice, sees: dict[str, bool], days: dict[str, Days], now: datetime
+) -> dict[str, object]:
+    """Return what needs attention. Always from the primary: the member of staff may just have changed it."""
+    context: dict[str, object] = {"issues_licenses": request.user.has_perm("licensing.add_license")}
     if sees["licenses"]:
         context |= licenses_to_look_after(request, choice, now)
     if sees["keys"]:
@@ -121,7 +139,7 @@ def figures(
             "near_limits": [row for row in rows if row.use.is_near],
             "counted": limiter.state(),
         }
-    return {**context, "notices": notices(request, choice, window, context, denials)}
+    return context
 
 
 def keys_to_look_after(choice: Choice, now: datetime) -> dict[str, object]:

@@ -19,11 +19,12 @@ from analytics.windows import ALL, PERIODS
 from kit.http.errors import ApiError, NotFound, ValidationFailed
 from kit.rest.heavy import heavy
 from kit.rest.resources import find
+from kit.storage.replica import Reading
 from kit.values.currencies import in_full
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
 from licensing.drafts.rendering import present_simulation
-from licensing.drafts.simulate import draft_of, simulate, window_of
+from licensing.drafts.simulate import Simulation, draft_of, simulate, window_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.in_words import Rule
 from licensing.policies.models import Policy
@@ -132,8 +133,14 @@ class PolicySimulator(ServiceAdmin[Policy, PolicyFields]):
         if doing == "replay" and may_replay and replay.is_valid():
             start, end = window_of(timezone.now(), replay.cleaned_data["period"], None, None)
             decided_by: Policy = replay.cleaned_data.get("replaced") or policy
-            found = simulate(decided_by, draft_of(policy, {**fields}), start, end)
-            context["result"] = present_simulation(decided_by, found)
+            draft, reading = draft_of(policy, {**fields}), Reading()
+
+            def backtest() -> tuple[Simulation, dict[str, object]]:
+                found = simulate(decided_by, draft, start, end)
+                return found, present_simulation(decided_by, found)
+
+            found, context["result"] = reading.read(backtest)
+            context["as_of"] = reading.as_of
             context["at_stake"] = [in_full(amount, currency) for currency, amount in sorted(found.at_stake.items())]
         title = f"Simulator: {policy.name or 'a new policy'}"
         original = None if is_new else policy

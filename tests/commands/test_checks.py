@@ -126,6 +126,12 @@ def test_a_variable_of_another_program_is_not(monkeypatch, name):
     assert run_checks() == []
 
 
+def test_sqlite_has_no_replica(settings, monkeypatch):
+    monkeypatch.setitem(settings.DATABASES, "replica", {})
+    with pytest.raises(SystemCheckError, match=r"E006.*REPORTS_DATABASE_URL"):
+        call_command("check")
+
+
 def test_data_in_the_folder_of_the_code_are_told_of():
     assert found(DATA_DIR=ROOT / "no such folder") == {"accounts.W005"}
 

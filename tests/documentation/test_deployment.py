@@ -349,9 +349,11 @@ def test_the_packages_for_traces_are_those_of_the_group():
     assert install.split(" install ")[1].split() == PROJECT["dependency-groups"]["tracing"]
 
 
-def database_settings(tmp_path: Path, url: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from config import settings; print(settings.DATABASES['default'])"]
-    variables = environment(DATABASE_URL=url, DATA_DIR=str(tmp_path))
+def database_settings(
+    tmp_path: Path, url: str, alias: str = "default", **further: str
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", f"from config import settings; print(settings.DATABASES['{alias}'])"]
+    variables = environment(DATABASE_URL=url, DATA_DIR=str(tmp_path), **further)
     return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
 
 
@@ -362,6 +364,14 @@ def test_the_printed_url_names_both_servers(tmp_path: Path):
     assert (read["HOST"], read["PORT"], read["NAME"]) == ("db1.internal,db2.internal", "5432,5432", "licensing")
     assert (read["USER"], read["PASSWORD"]) == ("licensing", "PASSWORD")
     assert read["OPTIONS"]["target_session_attrs"] == "read-write"
+
+
+@on_sqlite
+def test_the_printed_replica_is_a_second_database_for_reads(tmp_path: Path):
+    name, _, url = block(DEPLOYMENT, "REPORTS_DATABASE_URL=").strip().partition("=")
+    read = literal_eval(database_settings(tmp_path, "postgresql://db1/licensing", "replica", **{name: url}).stdout)
+    assert (read["HOST"], read["NAME"], read["USER"]) == ("db3.internal", "licensing", "licensing")
+    assert read["OPTIONS"]["connect_timeout"] == 2
 
 
 @on_sqlite

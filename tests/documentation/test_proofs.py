@@ -62,6 +62,9 @@ PROOFS = {
     ("docs/guides/deployment.md", "DATABASE_URL=postgresql://licensing:PASSWORD@db1"): (
         f"{HERE}/test_deployment.py::test_the_printed_url_names_both_servers"
     ),
+    ("docs/guides/deployment.md", "REPORTS_DATABASE_URL=postgresql://"): (
+        f"{HERE}/test_deployment.py::test_the_printed_replica_is_a_second_database_for_reads"
+    ),
     ("docs/guides/deployment.md", "# /etc/systemd"): (
         f"{HERE}/test_deployment.py::test_the_unit_starts_the_service_with_the_printed_environment"
     ),

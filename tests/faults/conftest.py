@@ -23,8 +23,8 @@ ON_ONE_LEG = {
         *("test_licence_sdk.py", "test_header_limits.py"),
     ],
     True: [
-        *("test_poolers.py", "test_failover.py", "test_processes.py", "test_outages.py", "test_metrics.py"),
-        *("test_unfit_redis.py", "test_valkey_sentinel.py", "test_valkey_cluster.py"),
+        *("test_poolers.py", "test_failover.py", "test_replica.py", "test_processes.py", "test_outages.py"),
+        *("test_metrics.py", "test_unfit_redis.py", "test_valkey_sentinel.py", "test_valkey_cluster.py"),
     ],
 }
 collect_ignore = ON_ONE_LEG[not ON_POSTGRESQL]

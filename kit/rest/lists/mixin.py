@@ -10,7 +10,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from kit.http.errors import InvalidRequest, NotFound
-from kit.rest.export import CHUNK, columns_of, export, wanted_format
+from kit.rest.export import CHUNK, chunks_after, columns_of, export, wanted_format
 from kit.rest.filters import Index, OperatorFilter, OperatorFilterSet, StrictFilterBackend, given_filters
 from kit.rest.lists.counting import CountMode, Total, count_rows, counting_of
 from kit.rest.lists.orders import Order
@@ -18,6 +18,7 @@ from kit.rest.lists.windows import WindowedPagination
 from kit.rest.pagination import KeysetPagination, parse_limit
 from kit.rest.resources import find
 from kit.rest.sparse import columns_picked, pick_fields, requested_fields
+from kit.storage.replica import Reading
 from kit.values.json_values import Rendered
 
 M = TypeVar("M", bound=Model)
@@ -34,8 +35,13 @@ class ListMixin(GenericViewSet[M]):
     filter_backends: tuple[type[StrictFilterBackend], ...] = (StrictFilterBackend,)
     pagination_class: type[KeysetPagination] | None = KeysetPagination
 
-    def page(self, queryset: QuerySet[Any] | None = None, **context: object) -> HttpResponseBase:
-        """Return a page of the matching rows in `queryset` (default: the view's), or all of them as a file."""
+    def page(
+        self, queryset: QuerySet[Any] | None = None, *, may_lag: bool = True, **context: object
+    ) -> HttpResponseBase:
+        """Return a page of the matching rows in `queryset` (default: the view's), or all of them as a file.
+
+        With `may_lag` the file is read from the replica, if there is one.
+        """
         every = self.get_queryset() if queryset is None else queryset
         rows = self.filtered(every)
         name = self.exportable.get(self.action)
@@ -56,9 +62,10 @@ class ListMixin(GenericViewSet[M]):
             if "cursor" in self.request.query_params:
                 raise InvalidRequest("A file has everything that matches: it takes no cursor.", param="cursor")
             last = self.last_received(every)
-            chunks = (show(chunk) for chunk in paginator.walk(rows, self.request, CHUNK, last))
+            reading = Reading(may_lag=may_lag)
+            chunks = chunks_after(last, reading, paginator.following(rows, self.request, CHUNK), show)
             columns = columns_picked(columns_of(self.serializer_class), fields)
-            return export(self.request, form, name, columns, chunks, has_head=last is None)
+            return export(self.request, form, name, columns, chunks, reading, has_head=last is None)
         if "after" in self.request.query_params:
             raise InvalidRequest("after is for files (format=csv or format=jsonl). Use cursor.", param="after")
         return paginator.page(rows, self.request, show, self.total)

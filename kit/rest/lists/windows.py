@@ -14,12 +14,12 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from django.core.exceptions import EmptyResultSet
-from django.db import connection
 from django.db.models import Model, QuerySet
 from msgspec import Struct
 
 from kit.rest.lists.orders import Moments, Order
 from kit.rest.pagination import KeysetPagination
+from kit.storage.replica import reading_connection
 
 FIRST_ROWS = 200  # rows in the first window, matching or not: so few that they are read by the index
 GROWTH = 4  # of each further window's length
@@ -119,7 +119,7 @@ def count_up_to(limit: int, rows: QuerySet[M]) -> int:
         sql, parameters = rows.order_by().values("pk").query.sql_with_params()
     except EmptyResultSet:
         return 0
-    with connection.cursor() as cursor:
+    with reading_connection().cursor() as cursor:
         cursor.execute(
             f"WITH found AS MATERIALIZED ({sql}) "  # noqa: S608 - the ORM's
             f"SELECT count(*) FROM (SELECT 1 FROM found LIMIT {limit:d}) AS counted",

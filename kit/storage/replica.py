@@ -1,0 +1,177 @@
+"""Reads for reports, from a streaming replica (docs/guides/deployment.md, A replica for reports).
+
+Reads inside `Reading.read` go to the replica of REPORTS_DATABASE_URL while it is usable. All other reads, and all
+writes, go to the primary. Without the setting everything does.
+
+The replica has all commits up to `as_of`, by the primary's clock. That is now if it has replayed all WAL that the
+primary has written, so an idle primary causes no lag. Otherwise it is the time of the last replayed commit. The
+comparison is with the primary's WAL and not with the WAL received: a replica that has lost its primary receives
+nothing, and would seem to be up to date for ever.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from datetime import datetime, timedelta
+from threading import Lock
+from time import monotonic, sleep
+from typing import Any, NamedTuple, TypeVar
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, Error, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from prometheus_client import Counter
+
+from kit import statements
+from kit.storage.outages import cause_of
+from kit.values.timestamps import render_timestamp
+
+REPLICA = "replica"  # the alias in DATABASES
+USABLE_SECONDS = 1.0  # how long a process uses a measurement
+FAULTY_SECONDS = 5.0  # the same of a replica that is not used: measuring one that is unreachable takes seconds
+# How long to wait for the first commit after a pause. Until it is replayed, the last replayed one is old.
+PATIENCE = 0.2
+OF_PRIMARY = """SELECT clock_timestamp(), pg_current_wal_lsn()::text, system_identifier,
+  (SELECT oid FROM pg_database WHERE datname = current_database()) FROM pg_control_system()"""
+OF_REPLICA = """SELECT pg_is_in_recovery(), system_identifier,
+  (SELECT oid FROM pg_database WHERE datname = current_database()),
+  pg_last_wal_replay_lsn() >= %s::pg_lsn, pg_last_xact_replay_timestamp() FROM pg_control_system()"""
+NOT_A_REPLICA, ANOTHER_DATABASE, LAGGING = "not_a_replica", "another_database", "lagging"
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+reads = Counter(
+    "licensing_report_reads",
+    "Reports and files by where they are read: `replica`, or why they are read from the primary.",
+    ["source"],
+)
+reads.labels(REPLICA)  # so that the metric has a series from the start
+alias_to_read: ContextVar[str] = ContextVar("alias_to_read", default=DEFAULT_DB_ALIAS)
+
+
+class Router:
+    """Sends Django's queries where `Reading` says; in DATABASE_ROUTERS with REPORTS_DATABASE_URL."""
+
+    def db_for_read(self, model: object, **hints: object) -> str:
+        return alias_to_read.get()
+
+    def db_for_write(self, model: object, **hints: object) -> str:
+        return DEFAULT_DB_ALIAS
+
+    def allow_relation(self, one: object, other: object, **hints: object) -> bool:
+        return True
+
+    def allow_migrate(self, db: str, app_label: str, **hints: object) -> bool:
+        return db == DEFAULT_DB_ALIAS
+
+
+def reading_connection() -> BaseDatabaseWrapper:
+    """Return the connection for a report's own SQL. Django's `connection` is always the primary's."""
+    return connections[alias_to_read.get()]
+
+
+class State(NamedTuple):
+    """What a measurement found: `as_of`, or a `fault` that keeps the replica from being used."""
+
+    as_of: datetime | None
+    fault: str = ""
+    detail: str = ""
+
+
+class Replica:
+    """The state of this process's replica, measured by the requests that need it."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.state: State | None = None
+        self.valid_until = 0.0
+
+    def current(self) -> State:
+        # Others need not wait while one request measures anew.
+        if monotonic() >= self.valid_until and self.lock.acquire(blocking=self.state is None):
+            try:
+                if monotonic() >= self.valid_until:
+                    self.renew(measure())
+            finally:
+                self.lock.release()
+        assert self.state is not None  # noqa: S101 - says so to the type checker
+        return self.state
+
+    def renew(self, state: State) -> None:
+        """Keep the state, and log if it is another than before."""
+        before = self.state.fault if self.state else ""
+        if state.fault and state.fault != before:
+            logger.warning("Reports are read from the primary: %s", state.detail)
+        elif before and not state.fault:
+            logger.info("Reports are read from the replica again.")
+        self.state = state
+        self.valid_until = monotonic() + (FAULTY_SECONDS if state.fault else USABLE_SECONDS)
+
+
+def measure() -> State:
+    """Compare the replica with the primary."""
+    try:
+        now, position, *primary = row_of(DEFAULT_DB_ALIAS, OF_PRIMARY)
+        deadline = monotonic() + PATIENCE
+        while True:
+            is_replica, system, database, is_current, last_commit = row_of(REPLICA, OF_REPLICA, [position])
+            if [system, database] != primary:
+                return State(None, ANOTHER_DATABASE, "REPORTS_DATABASE_URL leads to another database.")
+            if not is_replica:
+                return State(None, NOT_A_REPLICA, "REPORTS_DATABASE_URL leads to a server that is not a replica.")
+            as_of: datetime | None = now if is_current else last_commit
+            if as_of is not None and now - as_of <= timedelta(seconds=settings.REPORTS_MAX_LAG):
+                return State(as_of)
+            if monotonic() > deadline:
+                known = f"has commits until {render_timestamp(as_of)}" if as_of else "has replayed no commit yet"
+                beyond = f"which is beyond REPORTS_MAX_LAG={settings.REPORTS_MAX_LAG} seconds."
+                return State(None, LAGGING, f"the replica {known}, {beyond}")
+            sleep(PATIENCE / 10)
+    except Error as error:
+        detail = f"comparing the replica with the primary failed ({cause_of(error)}): {' '.join(str(error).split())}"
+        return State(None, cause_of(error), detail)
+
+
+def row_of(alias: str, sql: str, parameters: Sequence[str] = ()) -> list[Any]:
+    with connections[alias].cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return list(cursor.fetchone())
+
+
+replica = Replica()
+
+
+class Reading:
+    """The reads of one reply. `as_of` is None if they go to the primary, as all do with `may_lag=False`."""
+
+    def __init__(self, *, may_lag: bool = True) -> None:
+        self.as_of: datetime | None = None
+        if may_lag and REPLICA in settings.DATABASES:
+            self.as_of, fault, _ = replica.current()
+            reads.labels(fault or REPLICA).inc()
+
+    def read(self, make: Callable[[], T]) -> T:
+        """Return what `make` reads.
+
+        What fails on the replica is repeated on the primary, and further reads stay there: the replica may be gone,
+        cancel a statement that its replay conflicts with (SQLSTATE 40001), or lack a table or row that is new.
+        """
+        if self.as_of is None:
+            return make()
+        token = alias_to_read.set(REPLICA)
+        try:
+            return make()
+        except Exception as error:
+            if statements.was_ended(error) or statements.is_for_nobody():
+                raise
+            logger.info("Repeated on the primary what failed on the replica: %s", error)
+            reads.labels("failed").inc()
+        finally:
+            alias_to_read.reset(token)
+        self.as_of = None
+        return make()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header that says how old the figures of a reply may be."""
+        return {} if self.as_of is None else {"As-Of": str(render_timestamp(self.as_of))}
