@@ -80,5 +80,8 @@ OF_THIS_PROCESS = secrets.token_bytes(32)
 
 
 def name_in_cache(text: str) -> bytes:
-    """Return the cache key for a secret: as unique as `digest` within this process, at a third of its cost."""
+    """Return the cache key for a secret: as unique as `digest` within this process, at a third of its cost.
+
+    Unlike OpenSSL's HMAC it keeps the interpreter lock, so other threads do not interrupt the request.
+    """
     return blake2b(text.encode(), key=OF_THIS_PROCESS, digest_size=32).digest()

@@ -11,11 +11,11 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from accounts.keys import keytext
-from accounts.keys.authentication import Grant, Networks, bearer_token, check_well_formed, grant_of, is_within
+from accounts.keys.authentication import Grant, Networks, bearer_token, grant_of, is_within
 from accounts.limits.limiter import ACCOUNT, AT_EDGE, limiter
 from accounts.limits.windows import DAY, MINUTE, Consume, LimitState, Window
 from kit.http.admission import done_before
-from kit.http.errors import ApiError, MissingApiKey, RateLimitExceeded
+from kit.http.errors import MissingApiKey, RateLimitExceeded
 from kit.http.middleware import Address, client_address_of, network_of
 
 if TYPE_CHECKING:  # DRF's views import this module
@@ -100,37 +100,36 @@ class KnownKeys:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.known: OrderedDict[bytes, tuple[Consume, Networks]] = OrderedDict()
+        self.known: OrderedDict[bytes, tuple[Consume, Networks]] = OrderedDict()  # by keytext.name_in_cache
 
     def note(self, header: str, consume: Consume, networks: Networks) -> None:
         try:
-            digest = keytext.digest(bearer_token(header))
+            name = keytext.name_in_cache(bearer_token(header))
         except MissingApiKey:  # the key came in another header
             return
         with self.lock:
-            self.known[digest] = consume, networks
-            self.known.move_to_end(digest)
+            self.known[name] = consume, networks
+            self.known.move_to_end(name)
             if len(self.known) > self.MOST:
                 self.known.popitem(last=False)
 
     def find(self, header: str, address: Address | None) -> Consume | None:
         """Look up an Authorization header. Returns None if the key is unknown or excludes the address."""
         try:
-            text = bearer_token(header)
-            check_well_formed(text)
-        except ApiError:
+            name = keytext.name_in_cache(bearer_token(header))
+        except MissingApiKey:
             return None
-        consume, networks = self.known.get(keytext.digest(text), (None, ()))
+        consume, networks = self.known.get(name, (None, ()))
         return consume if is_within(address, networks) else None
 
     def forget(self, header: str) -> None:
         """Forget a key that has ended."""
         try:
-            digest = keytext.digest(bearer_token(header))
+            name = keytext.name_in_cache(bearer_token(header))
         except MissingApiKey:
             return
         with self.lock:
-            self.known.pop(digest, None)
+            self.known.pop(name, None)
 
 
 known_keys = KnownKeys()
