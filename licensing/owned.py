@@ -1,6 +1,6 @@
 """Manager for account data that is deleted softly, by `deleted_at`."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from kit.values import ids
 
 # Conflicts with the FOR UPDATE of a soft deletion, and neither with itself nor with updates of the row.
 KEEP = "FOR KEY SHARE"
+Build = Callable[[str, str], tuple[str, Sequence[Any]]]
 
 
 class OwnedManager(models.Manager):
@@ -27,29 +28,48 @@ class OwnedManager(models.Manager):
     def columns(self) -> Columns[Any]:
         return Columns(self.model, "owned")
 
-    @cached_property
-    def statement(self) -> str:
-        return (
-            f"SELECT {self.columns.sql} FROM {self.model._meta.db_table} owned "  # noqa: S608 - names of the model
-            "WHERE id = %s AND account_id = %s AND deleted_at IS NULL"
-        )
-
     def one(self, account_id: str, id: str, *, keep: bool = False) -> Any:
         """Return the account's row with this id, or None if there is none or it is deleted.
 
         `keep` keeps the row from being deleted until the transaction ends, so that it can be linked to.
         """
-        pk: Any = self.model._meta.pk
-        if ids.decode(pk.prefix, id) is None:
+        if not self.is_id(id):
             return None
-        owner: Any = self.model._meta.get_field("account").target_field  # type: ignore[union-attr]
-        with prepared_cursor() as cursor:
-            cursor.execute(
-                f"{self.statement} {KEEP}" if keep and connection.vendor == "postgresql" else self.statement,
-                [pk.get_db_prep_value(id, connection), owner.get_db_prep_value(account_id, connection)],
-            )
-            row = cursor.fetchone()
+        lock = f" {KEEP}" if keep and connection.vendor == "postgresql" else ""
+        row = self.read(account_id, id, self.statement() + lock)
         return None if row is None else self.columns.instance(row)
+
+    def one_with(self, account_id: str, id: str, build_other: Build) -> tuple[Any, Sequence[Any]] | None:
+        """Return the row like `one`, and the values of another statement's only row, read by one query.
+
+        `build_other` returns that statement and its parameters for the account and the id.
+        """
+        if not self.is_id(id):
+            return None
+        other, parameters = build_other(account_id, id)
+        row = self.read(account_id, id, self.statement(", other.*", f", ({other}) other"), parameters)
+        if row is None:
+            return None
+        width = len(self.columns.names)
+        return self.columns.instance(row[:width]), row[width:]
+
+    def is_id(self, text: str) -> bool:
+        return ids.decode(ids.prefix_of(self.model), text) is not None
+
+    def statement(self, columns: str = "", tables: str = "") -> str:
+        return (
+            f"SELECT {self.columns.sql}{columns} FROM {self.model._meta.db_table} owned{tables} "  # noqa: S608
+            "WHERE owned.id = %s AND owned.account_id = %s AND owned.deleted_at IS NULL"
+        )
+
+    def read(self, account_id: str, id: str, statement: str, parameters: Sequence[Any] = ()) -> Sequence[Any] | None:
+        pk: Any = self.model._meta.pk
+        owner: Any = self.model._meta.get_field("account").target_field  # type: ignore[union-attr]
+        named = pk.get_db_prep_value(id, connection), owner.get_db_prep_value(account_id, connection)
+        with prepared_cursor() as cursor:
+            cursor.execute(statement, [*parameters, *named])
+            row: Sequence[Any] | None = cursor.fetchone()
+        return row
 
     def keep(self, account_id: str, ids: Collection[str]) -> set[str]:
         """Return which of these rows the account has, and keep them from being deleted until the transaction ends."""

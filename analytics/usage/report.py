@@ -28,6 +28,14 @@ ReportRow = tuple[str, str, int, int, str | None]  # kind, key, two counts (or a
 
 def content_stats(account_id: str, content_id: str) -> dict[str, int]:
     """Return an item's `stats`: all decisions about it."""
+    statement, parameters = content_counts(account_id, content_id)
+    with prepared_cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return stats_of(*cursor.fetchone())
+
+
+def content_counts(account_id: str, content_id: str) -> tuple[str, list[Parameter]]:
+    """Return a statement and its parameters; its one row has the numbers of decisions and of allowed ones."""
     owner, item = prepare(ContentYear, "account_id", account_id), prepare(ContentYear, "content_id", content_id)
     select = "SELECT m12 AS requests, allowed FROM analytics_contentyear WHERE account_id = %s AND content_id = %s"
     parameters: list[Parameter] = [owner, item]
@@ -37,10 +45,14 @@ def content_stats(account_id: str, content_id: str) -> dict[str, int]:
           FROM (SELECT * FROM analytics_recentusage WHERE account_id = %s AND contents @> ARRAY[%s] OFFSET 0) pending,
           {USAGE_LISTS} WHERE content_id = %s"""  # noqa: S608
         parameters += [owner, item, item]
-    with prepared_cursor() as cursor:
-        cursor.execute(f"SELECT sum(requests), sum(allowed) FROM ({select}) parts", parameters)  # noqa: S608
-        requests, allowed = (int(total or 0) for total in cursor.fetchone())
-    return {"totalRequests": requests, "allowedRequests": allowed, "deniedRequests": requests - allowed}
+    statement = f"SELECT sum(requests) AS requests, sum(allowed) AS allowed FROM ({select}) parts"  # noqa: S608
+    return statement, parameters
+
+
+def stats_of(requests: int | None, allowed: int | None) -> dict[str, int]:
+    """Return `stats` from the row of `content_counts`."""
+    total, granted = int(requests or 0), int(allowed or 0)
+    return {"totalRequests": total, "allowedRequests": granted, "deniedRequests": total - granted}
 
 
 def requester_stats(account_id: str, requester: int) -> dict[str, object]:

@@ -11,6 +11,7 @@ from kit.http.errors import NotFound
 from kit.values import ids
 
 M = TypeVar("M", bound=Model)
+R = TypeVar("R")
 
 
 def referred_model(model: type[Model], name: str) -> type[Model]:
@@ -30,8 +31,8 @@ def find(queryset: QuerySet[M], id: str) -> M:
     return require_resource(queryset.model, id, next(iter(queryset.filter(pk=id)), None) if possible else None)
 
 
-def require_resource(model: type[M], id: str, resource: M | None) -> M:
-    """Return the resource. Raises NotFound if it is None."""
+def require_resource(model: type[Model], id: str, resource: R | None) -> R:
+    """Return the resource, or what was read with it. Raises NotFound if it is None."""
     if resource is None:
         raise NotFound(unknown(ids.prefix_of(model), id))
     return resource

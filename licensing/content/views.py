@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from accounts.keys.permissions import require
 from accounts.viewsets import AccountViewSet
-from analytics.usage.report import content_stats
+from analytics.usage.report import content_counts, content_stats, stats_of
 from kit.rest.bulk import bulk_response, outcomes_serializer
 from kit.rest.lists.orders import Order, TextsInOrder
 from kit.rest.pagination import KeysetPagination
@@ -66,9 +66,6 @@ class ContentViewSet(AccountViewSet[Content]):
             require(self.grant, "policies:read")
         return expand
 
-    def one(self, item: Content, expand: frozenset[str] = frozenset()) -> HttpResponse:
-        return self.answer(item, stats=content_stats(item.account_id, item.pk), expand=expand)
-
     @extend_schema(summary="List content", parameters=[EXPAND], responses=ContentSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
         """Newest first, without `stats`."""
@@ -100,13 +97,15 @@ class ContentViewSet(AccountViewSet[Content]):
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """With `stats`: the numbers of allowed and denied access checks for the item."""
         expand = self.expanded()
-        return self.one(self.get_object(), expand)
+        found = Content.objects.one_with(self.account_id, id, content_counts)
+        item, counts = require_resource(Content, id, found)
+        return self.answer(item, stats=stats_of(*counts), expand=expand)
 
     @extend_schema(summary="Update content")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
         """Changes the given fields; null clears an optional field. `metadata` is merged key by key."""
-        item = self.get_object_to_change()
-        return self.one(services.update_content(item, self.validated(partial=True)))
+        item = services.update_content(self.get_object_to_change(), self.validated(partial=True))
+        return self.answer(item, stats=content_stats(self.account_id, item.pk))
 
     @extend_schema(summary="Delete content", responses=DeletedSerializer)
     def destroy(self, request: Request, id: str) -> Response:

@@ -1,6 +1,7 @@
 """GET /v1/content/:id (docs/reference/api.md, Content)."""
 
 import pytest
+from django.db import connection
 
 from tests import factories
 from tests.client import ApiClient
@@ -56,3 +57,22 @@ def test_stats_are_of_the_item_alone(api, account):
     asked, other = factories.content(account), factories.content(account)
     api.post("/v1/access/check", {"contentId": asked.pk, "requester": "org"})
     assert api.get(f"/v1/content/{other.pk}")["stats"]["totalRequests"] == 0
+
+
+def test_an_item_and_its_stats_are_read_by_one_query(api, account):
+    item = factories.content(account)
+    statements = []
+
+    def note(execute, sql, params, many, context):
+        statements.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        assert api.get(f"/v1/content/{item.pk}").status == 200
+    tables = ("licensing_content", "analytics_contentyear")
+    assert len([sql for sql in statements if any(table in sql for table in tables)]) == 1
+
+
+@pytest.mark.parametrize("id", ["cnt_" + "0" * 26, "pol_" + "0" * 26, "nonsense"])
+def test_an_unknown_item_is_not_found(api, id):
+    assert api.get(f"/v1/content/{id}").status == 404
