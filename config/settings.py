@@ -179,7 +179,8 @@ DATABASE_ROUTERS = ["kit.storage.replica.Router"] if "replica" in DATABASES else
 REPORTS_MAX_LAG = env_int("REPORTS_MAX_LAG", 60, 3_600)  # seconds that the replica may be behind
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = env_url("REDIS_URL", "redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")
+TOPOLOGIES = ("", "+sentinel", "+cluster")
+REDIS_URL = env_url("REDIS_URL", "unix", *(f"{scheme}{kind}" for kind in TOPOLOGIES for scheme in ("redis", "rediss")))
 
 # --- The API ---------------------------------------------------------------------------------------------------------
 

@@ -7,10 +7,11 @@ from threading import Lock
 from django.conf import settings
 from msgspec.structs import replace
 
+from accounts.limits.cluster_counters import ClusterCounters
 from accounts.limits.counters import Consumed, Counters, ProcessCounters
 from accounts.limits.reached import EDGE, PLAN, note_plan
 from accounts.limits.redis_address import RedisAddress
-from accounts.limits.redis_counters import RedisCounters
+from accounts.limits.redis_counters import RedisCounters, SharedCounters
 from accounts.limits.redis_faults import Fault
 from accounts.limits.windows import Consume, LimitState
 
@@ -47,7 +48,8 @@ class Limiter:
     def make(self) -> Counters:
         if not settings.REDIS_URL:
             return ProcessCounters()
-        return RedisCounters(RedisAddress(settings.REDIS_URL))
+        address = RedisAddress(settings.REDIS_URL)
+        return ClusterCounters(address) if address.topology == "cluster" else RedisCounters(address)
 
     def consume(self, consume: Consume) -> LimitState:
         """Count one request and return the state of its limit."""
@@ -56,7 +58,7 @@ class Limiter:
 
     def known_here(self, consume: Consume) -> LimitState:
         """Return the limit as this process knows it, without counting and without waiting for Redis."""
-        counters = self.counters.fallback if isinstance(self.counters, RedisCounters) else self.counters
+        counters = self.counters.fallback if isinstance(self.counters, SharedCounters) else self.counters
         uncounted, now = [replace(consume, cost=0)], int(time.time())
         [state] = self.states(uncounted, uncounted, counters.consume(uncounted, now), now)
         return state
@@ -113,14 +115,14 @@ class Limiter:
 
     def inspect(self) -> None:
         """Connect to Redis, and see whether it counts limits as it should."""
-        if isinstance(self.counters, RedisCounters):
+        if isinstance(self.counters, SharedCounters):
             self.fault = self.counters.find_fault()
 
     def state(self) -> str:
         """Describe where requests are currently counted, or what is wrong there, for the admin and /readyz."""
         if self.fault is not None:
             return self.fault.code
-        if isinstance(self.counters, RedisCounters):
+        if isinstance(self.counters, SharedCounters):
             return "redis" if self.counters.outages.since is None else "per process: Redis does not answer"
         return "this process"
 

@@ -98,7 +98,12 @@ class RedisAddress:
     def async_cluster(self) -> async_cluster.RedisCluster:
         """Return a client that connects when it is first used."""
         nodes = [async_cluster.ClusterNode(*host) for host in self.hosts]
-        return async_cluster.RedisCluster(startup_nodes=nodes, **self.cluster_options)
+        # No steps: an initialization after several MOVED would close connections that others await replies on.
+        return async_cluster.RedisCluster(startup_nodes=nodes, reinitialize_steps=0, **self.cluster_options)
+
+    def node(self, host: Host) -> redis.Redis:
+        """Return a client of one named node of a Cluster."""
+        return redis.Redis(*host, retry=no_retry(), **self.options)
 
     @property
     def cluster_options(self) -> dict[str, Any]:

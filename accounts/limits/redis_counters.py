@@ -2,12 +2,14 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import redis
 from hiredis import pack_command
 from prometheus_client import Counter
+from redis.exceptions import RedisClusterException
 
 from accounts.limits.counters import Consumed, ProcessCounters
 from accounts.limits.redis_address import RedisAddress
@@ -18,6 +20,8 @@ from kit.telemetry.tracing import traced
 logger = logging.getLogger(__name__)
 RETRY_REDIS_AFTER = 1.0  # seconds
 NO_LIMIT = 2**53  # of a meter, for Lua's numbers
+
+ERRORS = (redis.RedisError, RedisClusterException, OSError)
 
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
@@ -78,15 +82,61 @@ class Outages:
                 logger.warning("Redis is back after %.0f s", time.monotonic() - self.since)
                 self.since = None
 
+    def forget_all_but(self, servers: Collection[str]) -> None:
+        """Forget the servers that a failover has replaced."""
+        self.retry_at = {server: at for server, at in self.retry_at.items() if server in servers}
 
-class RedisCounters:
-    """Counts in Redis, in one round trip per call; falls back to this process while Redis is down."""
+
+class SharedCounters(ABC):
+    """Counts in Redis; falls back to this process while Redis is down."""
 
     def __init__(self, address: RedisAddress) -> None:
         self.address = address
-        self.client = address.client()
         self.fallback = ProcessCounters()
         self.outages = Outages()
+
+    @abstractmethod
+    def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]: ...
+
+    @abstractmethod
+    def inspect(self) -> Fault | None:
+        """Return the servers' fault. Raises one of ERRORS if they do not answer."""
+
+    @abstractmethod
+    def forget_all(self) -> None: ...
+
+    def find_fault(self) -> Fault | None:
+        """Inspect the servers. Returns None if they do not answer."""
+        if not self.worth_asking():
+            return None
+        try:
+            fault = self.inspect()
+        except ERRORS as error:
+            self.note_failure(error)
+            return None
+        self.note_success()
+        return fault
+
+    def consume_here(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
+        fallbacks.inc(sum(consume.cost > 0 for consume in wanted))
+        return self.fallback.consume(wanted, now)
+
+    def worth_asking(self, server: str = "") -> bool:
+        return self.outages.allows(server)
+
+    def note_failure(self, error: Exception, server: str = "") -> None:
+        self.outages.note_failure(error, server)
+
+    def note_success(self, server: str = "") -> None:
+        self.outages.note_success(server)
+
+
+class RedisCounters(SharedCounters):
+    """Counts on one server, or the primary that Sentinels name, in one round trip per call."""
+
+    def __init__(self, address: RedisAddress) -> None:
+        super().__init__(address)
+        self.client = address.client()
 
     def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
         if self.worth_asking():
@@ -99,30 +149,8 @@ class RedisCounters:
                 return [(granted, used) for granted, *used in replies]
         return self.consume_here(wanted, now)
 
-    def consume_here(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
-        fallbacks.inc(sum(consume.cost > 0 for consume in wanted))
-        return self.fallback.consume(wanted, now)
-
-    def find_fault(self) -> Fault | None:
-        """Inspect the servers. Returns None if they do not answer."""
-        if not self.worth_asking():
-            return None
-        try:
-            fault = find_fault(self.address, self.client)
-        except redis.RedisError as error:
-            self.note_failure(error)
-            return None
-        self.note_success()
-        return fault
-
-    def worth_asking(self, server: str = "") -> bool:
-        return self.outages.allows(server)
-
-    def note_failure(self, error: Exception, server: str = "") -> None:
-        self.outages.note_failure(error, server)
-
-    def note_success(self, server: str = "") -> None:
-        self.outages.note_success(server)
+    def inspect(self) -> Fault | None:
+        return find_fault(self.address, self.client)
 
     @traced("EVAL limits", system="redis")
     def ask(self, wanted: Sequence[Consume], now: int) -> list[list[int]]:

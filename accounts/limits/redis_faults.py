@@ -28,8 +28,14 @@ SENTINEL = Fault(
 )
 CLUSTER_NODE = Fault(
     "cluster_node",
-    "REDIS_URL leads to one node of a Cluster, which counts only some accounts. Name a server without cluster mode.",
+    "REDIS_URL leads to one node of a Cluster, which counts only some accounts. Write redis+cluster://host:6379.",
 )
+NO_CLUSTER = Fault("no_cluster", "REDIS_URL names a server without cluster mode. Write redis://host:6379/0.")
+UNASSIGNED_SLOTS = Fault(
+    "unassigned_slots",
+    "REDIS_URL leads to a Cluster that has slots without a primary. `valkey-cli --cluster check` lists them.",
+)
+SLOTS = 16_384
 REPLICA = Fault("replica", "REDIS_URL leads to a read-only replica. Name its primary, or the Sentinels that watch it.")
 
 
@@ -55,23 +61,50 @@ def fault_of_sentinels(address: RedisAddress) -> Fault | None:
     return UNKNOWN_PRIMARY if answered else None
 
 
+def fault_of_cluster(address: RedisAddress) -> Fault | None:
+    """Inspect the first node that answers. Raises redis.ConnectionError if none does."""
+    for host in address.hosts:
+        with address.node(host) as node:
+            try:
+                if mode_of(info_of(node)) not in ("cluster", ""):
+                    return NO_CLUSTER
+                assigned = node.execute_command("CLUSTER INFO")["cluster_slots_assigned"]
+            except (redis.ConnectionError, redis.TimeoutError):
+                continue
+        return None if int(assigned) == SLOTS else UNASSIGNED_SLOTS
+    raise redis.ConnectionError("no node answers")
+
+
 def fault_of_server(client: redis.Redis) -> Fault | None:
+    return fault_of_info(info_of(client))
+
+
+def info_of(client: redis.Redis) -> Mapping[str, Any]:
+    """Return the server's INFO; nothing if the user may not ask, and then the server is taken as it is."""
     try:
-        found = client.info()
+        found: Mapping[str, Any] = client.info()
     except NoPermissionError:
-        return None  # a user without INFO; its server is taken as it is
-    return fault_of_info(found)
+        return {}
+    return found
+
+
+def mode_of(found: Mapping[str, Any]) -> str:
+    """Return `standalone`, `cluster` or `sentinel`."""
+    return str(found.get("server_mode") or found.get("redis_mode") or "")  # of Valkey, of Redis
 
 
 def fault_of_info(found: Mapping[str, Any]) -> Fault | None:
-    """Return the fault that INFO shows."""
-    mode = found.get("server_mode") or found.get("redis_mode")  # of Valkey, of Redis
-    if mode == "sentinel":
+    """Return the fault that the INFO of a single server shows."""
+    if mode_of(found) == "sentinel":
         return SENTINEL
-    if mode == "cluster":
+    if mode_of(found) == "cluster":
         return CLUSTER_NODE
     if found.get("role") == "slave":
         return REPLICA
+    return fault_of_settings(found)
+
+
+def fault_of_settings(found: Mapping[str, Any]) -> Fault | None:
     version = str(found.get("redis_version", ""))
     if version and tuple(map(int, version.split(".")[:2])) < OLDEST:
         return Fault("too_old", f"Redis {version} is too old. Use Redis {'.'.join(map(str, OLDEST))} or Valkey.")

@@ -12,7 +12,9 @@ from kit.telemetry.logs import passwords_in
 
 
 @pytest.mark.parametrize(
-    "url", ["redis://127.0.0.1:9/0", "redis+sentinel://127.0.0.1:9,127.0.0.1:10/mymaster"], ids=["server", "sentinel"]
+    "url",
+    ["redis://127.0.0.1:9/0", "redis+sentinel://127.0.0.1:9,127.0.0.1:10/mymaster", "redis+cluster://127.0.0.1:9"],
+    ids=["server", "sentinel", "cluster"],
 )
 def test_a_redis_that_does_not_answer_prevents_no_start(url: str):
     with override_settings(REDIS_URL=url):
@@ -42,6 +44,7 @@ def test_info_is_judged(info: dict[str, object], code: str | None):
         "redis+sentinel://:pa/ss@host/mymaster",
         "redis://:pa/ss@host:6379/0",
         "redis+sentinel://host:port/mymaster",
+        "redis+cluster://host:6379/1",
     ],
 )
 def test_a_malformed_url_keeps_the_service_from_starting(url: str):

@@ -8,7 +8,7 @@ from django.test import override_settings
 
 from accounts.limits.limiter import Limiter
 from config.management.commands.serve import check_redis
-from tests.services import Watched, valkey, valkey_sentinel
+from tests.services import Watched, valkey, valkey_cluster, valkey_sentinel
 
 pytestmark = pytest.mark.faults
 
@@ -43,9 +43,22 @@ def test_a_server_that_evicts_keys_is_refused():
         assert "Set maxmemory-policy noeviction" in refusal_of(server.url)
 
 
-def test_one_node_of_a_cluster_is_refused():
+def test_one_node_of_a_cluster_and_a_cluster_without_all_slots_are_refused():
     with valkey("--cluster-enabled", "yes") as node:
         assert "one node of a Cluster" in refusal_of(node.url)
+        assert "slots without a primary" in refusal_of(f"redis+cluster://127.0.0.1:{node.port}")
+
+
+def test_a_cluster_that_is_none_or_evicts_keys_is_refused():
+    with valkey() as server:
+        assert "without cluster mode" in refusal_of(f"redis+cluster://127.0.0.1:{server.port}")
+    with valkey_cluster(1) as cluster:
+        with override_settings(REDIS_URL=cluster.url):
+            check_redis()
+        with cluster.nodes[0].client() as client:
+            client.config_set("maxmemory", "100mb")
+            client.config_set("maxmemory-policy", "allkeys-lru")
+        assert "Set maxmemory-policy noeviction" in refusal_of(cluster.url)
 
 
 def test_readyz_names_the_fault(watched: Watched):

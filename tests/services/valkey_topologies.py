@@ -13,7 +13,10 @@ NODE_TIMEOUT = 500  # milliseconds
 READY_SECONDS = 30
 SLOTS = 16_384
 REPLICATED = ("--repl-diskless-sync-delay", "0")
-CLUSTERED = ("--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_TIMEOUT), *REPLICATED)
+CLUSTERED = (
+    *("--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_TIMEOUT), *REPLICATED),
+    *("--cluster-require-full-coverage", "no"),
+)
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> None:
@@ -61,7 +64,8 @@ class Cluster:
     @staticmethod
     def known_nodes(node: Valkey) -> int:
         with node.client() as client:
-            return len(client.execute_command("CLUSTER NODES"))
+            nodes = client.execute_command("CLUSTER NODES").values()
+        return sum("handshake" not in node["flags"] for node in nodes)
 
     def is_healthy(self) -> bool:
         for node in self.nodes:
@@ -82,7 +86,14 @@ class Cluster:
                 for first, last, primary, *_ in client.execute_command("CLUSTER SLOTS")
                 if first <= slot <= last
             }
+        return self.node_on(port)
+
+    def node_on(self, port: int) -> Valkey:
         return next(node for node in self.nodes if node.port == port)
+
+    @staticmethod
+    def is_primary(node: Valkey) -> bool:
+        return bool(info(node, "replication")["role"] == "master")
 
     def replica_of(self, primary: Valkey) -> Valkey:
         return next(
