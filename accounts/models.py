@@ -6,7 +6,7 @@ from accounts.keys.models import ApiKey, KeyType, PepperFingerprint
 from accounts.limits.models import LimitNotice
 from accounts.plans.models import PLAN_LIMITS, Account, EpochChange, Plan, Unknown
 from accounts.retries.models import IdempotencyRecord
-from accounts.staff.models import Authenticator, RecoveryCode, SavedFilter, StaffScope
+from accounts.staff.models import Authenticator, RecoveryCode, SavedFilter, StaffScope, StaffTimeZone
 from accounts.webhooks.models import WebhookAttempt, WebhookDelivery, WebhookEndpoint
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Redaction",
     "SavedFilter",
     "StaffScope",
+    "StaffTimeZone",
     "Unknown",
     "WebhookAttempt",
     "WebhookDelivery",

@@ -2,6 +2,7 @@
 
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.timezone import get_current_timezone_name
 
 from kit.environ import env, env_bool, env_host, env_int
 
@@ -31,6 +32,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "operators.middleware.SessionMiddleware",
+    "operators.middleware.TimeZoneMiddleware",
     "operators.middleware.OperatorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
@@ -71,6 +73,10 @@ UNFOLD: dict[str, object] = {
     "LOGIN": {"form": "operators.login.form.LoginForm"},
     "ACCOUNT": {
         "navigation": [
+            {
+                "title": lambda request: f"Time zone: {get_current_timezone_name()}",
+                "link": lambda request: reverse("admin:time_zone"),
+            },
             {"title": "Two-factor login", "link": lambda request: reverse("admin:second_factor")},
             {"title": "Change password", "link": lambda request: reverse("admin:password_change")},
         ]

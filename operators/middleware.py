@@ -1,4 +1,4 @@
-"""Middleware of the admin: its address, Content-Security-Policy, session lifetime and required second factor."""
+"""Middleware of the admin: address, Content-Security-Policy, session lifetime, second factor, time zone, actor."""
 
 import time
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from django.contrib.auth import logout
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.request import split_domain_port
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.auditing.audit import operator
 from accounts.keys import keytext
@@ -19,6 +20,7 @@ from kit.statements import was_ended
 from operators.access.find_key import drop_query
 from operators.login.second_factor import is_set_up
 from operators.login.sessions import SECOND_FACTOR, SIGNED_IN_AT
+from operators.staff.time_zone import zone_of
 
 Handler = Callable[[HttpRequest], HttpResponse]
 ADMIN_PATH = "/admin/"
@@ -84,6 +86,19 @@ class SessionMiddleware:
     def lacks_second_factor(request: HttpRequest) -> bool:
         open_to_all = (reverse("admin:second_factor"), reverse("admin:logout"), reverse("admin:login"))
         return not request.session.get(SECOND_FACTOR) and request.path not in open_to_all
+
+
+class TimeZoneMiddleware:
+    """Activates the operator's time zone, for requests to the admin only. The API's replies are in UTC."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(ADMIN_PATH) or not request.user.is_authenticated:
+            return self.get_response(request)
+        with timezone.override(zone_of(request.user)):
+            return self.get_response(request)
 
 
 class OperatorMiddleware:

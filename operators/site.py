@@ -32,12 +32,14 @@ class OperatorSite(UnfoldAdminSite):
         """Return pages without a model; unfold puts them before the models' pages."""
         # Imported late: needs the models.
         from operators.catalogue.visitors import visitors_page  # noqa: PLC0415
+        from operators.staff.time_zone import time_zone_page  # noqa: PLC0415
 
         return [
             path("check-access/", self.admin_view(self.check_access), name="check_access"),
             path("suggest/", self.admin_view(self.suggest), name="suggest"),
             path("visitors/", self.admin_view(visitors_page), {"site": self}, name="visitors"),
             path("account/", self.admin_view(switch_account), {"site": self}, name="switch_account"),
+            path("time-zone/", self.admin_view(time_zone_page), {"site": self}, name="time_zone"),
             path("two-factor/", self.admin_view(second_factor_page), {"site": self}, name="second_factor"),
         ]
 

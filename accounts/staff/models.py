@@ -22,6 +22,21 @@ class StaffScope(models.Model):
         return f"account access of {self.user}"
 
 
+class StaffTimeZone(models.Model):
+    """The time zone in which a member of staff sees times. Without a row: UTC."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="time_zone"
+    )
+    name = models.CharField(max_length=64)  # such as "Europe/Berlin"
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class SavedFilter(models.Model):
     """A saved filter of an admin list: its query string under a name."""
 

@@ -1,6 +1,6 @@
 """A wallet's balance over the last days, and a projection of when it runs out."""
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from django.db.models import Sum
@@ -29,7 +29,7 @@ def burn_down(wallet: Wallet, now: datetime) -> BurnDown:
     """Return the last 30 days of a wallet, as of now, and a projection. Two queries."""
     today = now.date()
     entries = WalletEntry.objects.filter(wallet=wallet, created__gte=now - DAYS * DAY).order_by()
-    by_day = entries.annotate(day=TruncDate("created")).values("day")
+    by_day = entries.annotate(day=TruncDate("created", tzinfo=UTC)).values("day")
     changes = {row["day"]: row["sum"] for row in by_day.annotate(sum=Sum("amount"))}
     spends = by_day.filter(type=WalletEntryType.SPEND).annotate(sum=Sum("amount"))
     spent = -sum((row["sum"] for row in spends), Decimal(0))

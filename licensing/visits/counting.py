@@ -5,7 +5,7 @@ every visit appears exactly once.
 """
 
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
 
 from django.db import connection, transaction
@@ -120,7 +120,7 @@ def counts_in(
     rows = (
         events.order_by()
         .values_list(
-            *("account_id", TruncDate("created"), "requester_id", KT("facts__identifiedBy")),
+            *("account_id", TruncDate("created", tzinfo=UTC), "requester_id", KT("facts__identifiedBy")),
             *(PAGE_URL, KT("facts__referrer")),
         )
         .annotate(**COUNTS, site=Max(KT("facts__siteId")))
@@ -149,7 +149,7 @@ def add_to(found: dict[K, Visits], key: K, more: Visits) -> None:
 def visits_in(events: QuerySet[AccessEvent]) -> dict[Key, Visits]:
     rows = (
         events.order_by()
-        .values_list("account_id", TruncDate("created"), "requester_id", KT("facts__identifiedBy"))
+        .values_list("account_id", TruncDate("created", tzinfo=UTC), "requester_id", KT("facts__identifiedBy"))
         .annotate(**COUNTS)
     )
     return {tuple(row[:4]): Visits(*row[4:]) for row in rows}

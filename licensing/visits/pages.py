@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import UTC, date
 from hashlib import sha256
 from operator import itemgetter
 from typing import NamedTuple, TypeGuard, TypeVar
@@ -78,7 +78,9 @@ def page_visits_in(events: QuerySet[AccessEvent]) -> dict[VisitKey, Found]:
     rows = (
         events.filter(facts__has_key="url")
         .order_by()
-        .values_list("account_id", TruncDate("created"), PAGE_URL, "requester_id", KT("facts__identifiedBy"))
+        .values_list(
+            "account_id", TruncDate("created", tzinfo=UTC), PAGE_URL, "requester_id", KT("facts__identifiedBy")
+        )
         .annotate(**COUNTS, site=Max(KT("facts__siteId")))
     )
     return with_violations({VisitKey(*row[:5]): Found(Visits(*row[5:9]), row[9]) for row in rows})
@@ -103,7 +105,7 @@ def referrals_in(events: QuerySet[AccessEvent]) -> dict[Referred, int]:
     rows = (
         events.filter(facts__has_key="referrer")
         .order_by()
-        .values_list("account_id", TruncDate("created"), PAGE_URL, KT("facts__referrer"))
+        .values_list("account_id", TruncDate("created", tzinfo=UTC), PAGE_URL, KT("facts__referrer"))
         .annotate(number=Count("pk"))
     )
     return referred_by((row[:4], row[4]) for row in rows)

@@ -12,7 +12,9 @@ from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import Account, ApiKey
 from operators.access.one_time_key import TicketField
-from operators.base.fields import Lines, Moment, Ticks, as_json, validate_fields
+from operators.base.fields import Lines, Ticks, as_json, validate_fields
+from operators.base.times.field import Moment
+from operators.base.times.shown import time_in_words
 
 IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 
@@ -36,9 +38,7 @@ class KeyForm(forms.ModelForm):
         ),
     )
 
-    expires_at = Moment(
-        ends=True, label="Expires", help_text="UTC. A date without a time includes that day. Empty: never."
-    )
+    expires_at = Moment(ends=True, label="Expires", help_text="A date without a time includes that day. Empty: never.")
 
     class Meta:
         model = ApiKey
@@ -137,6 +137,7 @@ class RotationForm(forms.Form):
 
 
 FRESH, SAME, NEVER = "fresh", "same", "never"
+WHY = {FRESH: "after as long a term as this one had", SAME: "as this one"}
 
 
 def ends_of(key: ApiKey, now: datetime) -> dict[str, datetime | None]:
@@ -153,11 +154,7 @@ def rotation_form(key: ApiKey, now: datetime) -> type[RotationForm]:
     ends = ends_of(key, now)
     if not ends:
         return RotationForm
-    choices = [
-        (FRESH, f"on {ends[FRESH]:%Y-%m-%d %H:%M} UTC, after as long a term as this one had"),
-        (SAME, f"on {ends[SAME]:%Y-%m-%d %H:%M} UTC, as this one"),
-        (NEVER, "never"),
-    ]
+    choices = [(name, f"on {time_in_words(end)}, {WHY[name]}" if end else "never") for name, end in ends.items()]
 
     class OfTerm(RotationForm):
         term = forms.ChoiceField(

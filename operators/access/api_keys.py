@@ -39,6 +39,7 @@ from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import admin_request
+from operators.base.times.shown import shown_time
 
 STATE_COLOURS = {"active": "success", "expired": "default", "revoked": "default"}
 
@@ -247,7 +248,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
 
     @display(description="Last used", ordering="last_used_at", empty_value="never")
     def last_used(self, key: ApiKey) -> str:
-        return f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never"
+        return shown_time(key.last_used_at) if key.last_used_at else "never"
 
     @display(description="Latest changes with it")
     def changes(self, key: ApiKey) -> str:
@@ -259,7 +260,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
 
     @display(description="Expires", ordering="expires_at")
     def expires(self, key: ApiKey) -> str:
-        return f"{key.expires_at:%Y-%m-%d %H:%M}" if key.expires_at else "never"
+        return shown_time(key.expires_at) if key.expires_at else "never"
 
     @display(description="May")
     def may(self, key: ApiKey) -> str:

@@ -17,6 +17,7 @@ from operators.base.empty_state import EmptyState
 from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import list_url
 from operators.base.model_admin import ScopedAdmin
+from operators.base.times.shown import TO_SECOND, shown_time
 
 KINDS = {
     "content": "content",
@@ -118,9 +119,9 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
         """Search by index; Django would cast the id in every row to text and compare."""
         return (queryset.filter(resource_id=search_term.strip()) if search_term.strip() else queryset), False
 
-    @display(description="When (UTC)", ordering="pk")
+    @display(description="When", ordering="pk")
     def when(self, entry: AuditEntry) -> str:
-        return f"{entry.created:%Y-%m-%d %H:%M:%S}"
+        return shown_time(entry.created, TO_SECOND)
 
     @display(description="Who")
     def actor(self, entry: AuditEntry) -> str:

@@ -7,6 +7,7 @@ from django.utils.html import format_html, format_html_join
 from accounts.models import ActorType, ApiKey, AuditEntry
 from analytics.models import AccessEvent
 from operators.base.links import change_url
+from operators.base.times.shown import TO_SECOND, shown_time
 
 LATEST = 5
 SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
@@ -39,6 +40,6 @@ def latest_decisions(key: ApiKey) -> str:
 
 def render_links(rows: Iterable[tuple[AuditEntry | AccessEvent, str]], name: str) -> str:
     """Render each row as a link with its time, followed by text; `name` says what was searched if there are none."""
-    lines = ((change_url(row), f"{row.created:%Y-%m-%d %H:%M:%S}", text) for row, text in rows)
+    lines = ((change_url(row), shown_time(row.created, TO_SECOND), text) for row, text in rows)
     shown = format_html_join("", '<div><a class="text-link" href="{}">{}</a> {}</div>', lines)
     return shown or format_html("none among the account’s latest {} {}", f"{SEARCHED:,}", name)

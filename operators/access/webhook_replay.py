@@ -5,19 +5,18 @@ from typing import TypedDict
 
 from django import forms
 from django.http import HttpRequest
-from unfold.widgets import UnfoldAdminSplitDateTimeWidget
 
 from accounts.webhooks.recovery import Recovery
 from kit.values.timestamps import parse_timestamp
+from operators.base.times.field import Moment
+from operators.base.times.shown import TO_SECOND, time_in_words
 
 
 class ReplayForm(forms.Form):
-    since = forms.SplitDateTimeField(
+    since = Moment(
         label="Start time",
-        required=False,
-        widget=UnfoldAdminSplitDateTimeWidget,
         help_text=(
-            "UTC. Leave it empty to send only deliveries that failed or wait for a retry. With a start time, every "
+            "Leave it empty to send only deliveries that failed or wait for a retry. With a start time, every "
             "event since then that the endpoint did not get is sent. You see the number first."
         ),
     )
@@ -45,7 +44,7 @@ def replay_facts(previewed: Recovery | None) -> list[tuple[str, str]]:
     named = (("First event", previewed.first), ("Last event", previewed.last))
     return [
         ("Number of events", f"{previewed.events:,}"),
-        *((label, f"{event.type}, {event.created:%Y-%m-%d %H:%M:%S} UTC ({event.pk})") for label, event in named),
+        *((label, f"{event.type}, {time_in_words(event.created, TO_SECOND)} ({event.pk})") for label, event in named),
     ]
 
 
@@ -56,8 +55,8 @@ def replay_effects(previewed: Recovery | None) -> list[str]:
         ("whose delivery failed or waits for a retry", "No delivery to this endpoint failed or waits for a retry.")
         if previewed.since is None
         else (
-            f"from {previewed.since:%Y-%m-%d %H:%M} UTC on that the endpoint did not get",
-            f"The endpoint got every event from {previewed.since:%Y-%m-%d %H:%M} UTC on.",
+            f"from {time_in_words(previewed.since)} on that the endpoint did not get",
+            f"The endpoint got every event from {time_in_words(previewed.since)} on.",
         )
     )
     if not previewed.events:

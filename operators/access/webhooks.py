@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 
@@ -34,6 +35,7 @@ from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import admin_request
+from operators.base.times.shown import shown_time
 
 LATEST = 20  # attempts shown on an endpoint's page
 FILTERED = {"policyIds": "the policies", "requesterIds": "the customers", "reasons": "the reasons"}
@@ -264,7 +266,7 @@ class WebhookEndpointAdmin(ServiceAdmin[WebhookEndpoint, WebhookFields]):
         if endpoint.disabled_reason:
             return f"Disabled by the service: {endpoint.disabled_reason}"
         since = endpoint.failing_since
-        return f"every delivery since {since:%Y-%m-%d %H:%M} (UTC)" if since else None
+        return format_html("every delivery since {}", shown_time(since)) if since else None
 
     @display(description="")
     def latest(self, endpoint: WebhookEndpoint) -> str:

@@ -6,7 +6,7 @@ stay as stored (`is_untouched`, `Lines.kept`).
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +15,6 @@ from django.http import QueryDict
 from rest_framework.serializers import BaseSerializer
 from unfold.widgets import (
     UnfoldAdminSelectWidget,
-    UnfoldAdminSplitDateTimeWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
 )
@@ -146,30 +145,6 @@ def with_point(text: str) -> str:
     if len(rest) == 3 and whole.lstrip("-+").strip("0"):
         raise forms.ValidationError(f"Write {whole}{rest} or {whole}.{rest}: {number} could be either.")
     return number.replace(",", ".")
-
-
-class Moment(forms.SplitDateTimeField):
-    """A date with an optional time, in UTC. Without a time it means the start of the day, or its end with `ends`.
-
-    Dates with slashes are refused: readers disagree whether the day or the month comes first.
-    """
-
-    def __init__(self, *, ends: bool = False, label: str | None = None, help_text: str = "") -> None:
-        super().__init__(
-            required=False,
-            widget=UnfoldAdminSplitDateTimeWidget,
-            label=label,
-            help_text=help_text,
-            input_date_formats=["%Y-%m-%d", "%d.%m.%Y"],
-            error_messages={"invalid_date": "Enter a valid date. Write it as 2026-12-31 or 31.12.2026."},
-        )
-        self.ends = ends
-
-    def compress(self, data_list: tuple[date, time] | None) -> datetime | None:
-        if data_list and data_list[0] and data_list[1] is None:
-            day = data_list[0]
-            data_list = (day + timedelta(days=1) if self.ends and day < date.max else day, time())
-        return super().compress(data_list)
 
 
 class Currency(forms.ChoiceField):

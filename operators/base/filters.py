@@ -1,7 +1,7 @@
 """List filters that use an index, and never show all rows for an invalid value."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, time
+from datetime import datetime, time
 from typing import ClassVar, Generic
 
 from django.contrib.admin import FieldListFilter
@@ -9,6 +9,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest
 from django.utils.dateparse import parse_date, parse_time
+from django.utils.timezone import get_current_timezone
 from unfold.contrib.filters.admin import (
     AutocompleteSelectFilter,
     DropdownFilter,
@@ -59,7 +60,7 @@ class ExactTextFilter(FieldTextFilter):
 
 
 class MomentFilter(RangeDateTimeFilter):
-    """A range of times in UTC; a day without a time means the whole day."""
+    """A range of times in the operator's time zone; a day without a time means the whole day."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
         since, until = self.moment("from", time.min), self.moment("to", time.max)
@@ -77,7 +78,7 @@ class MomentFilter(RangeDateTimeFilter):
             parsed = None, None
         if parsed[0] is None or parsed[1] is None or not 1971 <= parsed[0].year <= 9998:
             raise IncorrectLookupParameters
-        return datetime.combine(parsed[0], parsed[1], UTC)
+        return datetime.combine(parsed[0], parsed[1], get_current_timezone())
 
     def at_least(self, moment: datetime) -> dict[str, object]:
         return {f"{self.parameter_name}__gte": moment}

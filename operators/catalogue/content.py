@@ -23,6 +23,7 @@ from operators.base.forms.confirmation import confirm
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 from operators.base.searching import find_content
+from operators.base.times.shown import shown_time
 from operators.catalogue.content_bulk import BulkChanges
 from operators.catalogue.content_export import ContentExport
 from operators.catalogue.content_form import ContentFields, ContentForm, content_fields
@@ -168,13 +169,13 @@ class ContentAdmin(OfOne[Content], BulkChanges, ContentImport, ContentExport, Se
     def state(self, item: Content) -> str:
         return item.status
 
-    @display(description="Created (UTC)", ordering="created")
+    @display(description="Created", ordering="created")
     def created_at(self, item: Content) -> str:
-        return f"{item.created:%Y-%m-%d %H:%M}"
+        return shown_time(item.created)
 
-    @display(description="Changed (UTC)")
+    @display(description="Changed")
     def updated_at(self, item: Content) -> str:
-        return f"{item.updated:%Y-%m-%d %H:%M}"
+        return shown_time(item.updated)
 
     @display(description="Asked for")
     def requests(self, item: Content) -> str:

@@ -27,6 +27,7 @@ from operators.base.filters import RelatedFilter
 from operators.base.model_admin import BoundedChangeList
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
+from operators.base.times.shown import TO_SECOND, shown_time
 from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, RecordedFilter, SiteFilter
 from operators.catalogue.decision_page import DecisionPage
 from operators.customers.refunds import RefundableCharge, RefundButton
@@ -151,7 +152,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         )
 
     def about(self, event: AccessEvent) -> str:
-        return f"{event.content.title}, {event.created:%Y-%m-%d %H:%M}"
+        return f"{event.content.title}, {event.created:%Y-%m-%d %H:%M} UTC"
 
     @display(description="Requested permission", ordering="permission", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:
@@ -167,9 +168,9 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
 
     # --- The list ----------------------------------------------------------------------------------------------------
 
-    @display(description="When (UTC)", ordering="created")
+    @display(description="When", ordering="created")
     def when(self, event: AccessEvent) -> str:
-        return f"{event.created:%Y-%m-%d %H:%M:%S}"
+        return shown_time(event.created, TO_SECOND)
 
     @display(description="Outcome", ordering="reason", label=COLOURS)
     def outcome(self, event: AccessEvent) -> tuple[str, str]:

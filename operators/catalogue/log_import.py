@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
 
@@ -26,6 +27,7 @@ from licensing.sites.models import Site
 from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.model_admin import ServiceAdmin
+from operators.base.times.shown import shown_time
 from operators.base.uploads import Upload, purge
 from operators.catalogue.observed_facts import format_sums
 from operators.catalogue.site_form import SiteFields
@@ -180,7 +182,7 @@ def facts_of(totals: LogTotals, *, dry_run: bool) -> list[tuple[str, str]]:
     }
     facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == imported]
     if totals.first is not None and totals.last is not None:
-        facts.append(("Time (UTC)", f"{totals.first:%Y-%m-%d %H:%M} to {totals.last:%Y-%m-%d %H:%M}"))
+        facts.append(("Time", format_html("{} to {}", shown_time(totals.first), shown_time(totals.last))))
     facts.append(("Would have been refused", f"{totals.refused:,}"))
     facts += [(f"Because {Reason(reason).words}", f"{number:,}") for reason, number in totals.reasons.most_common()]
     return [*facts, ("Worth", format_sums(totals.worth))] if totals.worth else facts

@@ -25,6 +25,7 @@ from licensing.sites.verification import file_url, record_of, txt_name
 from operators.base.empty_state import EmptyState
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import confirm
+from operators.base.times.shown import shown_time
 from operators.catalogue.log_import import LogUploads
 from operators.catalogue.observed_facts import observed_facts
 from operators.catalogue.proxy_files import proxy_file_download, proxy_files_page
@@ -213,13 +214,13 @@ class SiteAdmin(LogUploads):
     def number_of_rules(self, site: WithRuleCount) -> int:
         return site.rule_count
 
-    @display(description="Verified (UTC)")
+    @display(description="Verified")
     def verified(self, site: Site) -> str:
-        return "not verified" if site.verified_at is None else f"{site.verified_at:%Y-%m-%d %H:%M}"
+        return "not verified" if site.verified_at is None else shown_time(site.verified_at)
 
-    @display(description="Changed (UTC)")
+    @display(description="Changed")
     def changed(self, site: Site) -> str:
-        return f"{site.updated:%Y-%m-%d %H:%M}"
+        return shown_time(site.updated)
 
     @display(description="Who may do what")
     def in_short(self, site: Site) -> str:

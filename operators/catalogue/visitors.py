@@ -28,6 +28,7 @@ from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice
 from operators.base.figures.windows import days_of, window_of
 from operators.base.links import change_url, list_url
+from operators.base.times.shown import shown_time
 from operators.catalogue.crawls import (
     BELOW,
     CLASSES,
@@ -158,7 +159,7 @@ def row_of(visitor: Visitor, shown: dict[str, str]) -> VisitorRow:
         identified_by=visitor.identified_by.words,
         verified=visitor.identified_by.verifies,
         cells=cells,
-        last_seen=f"{visits.last_seen:%Y-%m-%d %H:%M}",
+        last_seen=shown_time(visits.last_seen),
     )
 
 

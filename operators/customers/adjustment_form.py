@@ -11,7 +11,8 @@ from accounts.models import Account
 from analytics.ledger.refunds import PREFIXES, Charge
 from analytics.models import LedgerEntry
 from kit.values import ids
-from operators.base.fields import Amount, Currency, Moment
+from operators.base.fields import Amount, Currency
+from operators.base.times.field import Moment
 from operators.customers.refunds import RefundableCharge
 
 
@@ -32,7 +33,7 @@ class AdjustmentForm(forms.ModelForm):
     of_requester = reference("Customer", "The customer's own id.")
     of_content = reference("Item", "cnt_…")
 
-    occurred_at = Moment(label="Occurred at", help_text="UTC. Reports count it on this day. Empty: now.")
+    occurred_at = Moment(label="Occurred at", help_text="Reports count it on its day in UTC. Empty: now.")
 
     class Meta:
         model = LedgerEntry

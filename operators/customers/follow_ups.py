@@ -1,7 +1,7 @@
 """Renew and Duplicate: a new licence's form, prefilled from an existing licence."""
 
 from calendar import monthrange
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import cast
 
 from django.contrib import messages
@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.timezone import get_current_timezone
 from unfold.decorators import action
 
 from licensing.licenses.models import License, LicenseStatus
@@ -34,12 +35,17 @@ def months_later(moment: datetime, months: int) -> datetime:
 
 
 def end_of_term(held: License, start: datetime) -> datetime | None:
-    """Return the end of a term as long as the licence's, in whole months if it is; None if it has no end."""
+    """Return the end of a term as long as the licence's; None if it has no end.
+
+    The term is in whole months if the licence's is: in UTC, or in the operator's time zone, whose offset may change.
+    """
     if held.expires_at is None:
         return None
-    months = (held.expires_at.year - held.starts_at.year) * 12 + held.expires_at.month - held.starts_at.month
-    if months and months_later(held.starts_at, months) == held.expires_at:
-        return months_later(start, months)
+    for zone in (UTC, get_current_timezone()):
+        first, last = held.starts_at.astimezone(zone), held.expires_at.astimezone(zone)
+        months = (last.year - first.year) * 12 + last.month - first.month
+        if months and months_later(first, months) == last:
+            return months_later(start.astimezone(zone), months).astimezone(UTC)
     return start + (held.expires_at - held.starts_at)
 
 

@@ -29,6 +29,7 @@ from operators.base.links import change_url
 from operators.base.scope import request_scope
 from operators.base.searching import of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
+from operators.base.times.shown import TO_SECOND, shown_time
 from operators.customers.adjustment_form import AdjustmentFields, AdjustmentForm
 from operators.customers.refunds import RefundableCharge, RefundButton
 
@@ -157,7 +158,7 @@ class LedgerAdmin(
         what = f"licence of type {entry.license_type}" if entry.license_type else self.sum(entry)
         if entry.content is not None:
             what = entry.content.title
-        return f"{what}, {entry.occurred_at:%Y-%m-%d %H:%M}"
+        return f"{what}, {entry.occurred_at:%Y-%m-%d %H:%M} UTC"
 
     def refund_fields(self, entry: LedgerEntry) -> dict[str, str]:
         named = {
@@ -178,13 +179,13 @@ class LedgerAdmin(
                 ("Amount", self.sum(saved)),
                 ("Reason", saved.description or "–"),
                 *self.left_after(saved),
-                ("Counts at (UTC)", self.when(saved)),
+                ("Counts at", self.when(saved)),
                 ("About", ", ".join(str(one) for one in about) or "–"),
                 ("Licence type", saved.license_type or "–"),
             ],
             effects=[
                 f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {in_full(abs(saved.amount), saved.currency)} "
-                f"on {saved.occurred_at:%Y-%m-%d}.",
+                f"on {saved.occurred_at:%Y-%m-%d} (UTC).",
                 *(["It returns to the wallet that paid, as credit."] if was_prepaid(saved) else []),
                 "Entries cannot be changed. Correct a mistake with another entry.",
             ],
@@ -216,13 +217,13 @@ class LedgerAdmin(
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
-    @display(description="Counts at (UTC)", ordering="occurred_at")
+    @display(description="Counts at", ordering="occurred_at")
     def when(self, entry: LedgerEntry) -> str:
-        return f"{entry.occurred_at:%Y-%m-%d %H:%M:%S}"
+        return shown_time(entry.occurred_at, TO_SECOND)
 
-    @display(description="Booked (UTC)", ordering="created")
+    @display(description="Booked", ordering="created")
     def booked_at(self, entry: LedgerEntry) -> str:
-        return f"{entry.created:%Y-%m-%d %H:%M:%S}"
+        return shown_time(entry.created, TO_SECOND)
 
     @display(description="Amount", ordering="amount")
     def sum(self, entry: LedgerEntry) -> str:

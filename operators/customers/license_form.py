@@ -13,7 +13,8 @@ from kit.values.amounts import plain
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.services import customers_named
-from operators.base.fields import Amount, Currency, Lines, Moment, as_json, validate_fields
+from operators.base.fields import Amount, Currency, Lines, as_json, validate_fields
+from operators.base.times.field import Moment
 from operators.customers.quotas import QuotaFields
 
 NAMES = {
@@ -50,9 +51,9 @@ class LicenseForm(QuotaFields, forms.ModelForm):
     )
     access_currency = Currency(label="Currency per access", required=False)
 
-    starts_at = Moment(label="Starts at", help_text="UTC. Empty: now.")
+    starts_at = Moment(label="Starts at", help_text="Empty: now.")
     expires_at = Moment(
-        ends=True, label="Expires at", help_text="UTC. A date without a time includes that day. Empty: no end."
+        ends=True, label="Expires at", help_text="A date without a time includes that day. Empty: no end."
     )
 
     class Meta:

@@ -17,7 +17,8 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.licenses.services import build_ledger_entry, terms
 from licensing.requesters.models import Requester
-from operators.base.fields import Amount, Moment, lines
+from operators.base.fields import Amount, lines
+from operators.base.times.field import Moment
 from operators.customers.license_question import describe_coverage, describe_moment, type_warnings
 from operators.customers.quotas import Quota, QuotaFields
 

@@ -14,6 +14,7 @@ from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import money, term
 from operators.base.forms.asking import Question
+from operators.base.times.shown import time_in_words
 from operators.customers.quotas import Quota
 from operators.policies.known_permissions import asked_for, known_rules
 
@@ -64,7 +65,7 @@ def describe_bookings(before: License | None, saved: License, known: set[str]) -
 def describe_moment(moment: datetime) -> str:
     """Return `now`, or the minute at which an entry counts."""
     soon = abs((moment - timezone.now()).total_seconds()) < NOW
-    return "now" if soon else f"as of {moment:%Y-%m-%d %H:%M} UTC"
+    return "now" if soon else f"as of {time_in_words(moment)}"
 
 
 def per_access(before: License | None, saved: License) -> list[str]:
@@ -107,7 +108,7 @@ def license_question(
             ("Customer", f"{requester.requester_id}{' (new)' if is_new else ''}"),
             ("Licence type", saved.license_type),
             ("Covers", describe_coverage(saved)),
-            ("Term (UTC)", term(saved)),
+            ("Term", term(saved)),
             ("Price", money(saved.price_amount, saved.price_currency)),
             ("Per access", money(saved.access_amount, saved.access_currency)),
         ],

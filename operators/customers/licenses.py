@@ -26,6 +26,7 @@ from operators.base.forms.confirmation import confirm
 from operators.base.links import change_url, list_url
 from operators.base.requests import admin_request
 from operators.base.searching import find_licenses
+from operators.base.times.shown import shown_time
 from operators.customers.follow_ups import FollowUps
 from operators.customers.license_form import LicenseFields, LicenseForm, license_fields
 from operators.customers.license_form_help import LicenseFormHelp
@@ -240,7 +241,7 @@ class LicenseAdmin(
     def covers(self, held: License) -> str:
         return scope(held)
 
-    @display(description="Term (UTC)", ordering="expires_at")
+    @display(description="Term", ordering="expires_at")
     def term(self, held: License) -> str:
         return term(held)
 
@@ -252,17 +253,17 @@ class LicenseAdmin(
     def per_access(self, held: License) -> str:
         return money(held.access_amount, held.access_currency)
 
-    @display(description="Issued (UTC)")
+    @display(description="Issued")
     def created_at(self, held: License) -> str:
-        return f"{held.created:%Y-%m-%d %H:%M}"
+        return shown_time(held.created)
 
-    @display(description="Changed (UTC)")
+    @display(description="Changed")
     def updated_at(self, held: License) -> str:
-        return f"{held.updated:%Y-%m-%d %H:%M}"
+        return shown_time(held.updated)
 
-    @display(description="Revoked (UTC)")
+    @display(description="Revoked")
     def revoked(self, held: License) -> str:
-        return f"{held.revoked_at:%Y-%m-%d %H:%M}" if held.revoked_at else "no"
+        return shown_time(held.revoked_at) if held.revoked_at else "no"
 
     @display(description="In the ledger")
     def in_ledger(self, held: License) -> str:

@@ -22,12 +22,14 @@ from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, Moment, as_json, validate_fields
+from operators.base.fields import Amount, Currency, as_json, validate_fields
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
+from operators.base.times.field import Moment
+from operators.base.times.shown import shown_time
 
 
 class PaymentForm(forms.ModelForm):
@@ -42,7 +44,7 @@ class PaymentForm(forms.ModelForm):
         help_text="Adds the amount to the wallet of the customer, or of its licence, in this currency.",
     )
 
-    received_at = Moment(label="Received (UTC)", help_text="Default: now.")
+    received_at = Moment(label="Received", help_text="Default: now.")
 
     class Meta:
         model = Payment
@@ -136,7 +138,7 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
     def question(self, request: HttpRequest, before: Payment | None, saved: Payment) -> Question:
         return Question(
             title=f"Record {self.sum(saved)} from {saved.requester}?",
-            facts=[("Account", str(saved.account)), ("Received (UTC)", self.received(saved))],
+            facts=[("Account", str(saved.account)), ("Received", self.received(saved))],
             effects=[
                 *([f"The wallet is topped up by {self.sum(saved)}."] if request.POST.get("tops_up") else []),
                 "This month's statement shows it. Revenue does not change, because it counts charges.",
@@ -149,13 +151,13 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
     def sum(self, payment: Payment) -> str:
         return in_full(payment.amount, payment.currency)
 
-    @display(description="Received (UTC)", ordering="received_at")
+    @display(description="Received", ordering="received_at")
     def received(self, payment: Payment) -> str:
-        return f"{payment.received_at:%Y-%m-%d %H:%M}"
+        return shown_time(payment.received_at)
 
-    @display(description="Recorded (UTC)", ordering="created")
+    @display(description="Recorded", ordering="created")
     def recorded(self, payment: Payment) -> str:
-        return f"{payment.created:%Y-%m-%d %H:%M}"
+        return shown_time(payment.created)
 
 
 def grant_payment(payment: Payment) -> None:

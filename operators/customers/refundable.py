@@ -13,6 +13,7 @@ from licensing.requesters.models import Requester
 from operators.base.frame import page
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
+from operators.base.times.shown import shown_time
 
 # Reading only the newest licences and decisions bounds the cost; the ledger lists all.
 MOST_LICENSES, MOST_DECISIONS = 200, 1_000
@@ -50,7 +51,7 @@ def refundable_charges(requester: Requester) -> list[Refundable]:
                 link=change_url(entry),
                 charged=in_full(balance.charged, entry.currency),
                 left=in_full(balance.refundable, entry.currency),
-                at=f"{entry.occurred_at:%Y-%m-%d %H:%M}",
+                at=shown_time(entry.occurred_at),
                 refund=reverse("admin:analytics_ledgerentry_refund", args=[entry.pk]),
             )
     return list(found.values())

@@ -19,6 +19,7 @@ from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, ModelT
+from operators.base.times.shown import shown_time
 
 MOST_REFUNDS = 20  # refunds shown; the ledger lists all
 MOST_CHARACTERS = 500  # of a reason
@@ -48,7 +49,7 @@ class RefundableCharge(NamedTuple):
             (
                 change_url(one),
                 in_full(one.amount, one.currency),
-                f"{one.created:%Y-%m-%d %H:%M}",
+                shown_time(one.created),
                 one.description or "",
             )
             for one in booked[:MOST_REFUNDS]

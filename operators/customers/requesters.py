@@ -33,6 +33,7 @@ from operators.base.links import change_url, list_url, with_copy_button
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.base.searching import find_requesters
+from operators.base.times.shown import shown_time
 from operators.customers.customer_form import CustomerForm, NewCustomerForm, merge_form
 from operators.customers.refundable import RefundPage
 
@@ -243,7 +244,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
         if request.user.has_perm("analytics.view_wallet"):
             who["Balance"] = self.balance(requester)
         if request.user.has_perm("analytics.view_accessevent"):
-            who["Last access (UTC)"] = self.last_access(requester)
+            who["Last access"] = self.last_access(requester)
         links = {}
         if self.has_changing_permission(request):
             urls = ((name, f"admin:licensing_requester_{name}") for name in IN_CARD)
@@ -263,7 +264,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
     def last_access(self, requester: Requester) -> str:
         latest = AccessEvent.objects.filter(requester=requester).order_by("-created")
         seen = latest.values_list("created", flat=True).first()
-        return f"{seen:%Y-%m-%d %H:%M}" if seen else "never"
+        return shown_time(seen) if seen else "never"
 
     @display(description="Merged into")
     def merged(self, requester: Requester) -> str:
@@ -276,9 +277,9 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
     def own_id(self, requester: Requester) -> str:
         return with_copy_button(requester.requester_id)
 
-    @display(description="First seen (UTC)", ordering="created")
+    @display(description="First seen", ordering="created")
     def first_seen(self, requester: Requester) -> str:
-        return f"{requester.created:%Y-%m-%d %H:%M}"
+        return shown_time(requester.created)
 
     @display(description="Latest decisions")
     def decisions(self, requester: Requester) -> str:

@@ -31,6 +31,7 @@ from operators.base.links import change_url
 from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
+from operators.base.times.shown import shown_time
 
 MOST_LINES = 500  # lines shown; the export has all
 MONTHS = 24  # offered by the filter
@@ -155,7 +156,7 @@ class StatementAdmin(ListExport[Statement]):
     def state_in_words(self, statement: Statement) -> str:
         if statement.closed_at is None:
             return "open: it grows with the ledger until its month is over"
-        return f"closed on {statement.closed_at:%Y-%m-%d %H:%M} UTC; it never changes"
+        return format_html("closed on {}; it never changes", shown_time(statement.closed_at))
 
     @display(description="Opening balance", ordering="opening")
     def opened_with(self, statement: Statement) -> str:

@@ -12,7 +12,8 @@ from accounts.models import Account
 from analytics.wallets.models import Every, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
-from operators.base.fields import Amount, Moment
+from operators.base.fields import Amount
+from operators.base.times.field import Moment
 
 KINDS = [("paid", "paid"), ("promotional", "a gift")]
 EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in Every)]
@@ -80,7 +81,7 @@ class WalletForm(Terms, forms.ModelForm):
 class TopUpForm(forms.Form):
     amount = Amount(label="Amount")
     kind = choice("It was", KINDS)
-    expires_at = Moment(ends=True, label="Ends at (UTC)", help_text="Empty: never.")
+    expires_at = Moment(ends=True, label="Ends at", help_text="Empty: never.")
     external_id = forms.CharField(
         required=False,
         max_length=255,

@@ -31,6 +31,7 @@ from operators.base.model_admin import ServiceAdmin
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
+from operators.base.times.shown import shown_time
 from operators.customers.wallet_forms import (
     TermFields,
     Terms,
@@ -222,7 +223,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         if wallet.refill_amount is None or wallet.next_refill_at is None:
             return None
         amount = amount_of(wallet.refill_amount, wallet)
-        return f"{amount} each {wallet.refill_every}, next on {wallet.next_refill_at:%Y-%m-%d %H:%M} UTC"
+        return format_html("{} each {}, next on {}", amount, wallet.refill_every, shown_time(wallet.next_refill_at))
 
     @display(description="Warnings", empty_value="none")
     def warnings(self, wallet: Wallet) -> str | None:
@@ -236,7 +237,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     def grants(self, wallet: Wallet) -> str:
         latest = list(wallet.grants.order_by("-created", "-pk")[:MOST_ENTRIES])
         rows = (
-            (f"{one.created:%Y-%m-%d %H:%M}", amount_of(one.amount, wallet), one.kind, one.status,
+            (shown_time(one.created), amount_of(one.amount, wallet), one.kind, one.status,
              amount_of(one.remaining, wallet), one.external_id or "")
             for one in grants_as_of(wallet, latest, timezone.now())
         )  # fmt: skip
@@ -245,7 +246,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
     @display(description="Entries")
     def entries(self, wallet: Wallet) -> str:
         latest = WalletEntry.objects.filter(wallet=wallet).order_by("-created", "-pk")[:MOST_ENTRIES]
-        rows = ((f"{one.created:%Y-%m-%d %H:%M}", one.type, amount_of(one.amount, wallet)) for one in latest)
+        rows = ((shown_time(one.created), one.type, amount_of(one.amount, wallet)) for one in latest)
         return format_html_join("", "<div>{}: {} {}</div>", rows) or "–"
 
 
@@ -268,7 +269,7 @@ def in_words(shown: BurnDown, wallet: Wallet) -> str:
     pace = amount_of(shown.spent_daily.quantize(MINOR), wallet) if wallet.unit != ACCESS else per_day(shown)
     if shown.ends is None:
         return f"At {pace} a day it lasts for years."
-    return f"At {pace} a day it ends on {shown.ends:%Y-%m-%d}."
+    return f"At {pace} a day it ends on {shown.ends:%Y-%m-%d} (UTC)."
 
 
 def per_day(shown: BurnDown) -> str:

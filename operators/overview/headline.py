@@ -10,12 +10,13 @@ from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import UnconvertedRevenue
-from analytics.windows import Window
+from analytics.windows import MICROSECOND, Window
 from kit.values.currencies import round_to_minor_unit
 from licensing.policies.decision import UNMET_DEMAND, Reason
 from operators.base.figures.choice import Choice
 from operators.base.figures.windows import days_of, render_change
 from operators.base.links import list_url
+from operators.base.times.shown import time_filter
 from operators.overview.figures import RevenueFigures
 from operators.overview.newest import MOST_SCANNED, newest_decisions
 from operators.overview.without_policy import Notice, notices_without_policy
@@ -102,7 +103,7 @@ def refusal_figures(
     shown = {**choice.account_filter, **days_of("created", window)}
     requesters = refused_requesters(choice.account_ids, window)
     since = requesters[0].since if requesters else None
-    begin = {"created_from_0": f"{since:%Y-%m-%d}", "created_from_1": f"{since:%H:%M:%S}"} if since else {}
+    counted = {**choice.account_filter, **time_filter("created", since or window.start, window.end - MICROSECOND)}
     issues = request.user.has_perm("licensing.add_license")
     return RefusalFigures(
         count=sum(count for _, count in counts),
@@ -110,7 +111,7 @@ def refusal_figures(
         reasons=[
             (reason.words, f"{count:,}", list_url(AccessEvent, outcome=reason, **shown)) for reason, count in counts
         ],
-        requesters=[refused_row(one, {**shown, **begin}, issues) for one in requesters],
+        requesters=[refused_row(one, counted, issues) for one in requesters],
         since=since,
     )
 

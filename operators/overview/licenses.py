@@ -8,6 +8,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html
 from msgspec import Struct
 
 from analytics.events.partitions import first_id
@@ -21,6 +22,7 @@ from operators.base.checking import may_try
 from operators.base.figures.choice import Choice
 from operators.base.figures.terms import scope, standing_first
 from operators.base.links import change_url, list_url
+from operators.base.times.shown import TO_DAY, local_time, shown_time
 from operators.customers.follow_ups import is_renewable
 
 SOON, LATER = 30, 60  # days
@@ -71,11 +73,11 @@ class DenialCounts:
 
     @property
     def held_state(self) -> str:
-        end = f"{self.held.expires_at:%Y-%m-%d}" if self.held.expires_at else ""
+        end = shown_time(self.held.expires_at, TO_DAY) if self.held.expires_at else ""
         state = self.held.state(self.now)
         if state == "active":
-            return f"active until {end}" if end else "active"
-        return f"ended {end}" if state == "expired" else "revoked"
+            return format_html("active until {}", end) if end else "active"
+        return format_html("ended {}", end) if state == "expired" else "revoked"
 
     @property
     def renew(self) -> str:
@@ -91,7 +93,7 @@ class DenialCounts:
 
     @property
     def decisions(self) -> str:
-        day = f"{self.last - RECENT:%Y-%m-%d}"
+        day = f"{local_time(self.last - RECENT):{TO_DAY}}"
         return list_url(AccessEvent, requester__id__exact=str(self.requester.pk), outcome="denied", created_from_0=day)
 
     @property
@@ -135,7 +137,7 @@ def ending_soon(account_ids: Iterable[str], now: datetime) -> QuerySet[License]:
 
 def ending_list(choice: Choice, now: datetime, days: int) -> str:
     last = now + timedelta(days=days)
-    until = {"expires_at_from_0": f"{now:%Y-%m-%d}", "expires_at_to_0": f"{last:%Y-%m-%d}"}
+    until = {"expires_at_from_0": f"{local_time(now):{TO_DAY}}", "expires_at_to_0": f"{local_time(last):{TO_DAY}}"}
     return list_url(License, state="active", **until, **choice.account_filter)
 
 
@@ -148,7 +150,7 @@ def ending_row(held: License, now: datetime) -> EndingRow:
         holder=str(held.requester),
         holder_link=change_url(held.requester),
         account=held.account.name,
-        ends=f"{end:%Y-%m-%d}",
+        ends=shown_time(end, TO_DAY),
         days=(end - now).days,
         soon=end <= now + timedelta(days=SOON),
         renew=follow_up(held, "renew"),

@@ -1,7 +1,7 @@
 """The newest decisions of a window, for figures without an index."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 from django.db.models import Expression, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, TruncSecond
@@ -27,7 +27,7 @@ def newest_decisions(
     own = events.filter(account_id__in=list(account_ids))
     in_order = own.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
     oldest = in_order[limit - 1 : limit]
-    since = TruncSecond(Subquery(oldest.values("created"))) + timedelta(seconds=1)
+    since = TruncSecond(Subquery(oldest.values("created")), tzinfo=UTC) + timedelta(seconds=1)
     bounded = own.filter(
         created__gte=Coalesce(since, Value(window.start)),
         pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from msgspec import Struct
 
 from accounts.keys import states as key_states
@@ -25,6 +26,7 @@ from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice
 from operators.base.figures.windows import window_of
 from operators.base.links import change_url, list_url
+from operators.base.times.shown import TO_DAY, shown_time
 from operators.overview.figures import MissingRate, revenue_figures, today_figures, usage_figures
 from operators.overview.first_steps import first_steps
 from operators.overview.headline import earned_figures, notices, refusal_figures
@@ -164,10 +166,13 @@ def webhooks_to_look_after(choice: Choice) -> list[tuple[str, str, str]]:
     """Return link, URL and state of endpoints that are failing or were disabled by the service."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
     found = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MOST_ROWS]
-    return [
-        (change_url(one), one.url, one.disabled_reason or f"failing since {one.failing_since:%Y-%m-%d}")
-        for one in found
-    ]
+    return [(change_url(one), one.url, trouble_of(one)) for one in found]
+
+
+def trouble_of(endpoint: WebhookEndpoint) -> str:
+    if endpoint.failing_since is None or endpoint.disabled_reason:
+        return endpoint.disabled_reason or ""
+    return format_html("failing since {}", shown_time(endpoint.failing_since, TO_DAY))
 
 
 def active_accounts(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:

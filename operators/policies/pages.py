@@ -33,6 +33,7 @@ from operators.base.forms.stale_forms import form_of
 from operators.base.frame import page
 from operators.base.links import list_url
 from operators.base.mixins import EDIT, derive_form
+from operators.base.times.shown import shown_time
 from operators.policies.form import PolicyFields, PolicyForm
 from operators.policies.linked_items import items_linked, items_of, items_sentence
 from operators.policies.numbering import place_in_words, with_rule_names
@@ -276,7 +277,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     @display(description="Changed")
     def changed(self, policy: Policy) -> str:
-        return f"{policy.updated or policy.created:%Y-%m-%d %H:%M}"
+        return shown_time(policy.updated or policy.created)
 
     @display(description="Rules")
     def rules_in_words(self, policy: Policy) -> str:

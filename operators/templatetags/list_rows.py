@@ -5,6 +5,7 @@ second its `row_facts` (operators.base.model_admin).
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TypedDict
 
 from django import template
@@ -20,6 +21,8 @@ from msgspec import Struct
 from unfold.templatetags.unfold_list import result_headers
 from unfold.utils import display_for_field, display_for_label, display_for_value
 from unfold.views import ChangeList
+
+from operators.base.times.shown import shown_time
 
 register = template.Library()
 
@@ -109,7 +112,7 @@ def value_of(cl: ChangeList, name: str, obj: Model) -> tuple[str, bool]:
         if isinstance(field.remote_field, ManyToOneRel):
             related = getattr(obj, field.name)
             return (empty, True) if related is None else (str(related), False)
-        shown = display_for_field(value, field, empty)
+        shown = shown_time(value) if isinstance(value, datetime) else display_for_field(value, field, empty)
     elif value is None or value == "":
         return empty, True
     elif label := getattr(attribute, "label", False):

@@ -178,7 +178,7 @@ def test_a_recorded_decision_is_decided_again_by_the_rules_of_now(admin, api, po
     assert "Now: <strong>allowed</strong>" in html
     api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.DENY_ALL]})
     html = again(admin, decision)
-    assert "UTC: <strong>allowed</strong>. Now: <strong>denied (policy_denied)</strong>" in html
+    assert "</time>: <strong>allowed</strong>. Now: <strong>denied (policy_denied)</strong>" in html
     values = form_values(html)
     assert values["requester"] == ["org_acme"]
     assert (values["licenseType"], values["hasValidLicense"], values["permission"]) == (

@@ -122,7 +122,7 @@ def test_the_page_of_a_decision_leads_with_who_was_answered_what_and_why(admin, 
     told, links = verdict(admin, decision)
     assert told == (
         "Denied There was no valid licence. Who org_acme"
-        f" What commercial_use of The item ({decide.item.pk}) When {made.created:%Y-%m-%d %H:%M:%S} UTC"
+        f" What commercial_use of The item ({decide.item.pk}) When {made.created:%Y-%m-%d %H:%M:%S}"
         " Rule Rule 2 : Deny always. Says: “A valid licence is required.”"
         f" Policy {decide.policy.name}, as of version 1 Charge Nothing"
     )

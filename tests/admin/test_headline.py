@@ -167,7 +167,7 @@ def test_requesters_are_counted_among_the_newest_decisions_and_that_is_told(
         clock.set(f"2026-03-04T12:31:0{second}.500Z")
         check(account, "org_last", 1, refused)
     shown = card(admin, "refused", **({"account": account.pk} if one_account else {}))
-    assert "since 2026-03-04 12:31:03 UTC" in shown
+    assert "since 2026-03-04 12:31:03" in words(shown)
     assert listed(admin, links(shown)["2"]) == list(
         AccessEvent.objects.filter(requester__requester_id="org_last").order_by("-created")[:2]
     )

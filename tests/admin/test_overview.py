@@ -205,7 +205,7 @@ def test_a_chart_is_a_table_with_the_days_figures(admin, busy):
         r'<figure class="bar-chart" data-unit="(\w+)">(.*?)</figure>', page(admin).content.decode(), re.S
     )
     told = {unit: [strip_tags(row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.S)] for unit, html in tables}
-    assert told["Decisions"][0] == "DayAllowedDeniedTotal"
+    assert told["Decisions"][0] == "Day (UTC)AllowedDeniedTotal"
     assert told["Decisions"][-2:] == ["2026-03-03303", "2026-03-04415"]
     assert told["USD"][-2:] == ["2026-03-0320.50", "2026-03-049.25"]
 

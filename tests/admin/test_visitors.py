@@ -180,7 +180,7 @@ def test_the_table_of_operators_is_a_file_without_money_for_those_who_may_not_se
 
 def test_requests_of_crawlers_by_day_and_class(admin, crawls):
     rows, today = rows_of(admin, period="7d"), timezone.now()
-    assert ["Day", "AI training", "Search", "Total"] in rows
+    assert ["Day (UTC)", "AI training", "Search", "Total"] in rows
     assert [f"{today:%Y-%m-%d}", "7", "1,200", "1,207"] in rows
     assert [f"{today - timedelta(days=1):%Y-%m-%d}", "4", "0", "4"] in rows
     assert len([row for row in rows if re.fullmatch(r"\d{4}-\d\d-\d\d", row[0])]) == 7
@@ -214,7 +214,7 @@ def test_pages_are_opened_folder_by_folder(admin, crawls):
 )
 def test_the_chart_is_grouped_by_class_operator_or_crawler(admin, crawls, by, columns, today):
     rows = rows_of(admin, by=by)
-    assert ["Day", *columns, "Total"] in rows
+    assert ["Day (UTC)", *columns, "Total"] in rows
     assert [f"{timezone.now():%Y-%m-%d}", *today, "1,207"] in rows
     shown = admin.get(PAGE, {"by": by}).content.decode()
     assert re.findall(r'aria-current="true">by (\w+)<', shown) == ["class" if by == "nonsense" else by]
@@ -223,5 +223,5 @@ def test_the_chart_is_grouped_by_class_operator_or_crawler(admin, crawls, by, co
 def test_the_chart_adds_up_what_is_beyond_the_first_operators(admin, crawls, monkeypatch):
     monkeypatch.setattr(crawls_module, "KINDS", ["ai-training"])
     rows = rows_of(admin, by="operator")
-    assert ["Day", "Google", "Others", "Total"] in rows
+    assert ["Day (UTC)", "Google", "Others", "Total"] in rows
     assert [f"{timezone.now():%Y-%m-%d}", "1,200", "7", "1,207"] in rows

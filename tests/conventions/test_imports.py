@@ -45,8 +45,8 @@ ROOMS_OF_ACCOUNTS = [
 ]
 # The sections of the admin, likewise.
 ROOMS_OF_OPERATORS = [
-    ["operators.base", "operators.templatetags"],
-    ["operators.login"],
+    ["operators.base"],
+    ["operators.login", "operators.templatetags"],
     ["operators.policies", "operators.access"],
     ["operators.customers"],
     ["operators.catalogue", "operators.staff"],

@@ -5,6 +5,7 @@ from django.utils.html import format_html_join
 
 from analytics.models import AccessEvent
 from operators.base.links import change_url
+from operators.base.times.shown import TO_SECOND, shown_time
 
 LATEST = 5
 
@@ -14,7 +15,7 @@ def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
     rows = (
         (
             change_url(event),
-            f"{event.created:%Y-%m-%d %H:%M:%S}",
+            shown_time(event.created, TO_SECOND),
             "allowed" if event.allowed else f"denied: {event.reason}",
             str(getattr(event, about)),
         )

@@ -4,18 +4,22 @@ from decimal import Decimal
 
 from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from kit.values.currencies import in_full
 from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
+from operators.base.times.shown import shown_time
 
 MOST_LOOKED_AT = 10_000  # licences of an account to search, because their scopes have no index
 
 
-def term(held: License) -> str:
-    """Return text such as "from 2026-01-01 00:00 to 2026-12-31 00:00"."""
-    end = f"to {held.expires_at:%Y-%m-%d %H:%M}" if held.expires_at else "without end"
-    return f"from {held.starts_at:%Y-%m-%d %H:%M} {end}"
+def term(held: License) -> SafeString:
+    """Return HTML such as "from 2026-01-01 00:00 to 2026-12-31 00:00"."""
+    if held.expires_at is None:
+        return format_html("from {} without end", shown_time(held.starts_at))
+    return format_html("from {} to {}", shown_time(held.starts_at), shown_time(held.expires_at))
 
 
 def scope(held: License) -> str:

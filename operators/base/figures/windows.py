@@ -10,6 +10,7 @@ from analytics.revenue.serializers import HUNDREDTH
 from analytics.windows import MICROSECOND, USAGE, Window
 from kit.values.amounts import WIDE
 from operators.base.figures.choice import Choice
+from operators.base.times.shown import time_filter
 
 GROUPS = {"7d": "day", "30d": "day", "90d": "day", "year": "week"}  # of the charts, as in the reports' `groupBy`
 
@@ -30,9 +31,8 @@ def window_of(choice: Choice, now: datetime) -> Window:
 
 
 def days_of(field: str, window: Window) -> dict[str, str]:
-    """Return the window as a filter of a list by time (operators.base.filters.MomentFilter)."""
-    first, last = window.start, window.end - MICROSECOND
-    return {f"{field}_from_0": f"{first:%Y-%m-%d}", f"{field}_to_0": f"{last:%Y-%m-%d}"}
+    """Return the window, which consists of days of UTC, as a filter of a list by time."""
+    return time_filter(field, window.start, window.end - MICROSECOND)
 
 
 def render_change(total: Decimal, before: Decimal) -> str:

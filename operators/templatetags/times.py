@@ -1,0 +1,33 @@
+"""Times in the operator's time zone: `{{ event.created|to_minute }}`."""
+
+from datetime import datetime
+
+from django import template
+from django.utils.safestring import SafeString
+from unfold.fields import UnfoldAdminReadonlyField
+
+from operators.base.times.shown import TO_DAY, TO_MINUTE, TO_SECOND, shown_time
+
+register = template.Library()
+
+
+@register.filter
+def contents(field: UnfoldAdminReadonlyField) -> str:
+    """Return what a read-only field of a form shows."""
+    _, _, value = field.resolved_field or (None, None, None)
+    return shown_time(value) if isinstance(value, datetime) else field.contents()
+
+
+@register.filter
+def to_day(moment: datetime) -> SafeString:
+    return shown_time(moment, TO_DAY)
+
+
+@register.filter
+def to_minute(moment: datetime) -> SafeString:
+    return shown_time(moment, TO_MINUTE)
+
+
+@register.filter
+def to_second(moment: datetime) -> SafeString:
+    return shown_time(moment, TO_SECOND)

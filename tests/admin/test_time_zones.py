@@ -1,0 +1,224 @@
+"""Operators see and enter times in their own time zone, with UTC on hover; days of reports stay days of UTC."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django import forms
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import StaffTimeZone
+from analytics.models import AccessEvent
+from analytics.windows import USAGE
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from operators.base.figures.windows import days_of
+from operators.base.links import change_url, list_url
+from operators.base.times.field import Moment
+from operators.base.times.shown import shown_time, time_in_words
+from tests import factories
+from tests.admin.forms import form_values, submit
+from tests.clock import clock  # noqa: F401 - a fixture
+
+PAGE = "admin:time_zone"
+SEEN = datetime(2026, 11, 26, 19, 52, 31, tzinfo=UTC)
+BERLIN, KATHMANDU = "Europe/Berlin", "Asia/Kathmandu"
+
+
+@pytest.fixture
+def operator(staff, sign_in):
+    """Sign in a superuser with the given time zone."""
+
+    def make(zone):
+        user = staff(is_superuser=True)
+        StaffTimeZone.objects.create(user=user, name=zone)
+        return sign_in(user)
+
+    return make
+
+
+@pytest.fixture
+def decision(account, api):
+    """A decision at SEEN."""
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    AccessEvent.objects.update(created=SEEN)
+    return AccessEvent.objects.get()
+
+
+def html_of(client, address):
+    return client.get(address).content.decode()
+
+
+# --- Pages -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", ["list", "page"])
+def test_an_operator_in_kathmandu_sees_the_time_there_and_utc_on_hover(operator, decision, page):
+    html = html_of(operator(KATHMANDU), list_url(AccessEvent) if page == "list" else change_url(decision))
+    assert '<time datetime="2026-11-26T19:52:31Z" title="2026-11-26 19:52:31 UTC">2026-11-27 01:37:31</time>' in html
+
+
+def test_without_a_choice_times_are_in_utc(admin, decision):
+    assert ">2026-11-26 19:52:31</time>" in html_of(admin, list_url(AccessEvent))
+    assert "Time zone: UTC" in html_of(admin, list_url(AccessEvent))
+
+
+def test_plain_columns_and_fields_of_a_model_have_utc_on_hover_too(operator, account):
+    client, _ = factories.license_client(account)
+    type(client).objects.update(created=SEEN)
+    for page in (list_url(type(client)), change_url(client)):
+        assert 'title="2026-11-26 19:52:31 UTC">2026-11-27 01:37</time>' in html_of(operator(KATHMANDU), page)
+
+
+def test_a_time_in_a_sentence_names_its_zone():
+    with timezone.override(BERLIN):
+        assert time_in_words(SEEN) == "2026-11-26 20:52 CET"
+
+
+def test_a_time_at_the_end_of_the_calendar_is_shown_in_utc():
+    last = datetime.max.replace(tzinfo=UTC)
+    with timezone.override(KATHMANDU):
+        assert ">9999-12-31 23:59</time>" in shown_time(last)
+
+
+# --- The choice ------------------------------------------------------------------------------------------------------
+
+
+def test_an_operator_chooses_a_time_zone(admin, sign_in, staff):
+    reply = submit(admin, reverse(PAGE), time_zone=BERLIN)
+    assert (reply.status_code, reply.headers["Location"]) == (302, reverse(PAGE))
+    html = html_of(admin, reverse(PAGE))
+    assert (form_values(html)["time_zone"], "Time zone: Europe/Berlin" in html) == ([BERLIN], True)
+    submit(admin, reverse(PAGE), time_zone=KATHMANDU)
+    assert "Time zone: Asia/Kathmandu" in html_of(admin, reverse(PAGE))
+    assert "Time zone: UTC" in html_of(sign_in(staff(is_superuser=True)), reverse(PAGE))
+
+
+@pytest.mark.parametrize("zone", ["", "Europe/Atlantis", "../../etc/passwd", "localtime"])
+def test_only_a_known_time_zone_is_stored(admin, zone):
+    assert submit(admin, reverse(PAGE), time_zone=zone).status_code == 200
+    assert not StaffTimeZone.objects.exists()
+
+
+def test_a_time_zone_that_no_longer_exists_means_utc(operator, decision):
+    assert ">2026-11-26 19:52:31</time>" in html_of(operator("Asia/Atlantis"), list_url(AccessEvent))
+
+
+def test_only_requests_to_the_admin_have_the_zone(operator, decision, api):
+    assert operator(KATHMANDU).get(list_url(AccessEvent)).status_code == 200
+    assert timezone.get_current_timezone_name() == "UTC"
+    assert api.get(f"/v1/access/decisions/{decision.pk}").body["created"] == "2026-11-26T19:52:31.000000Z"
+
+
+def test_a_failed_request_leaves_no_zone_behind(operator):
+    assert operator(KATHMANDU).get(reverse("admin:licensing_content_change", args=["cnt_nothing"])).status_code != 200
+    assert timezone.get_current_timezone_name() == "UTC"
+
+
+# --- Forms -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_form_takes_local_times_and_shows_them_again(operator, account):
+    client = operator(BERLIN)
+    fields = {"requester_own_id": "org_acme", "license_type": "press", "confirmed": "1"}
+    dates = {"starts_at_0": "2026-06-01", "starts_at_1": "09:00", "expires_at_0": "2030-12-31", "expires_at_1": ""}
+    reply = submit(client, reverse("admin:licensing_license_add"), account=account.pk, **fields, **dates)
+    assert reply.status_code == 302
+    held = License.objects.get()
+    assert held.starts_at == datetime(2026, 6, 1, 7, tzinfo=UTC)
+    assert held.expires_at == datetime(2030, 12, 31, 23, tzinfo=UTC)  # the end of that day in Berlin
+    html = html_of(client, change_url(held))
+    shown = form_values(html)
+    assert [shown[f"starts_at_{part}"] for part in (0, 1)] == [["2026-06-01"], ["09:00:00"]]
+    assert "Europe/Berlin. Empty: now." in html
+
+
+def test_a_form_says_that_a_skipped_time_does_not_exist(operator, account):
+    fields = {"account": account.pk, "requester_own_id": "org_acme", "license_type": "press"}
+    times = {"starts_at_0": "2026-03-29", "starts_at_1": "02:30"}
+    html = submit(operator(BERLIN), reverse("admin:licensing_license_add"), **fields, **times).content.decode()
+    assert "2026-03-29 02:30 does not exist in Europe/Berlin: the clocks go forward. Choose another time." in html
+
+
+def test_a_time_that_occurs_twice_needs_its_offset():
+    with timezone.override(BERLIN):
+        with pytest.raises(forms.ValidationError) as refused:
+            Moment().clean(["2026-10-25", "02:30"])
+        assert refused.value.messages == [
+            "2026-10-25 02:30 occurs twice in Europe/Berlin: the clocks go back. "
+            "Write the time as 02:30+02:00 or 02:30+01:00."
+        ]
+        for hour, text in ((0, "02:30+02:00"), (1, "02:30+01:00")):
+            moment = datetime(2026, 10, 25, hour, 30, tzinfo=UTC)
+            assert Moment().clean(["2026-10-25", text]) == moment
+            assert Moment().clean([str(part) for part in Moment().widget.decompress(moment)]) == moment
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "start"),
+    [
+        (BERLIN, "2026-03-29", datetime(2026, 3, 28, 23, tzinfo=UTC)),
+        ("America/Santiago", "2026-09-06", datetime(2026, 9, 6, 4, tzinfo=UTC)),  # midnight is skipped
+        ("America/Havana", "2026-11-01", datetime(2026, 11, 1, 4, tzinfo=UTC)),  # midnight occurs twice
+    ],
+)
+def test_a_day_begins_at_its_first_moment(zone, day, start):
+    with timezone.override(zone):
+        assert Moment().clean([day, ""]) == start
+
+
+@pytest.mark.parametrize(("zone", "day"), [("America/Lima", "9999-12-31"), (KATHMANDU, "0001-01-01")])
+def test_a_day_outside_the_calendar_is_refused(zone, day):
+    with timezone.override(zone), pytest.raises(forms.ValidationError, match="Enter a valid date"):
+        Moment().clean([day, "00:30" if day < "1" else "23:30"])
+
+
+def test_a_licence_of_whole_months_in_local_time_is_renewed_for_as_many(operator, account):
+    first, last = datetime(2026, 12, 31, 23, tzinfo=UTC), datetime(2027, 6, 30, 22, tzinfo=UTC)  # 1 January to 1 July
+    held = factories.license(account, starts_at=first, expires_at=last)
+    form = operator(BERLIN).get(reverse("admin:licensing_license_renew", args=[held.pk]), follow=True)
+    renewal = form_values(form.content.decode())
+    assert [renewal[f"expires_at_{part}"] for part in (0, 1)] == [["2028-01-01"], ["00:00:00"]]
+
+
+# --- Lists and reports -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("day", "number"), [("2026-11-26", 0), ("2026-11-27", 1)])
+def test_a_filter_by_day_means_the_local_day(operator, decision, day, number):
+    query = {"created_from_0": day, "created_to_0": day}
+    reply = operator(KATHMANDU).get(list_url(AccessEvent, **query))
+    assert len(reply.context["cl"].result_list) == number
+
+
+def test_a_figure_of_utc_days_links_to_exactly_these(operator, decision):
+    window = USAGE.parse({"startDate": "2026-11-26", "endDate": "2026-11-26"}, SEEN, lambda: None)
+    with timezone.override(KATHMANDU):
+        query = days_of("created", window)
+    assert query == {
+        "created_from_0": "2026-11-26",
+        "created_from_1": "05:45:00",
+        "created_to_0": "2026-11-27",
+        "created_to_1": "05:44:59.999999",
+    }
+    for moment, number in ((window.start, 1), (window.end, 0)):
+        AccessEvent.objects.update(created=moment)
+        reply = operator(KATHMANDU).get(list_url(AccessEvent, **query))
+        assert len(reply.context["cl"].result_list) == number
+
+
+def test_reports_name_the_same_days_for_every_operator(admin, operator, busy):
+    def days(client):
+        html = html_of(client, reverse("admin:index"))
+        return html[html.index(", days of UTC") - 40 : html.index(", days of UTC")]
+
+    assert days(operator("Pacific/Kiritimati")) == days(admin) == days(operator("Pacific/Pago_Pago"))
+
+
+def test_exports_are_in_utc(operator, decision):
+    Content.objects.update(created=SEEN)
+    client = operator(KATHMANDU)
+    for model, name in ((AccessEvent, "analytics_accessevent"), (Content, "licensing_content")):
+        reply = client.get(reverse(f"admin:{name}_export_items"))
+        assert b"2026-11-26T19:52:31" in b"".join(reply), model
