@@ -1,6 +1,7 @@
 """Operators see and enter times in their own time zone, with UTC on hover; days of reports stay days of UTC."""
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, date, datetime
 
 import pytest
 from django import forms
@@ -8,7 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import StaffTimeZone
-from analytics.models import AccessEvent
+from analytics.models import AccessEvent, Wallet
+from analytics.wallets.burn_down import burn_down
 from analytics.windows import USAGE
 from licensing.content.models import Content
 from licensing.licenses.models import License
@@ -19,6 +21,7 @@ from operators.base.times.shown import shown_time, time_in_words
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.clock import clock  # noqa: F401 - a fixture
+from tests.conventions.test_imports import sources
 
 PAGE = "admin:time_zone"
 SEEN = datetime(2026, 11, 26, 19, 52, 31, tzinfo=UTC)
@@ -214,6 +217,24 @@ def test_reports_name_the_same_days_for_every_operator(admin, operator, busy):
         return html[html.index(", days of UTC") - 40 : html.index(", days of UTC")]
 
     assert days(operator("Pacific/Kiritimati")) == days(admin) == days(operator("Pacific/Pago_Pago"))
+
+
+def test_a_wallets_days_are_days_of_utc_for_every_operator(account, clock):  # noqa: F811
+    clock.set("2026-03-03T20:00:00Z")  # already 4 March in Kathmandu
+    wallet = Wallet.objects.get(pk=factories.wallet(account, amount="10")["wallet"])
+    now = datetime(2026, 3, 5, 12, tzinfo=UTC)
+    with timezone.override(KATHMANDU):
+        balances = burn_down(wallet, now).balances
+    assert balances == [(date(2026, 3, day), 10) for day in (3, 4, 5)]
+
+
+def test_queries_that_truncate_times_name_their_zone():
+    """The active zone would shift the days that reports count."""
+    found = []
+    for path in sources("kit", "accounts", "licensing", "analytics", "operators"):
+        found += re.findall(r"\bTrunc[A-Z]\w*\(.*", path.read_text())
+    assert [one for one in found if "tzinfo=UTC" not in one] == []
+    assert found
 
 
 def test_exports_are_in_utc(operator, decision):
