@@ -9,11 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.timezone import get_current_timezone
 from unfold.decorators import action
 
 from licensing.licenses.models import License, LicenseStatus
 from operators.base.model_admin import ScopedAdmin
+from operators.base.times.shown import local_time
 from operators.customers.quotas import Quota
 
 RENEWED, DUPLICATED = "renew", "duplicate"  # names in the form's query
@@ -41,11 +41,11 @@ def end_of_term(held: License, start: datetime) -> datetime | None:
     """
     if held.expires_at is None:
         return None
-    for zone in (UTC, get_current_timezone()):
-        first, last = held.starts_at.astimezone(zone), held.expires_at.astimezone(zone)
+    moments = held.starts_at, held.expires_at, start
+    for first, last, begin in (moments, map(local_time, moments)):
         months = (last.year - first.year) * 12 + last.month - first.month
         if months and months_later(first, months) == last:
-            return months_later(start.astimezone(zone), months).astimezone(UTC)
+            return months_later(begin, months).astimezone(UTC)
     return start + (held.expires_at - held.starts_at)
 
 
