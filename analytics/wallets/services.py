@@ -163,7 +163,8 @@ def set_terms(wallet: Wallet, fields: WalletFields, now: datetime) -> None:
         if wallet.floor < former and wallet.available:
             wallet.exhausted_at = None
     if "thresholds" in fields:
-        wallet.thresholds = fields["thresholds"] or []
+        given = fields["thresholds"] or []
+        wallet.thresholds = [one for place, one in enumerate(given) if one not in given[:place]]  # one event each
     if "refill" in fields:
         set_refill(wallet, fields["refill"], now)
 

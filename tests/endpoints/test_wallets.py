@@ -256,6 +256,12 @@ def test_a_wallet_can_be_changed_but_not_its_balance(api, wallet, grant):
     assert api.get(f"/v1/wallets/{wallet['id']}/access", amount="7.5")["hasAccess"] is True
 
 
+def test_a_threshold_that_is_given_twice_is_kept_once(api, wallet):
+    given = [{"value": 5}, {"percent": 20}, {"value": "5.00"}, {"percent": 20}]
+    changed = api.patch(f"/v1/wallets/{wallet['id']}", {"thresholds": given})
+    assert (changed.status, changed["thresholds"]) == (200, [{"value": 5}, {"percent": 20}])
+
+
 def test_wallets_are_filtered(api, held, wallet):
     other = api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "licenseId": held.pk})["id"]
     for query, found in (
