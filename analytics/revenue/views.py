@@ -33,7 +33,10 @@ class RevenueViewSet(AccountViewSet):
     @extend_schema(summary="Get revenue analytics", parameters=[*windows.REVENUE.documented(), CURRENCY])
     @action(detail=False)
     def revenue(self, request: Request) -> HttpResponseBase:
-        """Exact and up to date: includes every ledger entry. A missing exchange rate returns 400 and names the day."""
+        """Exact: includes every ledger entry, until `As-Of` if the reply has it.
+
+        A missing exchange rate returns 400 and names the day.
+        """
         now, accounts = timezone.now(), [self.account_id]
         window = windows.REVENUE.parse(request.query_params, now, lambda: first_entry(accounts))
         currency = check_currency(request.query_params.get("currency", "USD"))

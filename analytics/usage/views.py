@@ -23,7 +23,10 @@ class UsageViewSet(AccountViewSet):
     @extend_schema(summary="Get usage analytics", parameters=windows.USAGE.documented())
     @action(detail=False)
     def usage(self, request: Request) -> HttpResponseBase:
-        """Exact and up to date: every answered decision is counted. All figures are from one snapshot."""
+        """Exact: counts every answered decision, until `As-Of` if the reply has it.
+
+        All figures are from one snapshot.
+        """
         accounts = [self.account_id]
         window = windows.USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts))
         return report_response(request, self.exportable["usage"], UsageReport, lambda: usage_report(accounts, window))
