@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import redis
+from django_redis.pool import ConnectionFactory
 from redis import cluster
 from redis.asyncio import cluster as async_cluster
 from redis.asyncio import connection as async_connection
@@ -20,6 +21,11 @@ from redis.sentinel import Sentinel
 SECONDS_TO_WAIT = 0.5
 TIMEOUTS = {"socket_timeout": SECONDS_TO_WAIT, "socket_connect_timeout": SECONDS_TO_WAIT}
 POOL_SIZE = 256
+FACTORY = {  # as in OPTIONS of a cache of django-redis
+    "SOCKET_CONNECT_TIMEOUT": SECONDS_TO_WAIT,
+    "SOCKET_TIMEOUT": SECONDS_TO_WAIT,
+    "CONNECTION_POOL_KWARGS": {"max_connections": POOL_SIZE},
+}
 PORTS = {"sentinel": 26_379, "cluster": 6379}
 SEVERAL = re.compile(r"(rediss?)\+(sentinel|cluster)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?")
 Host = tuple[str, int]
@@ -75,9 +81,8 @@ class RedisAddress:
         """Return a client of the server, or of the primary that Sentinels name when it connects."""
         if self.topology == "sentinel":
             return self.sentinel.master_for(self.primary, max_connections=POOL_SIZE)
-        return redis.Redis(
-            connection_pool=redis.ConnectionPool.from_url(self.url, max_connections=POOL_SIZE, **TIMEOUTS)
-        )
+        made: redis.Redis = ConnectionFactory(FACTORY).connect(self.url)
+        return made
 
     @cached_property
     def sentinel(self) -> Sentinel:
