@@ -209,6 +209,7 @@ class Book:
             effective_at=moment,
             expires_at=wallet.next_refill_at,
             started=True,
+            created=moment,
         )
         self.grants.append(grant)
         self.touch(grant)

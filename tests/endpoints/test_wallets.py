@@ -194,6 +194,8 @@ def test_a_refill_comes_once_a_period_and_rolls_over(api, held, clock):  # noqa:
     period = [("expire", -6), ("carry", -4), ("carry", 4), ("grant", 10)]
     later = [("expire", -10), ("carry", -4), ("carry", 4), ("grant", 10)]
     assert entries(api, made) == [("grant", 10), *period, *later, *later]
+    granted = api.get(f"/v1/wallets/{made['id']}/grants")["data"]
+    assert [one["created"] for one in granted] == [one["effectiveAt"] for one in granted]
 
 
 @pytest.mark.parametrize(
