@@ -12,7 +12,8 @@ from kit.values import ids
 
 # Conflicts with the FOR UPDATE of a soft deletion, and neither with itself nor with updates of the row.
 KEEP = "FOR KEY SHARE"
-Build = Callable[[str, str], tuple[str, Sequence[Any]]]
+Row = Sequence[Any]
+Build = Callable[[str, str], tuple[str, Row]]
 
 
 class OwnedManager(models.Manager):
@@ -39,7 +40,7 @@ class OwnedManager(models.Manager):
         row = self.read(account_id, id, self.statement() + lock)
         return None if row is None else self.columns.instance(row)
 
-    def one_with(self, account_id: str, id: str, build_other: Build) -> tuple[Any, Sequence[Any]] | None:
+    def one_with(self, account_id: str, id: str, build_other: Build) -> tuple[Any, Row] | None:
         """Return the row like `one`, and the values of another statement's only row, read by one query.
 
         `build_other` returns that statement and its parameters for the account and the id.
@@ -62,13 +63,13 @@ class OwnedManager(models.Manager):
             "WHERE owned.id = %s AND owned.account_id = %s AND owned.deleted_at IS NULL"
         )
 
-    def read(self, account_id: str, id: str, statement: str, parameters: Sequence[Any] = ()) -> Sequence[Any] | None:
+    def read(self, account_id: str, id: str, statement: str, parameters: Row = ()) -> Row | None:
         pk: Any = self.model._meta.pk
         owner: Any = self.model._meta.get_field("account").target_field  # type: ignore[union-attr]
         named = pk.get_db_prep_value(id, connection), owner.get_db_prep_value(account_id, connection)
         with prepared_cursor() as cursor:
             cursor.execute(statement, [*parameters, *named])
-            row: Sequence[Any] | None = cursor.fetchone()
+            row: Row | None = cursor.fetchone()
         return row
 
     def keep(self, account_id: str, ids: Collection[str]) -> set[str]:

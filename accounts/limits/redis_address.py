@@ -29,6 +29,7 @@ FACTORY = {  # as in OPTIONS of a cache of django-redis
 PORTS = {"sentinel": 26_379, "cluster": 6379}
 SEVERAL = re.compile(r"(rediss?)\+(sentinel|cluster)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?")
 Host = tuple[str, int]
+Options = dict[str, Any]  # keyword arguments of redis-py's clients
 
 
 class RedisAddress:
@@ -58,7 +59,7 @@ class RedisAddress:
         named = [parsed(f"redis://{host}") for host in hosts.split(",")]
         self.hosts = [(host["host"], host.get("port", port)) for host in named]
         at = f"{user}@" if user else ""
-        self.options: dict[str, Any] = {**TIMEOUTS, "protocol": 2, **parsed(f"{scheme}://{at}h/{path}?{query}")}
+        self.options: Options = {**TIMEOUTS, "protocol": 2, **parsed(f"{scheme}://{at}h/{path}?{query}")}
         del self.options["host"]
         if self.options.pop("connection_class", None) is SSLConnection:
             self.options["ssl"] = True
@@ -111,7 +112,7 @@ class RedisAddress:
         return redis.Redis(*host, retry=no_retry(), **self.options)
 
     @property
-    def cluster_options(self) -> dict[str, Any]:
+    def cluster_options(self) -> Options:
         return {
             **self.options,
             "retry": no_retry(),
@@ -120,9 +121,9 @@ class RedisAddress:
         }
 
 
-def parsed(url: str) -> dict[str, Any]:
+def parsed(url: str) -> Options:
     try:
-        found: dict[str, Any] = parse_url(url)
+        found: Options = parse_url(url)
     except ValueError:  # whose message may show a part of the password
         raise ValueError("percent-encode special characters of the password, and check ports and options") from None
     return found

@@ -1,7 +1,6 @@
 """Servers that REDIS_URL may name but that would count limits wrongly: refused at the start, reported by /readyz."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import redis
 from msgspec import Struct
@@ -79,21 +78,21 @@ def fault_of_server(client: redis.Redis) -> Fault | None:
     return fault_of_info(info_of(client))
 
 
-def info_of(client: redis.Redis) -> Mapping[str, Any]:
+def info_of(client: redis.Redis) -> Mapping[str, object]:
     """Return the server's INFO; nothing if the user may not ask, and then the server is taken as it is."""
     try:
-        found: Mapping[str, Any] = client.info()
+        found: Mapping[str, object] = client.info()
     except NoPermissionError:
         return {}
     return found
 
 
-def mode_of(found: Mapping[str, Any]) -> str:
+def mode_of(found: Mapping[str, object]) -> str:
     """Return `standalone`, `cluster` or `sentinel`."""
     return str(found.get("server_mode") or found.get("redis_mode") or "")  # of Valkey, of Redis
 
 
-def fault_of_info(found: Mapping[str, Any]) -> Fault | None:
+def fault_of_info(found: Mapping[str, object]) -> Fault | None:
     """Return the fault that the INFO of a single server shows."""
     if mode_of(found) == "sentinel":
         return SENTINEL
@@ -104,7 +103,7 @@ def fault_of_info(found: Mapping[str, Any]) -> Fault | None:
     return fault_of_settings(found)
 
 
-def fault_of_settings(found: Mapping[str, Any]) -> Fault | None:
+def fault_of_settings(found: Mapping[str, object]) -> Fault | None:
     version = str(found.get("redis_version", ""))
     if version and tuple(map(int, version.split(".")[:2])) < OLDEST:
         return Fault("too_old", f"Redis {version} is too old. Use Redis {'.'.join(map(str, OLDEST))} or Valkey.")

@@ -1,14 +1,12 @@
 """Check that statements add up to the ledger."""
 
-from typing import Any
-
 from django.db.models import Sum
 
 from analytics.models import LedgerEntry, Statement
 from kit.values.amounts import plain
 
 
-def differences() -> list[dict[str, Any]]:
+def differences() -> list[dict[str, object]]:
     """Return each account, requester and currency whose statements and ledger entries differ."""
     key = ("account_id", "requester_id", "currency")
     booked, stated = (

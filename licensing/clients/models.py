@@ -1,7 +1,6 @@
 """Database model of licence clients."""
 
 from datetime import datetime
-from typing import Any
 
 from django.db import models
 from django.utils import timezone
@@ -43,7 +42,7 @@ class LicenseClient(models.Model):
             known.append(bytes(self.former_digest))
         return known
 
-    def audited(self) -> dict[str, Any]:
+    def audited(self) -> dict[str, object]:
         return {
             "requesterId": self.requester.requester_id,
             "name": self.name,

@@ -4,7 +4,7 @@ import logging
 from asyncio import Future, sleep
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
@@ -88,7 +88,7 @@ class Callers:
         except ServiceUnavailable:  # too many requests are waiting
             return state_for_stranger(address)
 
-    async def admit_for_django(self, authorization: str, address: Address | None) -> dict[str, Any]:
+    async def admit_for_django(self, authorization: str, address: Address | None) -> dict[str, object]:
         """Read the grant and count the request for a Django endpoint that needs a key.
 
         Returns an empty dict if the request is refused: Django then produces the error.

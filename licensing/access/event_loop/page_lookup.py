@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -94,9 +94,9 @@ def content_of(row: Row) -> Content | None:
     return Content.from_db(None, FIELDS, values)
 
 
-def cached_item(row: Any) -> Item:
-    revision = row.policy_id, row.policy_version
-    return item_of(row, None if row.policy_id is None else compiled_policies.cached_one(revision))
+def cached_item(row: Content) -> Item:
+    version = vars(row)["policy_version"]
+    return item_of(row, None if row.policy_id is None else compiled_policies.cached_one((row.policy_id, version)))
 
 
 @lru_cache(maxsize=10_000)
