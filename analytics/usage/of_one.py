@@ -62,6 +62,11 @@ class UsageOfOne(Struct, frozen=True):
         return sum(day.denied or 0 for day in self.days)
 
     @property
+    def has_outcomes(self) -> bool:
+        """Whether the outcomes of any day are known; not if the last day has more than MOST decisions."""
+        return any(day.allowed is not None for day in self.days)
+
+    @property
     def known_since(self) -> date | None:
         """Return the first day with known outcomes; None if all days have them."""
         known = [day.date for day in self.days if day.allowed is not None]

@@ -27,7 +27,8 @@ def newest_decisions(
     own = events.filter(account_id__in=list(account_ids))
     in_order = own.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
     oldest = in_order[limit - 1 : limit]
-    since = TruncSecond(Subquery(oldest.values("created")), tzinfo=UTC) + timedelta(seconds=1)
+    # The truncation goes last, because it makes the time of PostgreSQL one of UTC.
+    since = TruncSecond(Subquery(oldest.values("created")) + timedelta(seconds=1), tzinfo=UTC)
     bounded = own.filter(
         created__gte=Coalesce(since, Value(window.start)),
         pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),

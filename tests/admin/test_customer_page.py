@@ -7,10 +7,12 @@ import pytest
 from django.urls import reverse
 
 from analytics.models import AccessEvent
+from analytics.usage import of_one
 from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
+from tests.clock import clock  # noqa: F401 - a fixture
 
 
 def html_of(client, address):
@@ -39,6 +41,33 @@ def test_the_page_leads_with_who_it_is_its_balance_and_last_access(admin, api, a
         assert shown in html
     for name in ("issue_license", "edit", "statement", "merge", "erase"):
         assert button(acme, name) in html
+
+
+def test_the_outcomes_of_a_busy_customer_are_told_since_the_first_day_that_is_counted(
+    admin,
+    api,
+    account,
+    acme,
+    clock,  # noqa: F811
+    monkeypatch,
+):
+    monkeypatch.setattr(of_one, "MOST", 3)
+    item = factories.content(account)
+    for moment in ("2026-03-03T12:00:00Z", "2026-03-03T13:00:00Z", "2026-03-04T12:00:00Z", "2026-03-04T13:00:00Z"):
+        clock.set(moment)
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    assert "counted since 2026-03-04" in html_of(admin, change_url(acme))
+
+
+def test_a_customer_with_too_many_decisions_on_the_last_day_shows_no_outcomes(admin, api, account, acme, monkeypatch):
+    monkeypatch.setattr(of_one, "MOST", 2)
+    item = factories.content(account)
+    for _ in range(3):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    html = html_of(admin, change_url(acme))
+    assert "The last day has too many decisions" in html
+    for claim in ("of-one-allowed", "of-one-denied", "Nothing was denied"):
+        assert claim not in html
 
 
 def test_a_customer_is_added_and_found_by_its_name(admin, account):
