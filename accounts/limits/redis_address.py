@@ -41,6 +41,8 @@ class RedisAddress:
         self.hosts: list[Host] = []
         self.primary = ""  # its name in Sentinel
         if "+" not in url.partition(":")[0]:
+            if "," in url.partition("//")[2].rpartition("@")[2].partition("/")[0]:
+                raise ValueError("several hosts need redis+sentinel://host,host/NAME/0 or redis+cluster://host,host")
             parsed(url)
             return
         match = SEVERAL.fullmatch(url)

@@ -36,6 +36,16 @@ def test_info_is_judged(info: dict[str, object], code: str | None):
     assert (fault and fault.code) == code
 
 
+def test_several_hosts_without_a_topology_are_told_which_topologies_there_are():
+    url = "redis://:p,w@127.0.0.1:9,127.0.0.1:10/0"
+    with (
+        override_settings(REDIS_URL=url),
+        pytest.raises(SystemCheckError, match=r"redis\+sentinel://.* or redis\+cluster://") as refusal,
+    ):
+        call_command("check")
+    assert "p,w" not in str(refusal.value)
+
+
 @pytest.mark.parametrize(
     "url",
     [
