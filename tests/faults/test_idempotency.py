@@ -53,7 +53,7 @@ def test_simultaneous_posts_with_one_key_make_one_item_and_agree(server: Deploym
 
 @pytest.mark.parametrize("attempt", range(KILLS))
 def test_a_kill_amid_posts_leaves_no_key_stuck_and_no_second_item(server: Deployment, key: str, attempt: int) -> None:
-    names = [f"kill-{attempt}-{number}" for number in range(30)]
+    names = [f"kill-{attempt}-{number}" for number in range(80)]  # more than are answered before the kill
     four_each = [name for name in names for _ in range(4)]
     replies = killed_amid(server, [post(key, name) for name in four_each])
     answered = {name: reply.content for name, reply in zip(four_each, replies, strict=True) if reply.status == 201}
