@@ -2,7 +2,7 @@
 
     python -m benchmarks.edge_cold
 
-The cached pages are those of benchmarks.edge. Of 60,000 further items with the same policies, each is asked about
+The cached pages are those of benchmarks.edge. Of 120,000 further items with the same policies, each is asked about
 once, in order.
 """
 
@@ -14,7 +14,7 @@ from benchmarks.load import DONE, measure
 from benchmarks.ours import Installation
 from benchmarks.report import load_of, parser, publish, runs_of, table
 
-PAGES = 60_000
+PAGES = 120_000
 BULK = 1_000
 BEGIN = "function done(summary, latency)"
 IN_FLIGHT = 1_000  # pages that the last requests of a run may have asked about without being counted
