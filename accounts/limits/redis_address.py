@@ -1,4 +1,4 @@
-"""What REDIS_URL names: one server, the primary that Sentinels watch, or a Cluster; and the clients of each.
+"""Parses REDIS_URL and connects to one server, to the primary that Sentinels watch, or to a Cluster.
 
 `redis+sentinel://` is spelt as in redis-sentinel-url and Prefect, `redis+cluster://` as in limits (Flask-Limiter).
 """

@@ -32,7 +32,7 @@ def find(queryset: QuerySet[M], id: str) -> M:
 
 
 def require_resource(model: type[Model], id: str, resource: R | None) -> R:
-    """Return the resource, or what was read with it. Raises NotFound if it is None."""
+    """Return `resource`, the row with this id or a query's result about it. Raises NotFound if it is None."""
     if resource is None:
         raise NotFound(unknown(ids.prefix_of(model), id))
     return resource

@@ -71,7 +71,7 @@ def reading_connection() -> BaseDatabaseWrapper:
 
 
 class State(NamedTuple):
-    """What a measurement found: `as_of`, or a `fault` that keeps the replica from being used."""
+    """The time of the replica's data (`as_of`), or the `fault` that keeps the replica from being used."""
 
     as_of: datetime | None
     fault: str = ""
@@ -142,7 +142,10 @@ replica = Replica()
 
 
 class Reading:
-    """The reads of one reply. `as_of` is None if they go to the primary, as all do with `may_lag=False`."""
+    """Chooses the server that one reply reads from.
+
+    `as_of` is the time of the replica's data, and None for the primary. With `may_lag=False` it is always the primary.
+    """
 
     def __init__(self, *, may_lag: bool = True) -> None:
         self.as_of: datetime | None = None

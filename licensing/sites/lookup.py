@@ -29,7 +29,7 @@ def known_site(account_id: str, epoch: int, host: str) -> Site | None:
 
 def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None) -> dict[str, Site]:
     """Return the account's sites by host. With `epoch`, which the caller read first, sites read before serve again."""
-    known = {host: kept.get((account_id, epoch, host)) for host in hosts} if epoch is not None else {}
+    known = {host: known_site(account_id, epoch, host) for host in hosts} if epoch is not None else {}
     found = {host: site for host, site in known.items() if site is not None}
     if missing := set(hosts) - found.keys():
         owned = Site.objects.filter(account_id=account_id, host__in=missing).defer("robots_txt")

@@ -1,0 +1,1 @@
+"""Times in the operator's time zone."""
