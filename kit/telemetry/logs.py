@@ -34,11 +34,11 @@ PATTERNS = [
 @lru_cache(maxsize=1)
 def own_secrets() -> tuple[str, ...]:
     """Return the secrets in this installation's settings, longest first."""
-    database = str(settings.DATABASES["default"].get("PASSWORD") or "")
+    databases = [str(one.get("PASSWORD") or "") for one in settings.DATABASES.values()]
     redis = passwords_in(settings.REDIS_URL)
     pepper = settings.API_KEY_PEPPER
     peppers = {settings.API_KEY_PEPPER_TEXT, pepper.hex(), repr(pepper)[2:-1]}
-    found = {settings.SECRET_KEY, settings.METRICS_TOKEN, database, *redis, *map(unquote, redis), *peppers}
+    found = {settings.SECRET_KEY, settings.METRICS_TOKEN, *databases, *redis, *map(unquote, redis), *peppers}
     return tuple(sorted((text for text in found if len(text) >= SHORTEST_SECRET), key=len, reverse=True))
 
 

@@ -103,3 +103,10 @@ def test_a_redis_that_is_away_is_named_without_its_password(log: Log):  # noqa: 
     counters.note_failure(redis.ConnectionError(f"cannot connect to {url}"))
     assert "Redis does not answer" in log.text
     assert PASSWORD not in log.text
+
+
+def test_the_password_of_the_replica_for_reports_is_not_logged(log: Log, monkeypatch):  # noqa: F811
+    monkeypatch.setitem(configured.DATABASES, "replica", {"PASSWORD": "another-horse-battery"})
+    own_secrets.cache_clear()
+    logging.getLogger("some.where").error("the password is '%s'", "another-horse-battery")
+    assert "another-horse-battery" not in log.text
