@@ -62,7 +62,7 @@ class AsyncClusterLimiter:
                 await self.cluster.nodes_manager.initialize()
 
     def server_of(self, consume: Consume) -> str:
-        node = self.cluster.get_node_from_key(key_of(consume))
+        node = self.cluster.get_node_from_key(key_of(consume.bucket))
         return "" if node is None else node.name
 
     async def consume_on(self, server: str, wanted: Sequence[Consume], now: int) -> list[Consumed]:

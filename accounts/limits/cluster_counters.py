@@ -41,7 +41,7 @@ class ClusterCounters(SharedCounters):
         try:
             if self.worth_asking():
                 cluster = self.connect()
-                server = cluster.get_node_from_key(key_of(consume)).name
+                server = cluster.get_node_from_key(key_of(consume.bucket)).name
                 if self.worth_asking(server):
                     counted = self.ask(cluster, consume, now)
                     self.note_answer(server, cluster)

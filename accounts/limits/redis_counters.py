@@ -174,8 +174,8 @@ class RedisCounters(SharedCounters):
             self.client.delete(key)
 
 
-def key_of(consume: Consume) -> str:
-    return f"limit:{{{consume.bucket}}}"
+def key_of(bucket: str) -> str:
+    return f"limit:{{{bucket}}}"
 
 
 def command(consume: Consume, now: int) -> tuple[Any, ...]:
@@ -184,4 +184,4 @@ def command(consume: Consume, now: int) -> tuple[Any, ...]:
         for window in consume.windows
         for number in (NO_LIMIT if consume.is_meter else window.limit, window.seconds)
     ]
-    return "EVAL", CONSUME, 1, key_of(consume), consume.cost, now, *windows
+    return "EVAL", CONSUME, 1, key_of(consume.bucket), consume.cost, now, *windows

@@ -1,11 +1,13 @@
 """Plan limits in a Valkey Cluster: exact in all slots, also during a failover (docs/guides/deployment.md)."""
 
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
+from accounts.limits.limiter import ACCOUNT
+from accounts.limits.redis_counters import key_of
 from tests.faults.harness import Deployment, deployed, eventually
 from tests.faults.shared_limits import LIMIT, WORKERS, how_many_pass, requests_of, wait_for_redis
 from tests.faults.traffic import in_groups
@@ -14,6 +16,7 @@ from tests.services import Cluster, Valkey, postgres, valkey_cluster
 pytestmark = pytest.mark.faults
 
 CLIENTS = 16
+SECONDS = 20
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +39,26 @@ def accounts(server: Deployment, cluster: Cluster, limit: int) -> dict[int, list
     """Return keys of new accounts, by the port of the primary that counts them: so many that each has two."""
     found: dict[int, list[str]] = {}
     for account, key, _ in server.ask_shell("accounts", 60, requests_per_day=limit):
-        found.setdefault(cluster.primary_of(f"limit:account:{account}").port, []).append(key)
+        found.setdefault(cluster.primary_of(key_of(ACCOUNT + account)).port, []).append(key)
     return found
 
 
-def pass_amid(server: Deployment, key: str, count: int, event: Callable[[], None]) -> int:
-    """Send requests from several clients while the event happens; return how many pass."""
+def pass_amid(server: Deployment, key: str, limit: int, event: Callable[[], None]) -> int:
+    """Send twice as many requests as the limit from several clients; return how many pass.
+
+    The event happens when half of the limit is used: a worker that knows a limit as reached does not ask Valkey.
+    """
+    used = Event()
+
+    def requests() -> Iterator[bytes]:
+        for number, one in enumerate(requests_of(key, 2 * limit)):
+            if number == limit // 2:
+                used.set()
+            yield one
+
     with ThreadPoolExecutor(1) as thread:
-        load = thread.submit(in_groups, server, requests_of(key, count), CLIENTS)
-        time.sleep(0.3)
-        assert not load.done()
+        load = thread.submit(in_groups, server, requests(), CLIENTS)
+        assert used.wait(SECONDS)
         event()
         return how_many_pass(load.result())
 
@@ -71,18 +84,20 @@ def test_a_limit_is_exact_through_a_failover(cluster: Cluster, server: Deploymen
     port, [key, *_] = accounts(server, cluster, limit).popitem()
     primary = cluster.node_on(port)
 
-    assert pass_amid(server, key, 2 * limit, lambda: fail_over(cluster, primary)) == limit
+    assert pass_amid(server, key, limit, lambda: fail_over(cluster, primary)) == limit
     assert not cluster.is_primary(primary)
 
 
 def test_a_killed_primary_exceeds_limits_of_its_slots_only_and_at_most_by_each_process_once(
     cluster: Cluster, server: Deployment
 ) -> None:
-    limit = 300
+    limit = 600
     keys = accounts(server, cluster, limit)
     (port, [key, *_]), (_, [other, *_]), *_ = keys.items()
     with server.client_of_each_worker(other) as workers:
-        passed = pass_amid(server, key, 2 * limit, cluster.node_on(port).kill)
+        primary = cluster.node_on(port)
+        assert cluster.is_primary(primary)
+        passed = pass_amid(server, key, limit, primary.kill)
         elsewhere = how_many_pass(in_groups(server, requests_of(other, 2 * limit), CLIENTS))
         wait_for_redis(workers)
         passed += how_many_pass(in_groups(server, requests_of(key, 100), CLIENTS))

@@ -93,7 +93,7 @@ async def exchange(port: int, requests: Sequence[bytes], replied: Callable[[], o
     return await asyncio.gather(*(reply(raw, *connection) for raw, connection in pairs))
 
 
-def in_groups(deployment: Deployment, requests: Sequence[bytes], size: int) -> list[Reply]:
+def in_groups(deployment: Deployment, requests: Iterable[bytes], size: int) -> list[Reply]:
     """Send the requests from `size` clients; each sends its next request after a reply."""
     pending = iter(requests)
 
