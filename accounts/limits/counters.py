@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Protocol
 
-from accounts.limits.windows import MINUTE, Consume
+from accounts.limits.windows import MINUTE, MOST_AHEAD, Consume
 
 # The number of granted requests, and each window's count before.
 Consumed = tuple[int, list[int]]
@@ -47,7 +47,7 @@ class ProcessCounters:
         numbers, used = [], []
         for window in consume.windows:
             number, count = self.buckets.get((consume.bucket, window.seconds), (0, 0))
-            begun = now // window.seconds > number
+            begun = now // window.seconds > number or number * window.seconds > now + MOST_AHEAD
             numbers.append(now // window.seconds if begun else number)
             used.append(0 if begun else count)
         room = min(consume.room(window, count) for window, count in zip(consume.windows, used, strict=True))

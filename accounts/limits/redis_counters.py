@@ -14,7 +14,7 @@ from redis.exceptions import RedisClusterException
 from accounts.limits.counters import Consumed, ProcessCounters
 from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_faults import Fault, find_fault
-from accounts.limits.windows import Consume
+from accounts.limits.windows import MOST_AHEAD, Consume
 from kit.telemetry.tracing import traced
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ ERRORS = (redis.RedisError, RedisClusterException, OSError)
 
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
-# One hash per bucket. Windows only move forward, so that a process with a late clock cannot reopen an old one.
+# One hash per bucket.
 CONSUME = """
 local cost, now, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), 0
 local numbers, reply, granted = {}, {}, cost
@@ -33,8 +33,9 @@ for i = 3, #ARGV, 2 do
   local limit, seconds = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
   local kept = redis.call('HMGET', KEYS[1], 'n' .. seconds, 'c' .. seconds)
   local number, used = math.floor(now / seconds), 0
-  if kept[1] and tonumber(kept[1]) >= number then
-    number, used = tonumber(kept[1]), tonumber(kept[2])
+  local former = tonumber(kept[1] or 0)
+  if former >= number and former * seconds <= now + MOST_AHEAD then
+    number, used = former, tonumber(kept[2])
   end
   granted = math.max(math.min(granted, limit - used), 0)
   longest = math.max(longest, seconds)
@@ -51,7 +52,7 @@ if granted > 0 then
 end
 table.insert(reply, 1, granted)
 return reply
-"""
+""".replace("MOST_AHEAD", str(MOST_AHEAD))
 
 
 class Outages:

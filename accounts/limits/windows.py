@@ -3,6 +3,9 @@
 from msgspec import Struct
 
 MINUTE, DAY = 60, 86_400
+# Seconds. Windows only move forward, so that a process with a late clock cannot reopen an old one. One that begins
+# further ahead comes from a clock that has been set back, and would refuse requests until its time.
+MOST_AHEAD = 300
 
 
 class Window(Struct, frozen=True, gc=False):

@@ -34,6 +34,10 @@ PROOFS = {
     ("docs/guides/logs.md", '{"object"'): f"{HERE}/test_logs.py::test_the_guide_imports_a_log_of_nginx",
     ("docs/guides/upgrade.md", ".venv/bin/python manage.py migrate"): COMMANDS,
     ("docs/guides/restore.md", ".venv/bin/python manage.py migrate"): COMMANDS,
+    **dict.fromkeys(
+        [("docs/guides/restore.md", one) for one in ("archive_mode", "pg_basebackup", "restore_command")],
+        "tests/faults/test_restore.py::test_the_archived_log_restores_a_moment",
+    ),
     (
         "docs/guides/scheduled-jobs.md",
         "MAILTO",

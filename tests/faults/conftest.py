@@ -24,7 +24,13 @@ ON_ONE_LEG = {
     ],
     True: [
         *("test_poolers.py", "test_failover.py", "test_replica.py", "test_processes.py", "test_outages.py"),
-        *("test_metrics.py", "test_unfit_redis.py", "test_valkey_sentinel.py", "test_valkey_cluster.py"),
+        *(
+            "test_restore.py",
+            "test_metrics.py",
+            "test_unfit_redis.py",
+            "test_valkey_sentinel.py",
+            "test_valkey_cluster.py",
+        ),
     ],
 }
 collect_ignore = ON_ONE_LEG[not ON_POSTGRESQL]

@@ -74,7 +74,12 @@ class Ledger:
 
     def license(self, requester: str) -> str:
         """License the licensed item only."""
-        scope = {"requesterId": requester, "licenseType": "commercial", "contentIds": [self.items["licensed"]]}
+        scope: dict[str, Any] = {
+            "requesterId": requester,
+            "licenseType": "commercial",
+            "contentIds": [self.items["licensed"]],
+        }
+        scope["startsAt"] = "2000-01-01T00:00:00Z"  # whatever a test does to the clock
         return self.client.post("/v1/licenses", json={**scope, "pricePerAccess": price(PRICES[0])}).json()["id"]
 
     # --- Load --------------------------------------------------------------------------------------------------------

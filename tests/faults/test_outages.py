@@ -7,6 +7,7 @@ import asyncio
 import os
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -15,6 +16,7 @@ from tests.factories import ALLOW_ALL
 from tests.faults.harness import Deployment, eventually, within_a_minute
 from tests.faults.ledger import Ledger
 from tests.faults.traffic import at_once, in_groups, reply_on, request, statuses
+from tests.services import Valkey
 
 pytestmark = pytest.mark.faults
 
@@ -67,26 +69,39 @@ async def of_each_worker(server: Deployment, key: str, connections: int = 10, ea
     return dict(passed)
 
 
-def test_killing_redis_under_load_loses_nothing_and_limits_hold_exactly_in_each_process_until_it_returns(
-    server: Deployment, key: str
+def limit_memory(valkey: Valkey, size: str) -> None:
+    with valkey.client() as client:
+        client.config_set("maxmemory", size)
+
+
+OUTAGES: dict[str, tuple[Callable[[Valkey], None], Callable[[Valkey], None]]] = {
+    "killed": (Valkey.kill, Valkey.start),
+    "its memory is full": (lambda valkey: limit_memory(valkey, "1"), lambda valkey: limit_memory(valkey, "0")),
+}
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+def test_an_outage_of_redis_under_load_loses_nothing_and_limits_hold_exactly_in_each_process_until_it_returns(
+    server: Deployment, key: str, outage: str
 ) -> None:
     assert server.valkey
+    begin, end = OUTAGES[outage]
     ledger, log_begin = Ledger(server, key), len(server.log())
     with server.client_of_each_worker(key) as workers:
         assert within_a_minute(server, lambda key, _: how_many_pass(server, key, 100)) == {"passed": 60, "refused": 40}
 
         with ledger.load(per_second=200) as load:
             load.wait_for(100)
-            server.valkey.kill()
-            killed_at = time.monotonic()
+            begin(server.valkey)
+            begun_at = time.monotonic()
             load.wait_for(300)
 
             assert where_all_count(workers) == {"per process: Redis does not answer"}
             counted = within_a_minute(server, lambda key, _: asyncio.run(of_each_worker(server, key)))
             assert list(counted.values()) == [60] * server.workers
 
-            time.sleep(max(killed_at + REDIS_SECONDS - time.monotonic(), 0))
-            server.valkey.start()
+            time.sleep(max(begun_at + REDIS_SECONDS - time.monotonic(), 0))
+            end(server.valkey)
             assert eventually(lambda: where_all_count(workers) == {"redis"})
             load.wait_for(100)
         after = within_a_minute(server, lambda key, _: how_many_pass(server, key, 400))

@@ -40,8 +40,12 @@ class WorldClock:
 
     def move_to(self, moment: datetime) -> None:
         """Set the time of all processes of the world. Time never goes back."""
+        assert self.offset is None or moment >= self.now(), f"{moment} has passed: it is {self.now()}."
+        self.set(moment)
+
+    def set(self, moment: datetime) -> None:
+        """Set the time of all processes, also to an earlier one."""
         offset = moment.timestamp() - time.time()
-        assert self.offset is None or offset >= self.offset, f"{moment} has passed: it is {self.now()}."
         draft = self.file.with_suffix(".draft")
         draft.write_text(f"{offset:+.6f}\n")
         draft.chmod(0o644)

@@ -1,0 +1,89 @@
+"""The machine's clock is set back an hour under load (docs/explanation/guarantees.md)."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.factories import ALLOW_ALL
+from tests.faults.conftest import ON_POSTGRESQL
+from tests.faults.harness import Deployment, deployed
+from tests.faults.ledger import Ledger
+from tests.faults.shared_limits import LIMIT, how_many_pass
+from tests.faults.traffic import in_groups, request, statuses
+from tests.services import postgres, valkey
+from tests.services.server import directory
+from tests.world.clock import LIBRARY, WorldClock
+
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.skipif(not LIBRARY.exists(), reason="needs libfaketime (apt install faketime)"),
+]
+HOUR = timedelta(hours=1)
+NOON = datetime.now(UTC).replace(hour=12, minute=0, second=5)  # an hour before it, it is the same day
+
+
+@pytest.fixture(scope="module")
+def clock() -> Iterator[WorldClock]:
+    with directory() as path:
+        yield WorldClock(path, NOON)
+
+
+@pytest.fixture(scope="module")
+def server(clock: WorldClock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    place: Path = tmp_path_factory.mktemp("clock")
+    if not ON_POSTGRESQL:
+        with deployed(place, **clock.environment) as server:
+            yield server
+        return
+    with (
+        postgres(fsync=False, variables=clock.environment) as database,
+        valkey() as redis,
+        deployed(place, workers=2, postgres=database, valkey=redis, **clock.environment) as server,
+    ):
+        yield server
+
+
+@pytest.fixture
+def key(server: Deployment, clock: WorldClock) -> str:
+    """A key of a new account, five seconds after noon."""
+    clock.set(NOON)
+    return server.accounts(1, plan="starter")[0][0]
+
+
+def test_no_decision_is_lost_or_charged_twice(server: Deployment, clock: WorldClock) -> None:
+    [(key, _)] = server.accounts(1)
+    ledger = Ledger(server, key)
+    ledger.compared_at = clock.now() - 2 * HOUR
+    with ledger.load() as load:
+        load.wait_for(300)
+        clock.set(clock.now() - HOUR)
+        load.wait_for(len(load.exchanges) + 300)
+
+    assert statuses(load.replies).keys() == {200}
+    assert ledger.discrepancies() == []
+
+
+def test_a_limit_of_the_plan_begins_again(server: Deployment, clock: WorldClock, key: str) -> None:
+    listing = [request("GET", "/v1/content", key)] * 80
+    assert how_many_pass(in_groups(server, listing, 4)) == LIMIT
+    clock.set(clock.now() - HOUR)
+    assert how_many_pass(in_groups(server, listing, 4)) == LIMIT
+
+
+def test_a_rule_s_limit_stays_used_up(server: Deployment, clock: WorldClock, key: str) -> None:
+    with server.client(key) as client:
+        rule = {**ALLOW_ALL, "rateLimit": {"requests": 3, "period": "hour"}}
+        policy = client.post("/v1/policies", json={"name": "Three an hour", "rules": [rule]}).json()["id"]
+        item = client.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+
+        def allowed() -> list[bool]:
+            body = {"contentId": item, "requester": "org_acme"}
+            return [client.post("/v1/access/check", json=body).json()["allowed"] for _ in range(4)]
+
+        assert allowed() == [True, True, True, False]
+        clock.set(clock.now() - HOUR)
+        assert allowed() == [False] * 4
+        clock.set(clock.now() + 2 * HOUR)
+        assert allowed() == [True, True, True, False]
