@@ -2,7 +2,7 @@
 as in `cnt_01k9…`.
 
 Databases store the bare 128 bits (`uuid` on PostgreSQL, a 16-byte blob on SQLite) to keep indexes small; everything
-else uses the text. Every UUID has exactly one text, and texts sort by creation time.
+else uses the text. Every UUID has exactly one text, and texts sort by creation time, to the millisecond.
 """
 
 import re
