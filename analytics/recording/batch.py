@@ -1,6 +1,7 @@
 """A batch of decisions to record together, and the outcome of each."""
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -10,7 +11,7 @@ from msgspec.structs import astuple, replace
 
 from analytics.recording.entries import Case, Claim, Entry, KeyClaim, Reply
 from analytics.recording.naming import Naming
-from analytics.recording.spending import Spending, SpendOfCase
+from analytics.recording.spending import PurseClaim, Spending, SpendOfCase, columns_of_purses, columns_of_spends
 from analytics.recording.statement import postgresql
 from kit.storage.async_postgres import Parameter
 
@@ -132,7 +133,7 @@ class Batch:
         self.counters: dict[tuple[int, str, str], LimitCounter] = {}
         self.replies: dict[Reply, KeyClaim] = {}  # in order of their numbers
         self.namings: dict[Naming, Naming] = {}  # in order of their numbers
-        self.spendings: dict[Spending, int] = {}  # their numbers
+        self.purses: dict[str, PurseClaim] = {}  # by wallet, in order of their numbers
         self.spends: list[SpendOfCase] = []
         self.numbered = [self.add(entry) for entry in entries]  # each entry's case, or its outcome if it is left out
 
@@ -140,6 +141,8 @@ class Batch:
         """Return the entry's numbered case, or its outcome if this batch leaves it out."""
         if entry.is_awaited is not None and not entry.is_awaited():
             return UNAWAITED
+        if entry.spending is not None and entry.naming is not None:
+            return RETRY  # its requesters are named first: a request that is left out later would free credit
         naming = None if entry.naming is None else self.naming(entry.naming)
         case = entry.case if naming is None else replace(entry.case, naming=naming)
         if entry.claim is not None:
@@ -150,9 +153,9 @@ class Batch:
             limit.claimed += len(entry.ids)
         elif entry.reply is not None:
             case = replace(case, reply=self.reply(entry.reply, naming))
-        if entry.spending is not None:
-            case = replace(case, spending=self.spendings.setdefault(entry.spending, len(self.spendings)))
-            self.add_spends(entry)
+        elif entry.spending is not None:
+            purse, taken = self.spend(entry, entry.spending)
+            case = replace(case, purse=purse.number, taken=taken)
         first = len(self.ids) + 1
         self.ids += entry.ids
         self.contents += entry.contents
@@ -162,11 +165,32 @@ class Batch:
             self.charges.append(ChargeOfCase(case.number, *astuple(entry.charge)))
         return case
 
-    def add_spends(self, entry: Entry) -> None:
-        """Number the spends of the entry that is added next."""
+    def spend(self, entry: Entry, spending: Spending) -> tuple[PurseClaim, int | None]:
+        """Number the spends of the entry that is added next. Returns its purse, and what is then taken from it."""
+        purse, taken = self.pooled(spending.wallets), None
         for id_, spend in entry.spends:
-            is_last = spend is entry.spends[-1][1]
-            self.spends.append(SpendOfCase(len(self.cases), id_, spend.wallet, spend.amount, is_last))
+            purse = self.purse(spend.wallet)
+            taken = purse.total = purse.total + spend.amount
+            self.spends.append(SpendOfCase(id_, len(self.cases), purse.number, spend.amount))
+        return purse, taken
+
+    def pooled(self, wallets: Sequence[str]) -> PurseClaim:
+        """Join the wallets of a request into one pool, and return the first."""
+        purses = [self.purse(wallet) for wallet in wallets]
+        pool = purses[0].pool
+        for other in purses[1:]:
+            if other.pool != pool:
+                joined = [purse for purse in self.purses.values() if purse.pool == other.pool]
+                for purse in joined:
+                    purse.pool = pool
+        return purses[0]
+
+    def purse(self, wallet: str) -> PurseClaim:
+        purse = self.purses.get(wallet)
+        if purse is None:
+            number = len(self.purses)
+            purse = self.purses[wallet] = PurseClaim(number, wallet, pool=number)
+        return purse
 
     def reply(self, reply: Reply, naming: int | None) -> int:
         claim = self.replies.get(reply)
@@ -203,19 +227,20 @@ class Batch:
         replies: list[Parameter] = []
         if self.replies:
             replies = [[one.sealed for one in self.replies], as_json(self.replies.values())]
-        spends = [as_json(self.spends)] if self.spends else []
-        alike = not self.counters and not self.spends and len(self.ids) >= MANY_ALIKE * len(self.cases)
+        purses = columns_of_purses(self.purses.values()) if self.purses else []
+        spends = columns_of_spends(self.spends) if self.purses else []
+        alike = not self.counters and not self.purses and len(self.ids) >= MANY_ALIKE * len(self.cases)
         statement = postgresql(
             charging=bool(self.charges),
             counting=bool(self.counters),
             naming=bool(self.namings),
             keeping=bool(self.replies),
-            spending=bool(self.spends),
+            spending=bool(self.purses),
             alike=alike,
         )
         # Sorted by id, many rows are appended to their index, which then has fuller pages.
         cases = sorted(self.cases, key=lambda case: self.ids[case.first - 1]) if alike else self.cases
-        return statement, [*charges, self.ids, self.contents, as_json(cases), *spends, *parts, *replies]
+        return statement, [*charges, self.ids, self.contents, as_json(cases), *purses, *parts, *replies, *spends]
 
     def outcomes(
         self,
@@ -224,14 +249,13 @@ class Batch:
         behind: Collection[str],
         claimed: Collection[int] = (),
         unnamed: Collection[int] = (),
-        uncovered: Collection[int] = (),
-        available: Mapping[int, int] | None = None,
+        credit: Mapping[int, int] = MappingProxyType({}),
     ) -> list[Outcome]:
         """Return the outcome of each entry.
 
         `stale` and `behind` are account ids, `rooms` each counter's room, `claimed` the numbers of replies whose keys
-        were free, `unnamed` those of namings that were not written, `uncovered` those of requests that spend and need
-        a transaction. `available` has what the cases that spent leave in their wallets.
+        were free, `unnamed` those of namings that were not written. `credit` has what each wallet that pays could
+        spend before the batch, by its number.
         """
         outcomes = []
         for case in self.numbered:
@@ -241,12 +265,12 @@ class Batch:
                 outcomes.append(STALE)
             elif case.naming is not None and case.naming in unnamed:
                 outcomes.append(RETRY)
-            elif case.spending is not None and case.spending in uncovered:
+            elif case.purse is not None and case.purse not in credit:
                 outcomes.append(UNPAID)
             elif case.reply is not None and case.reply not in claimed:
                 outcomes.append(TAKEN)
-            elif available and case.number in available:
-                outcomes.append(Outcome(available=available[case.number], behind=case.account in behind))
+            elif case.purse is not None and case.taken is not None:
+                outcomes.append(Outcome(available=credit[case.purse] - case.taken, behind=case.account in behind))
             elif case.counter is None:
                 outcomes.append(STORED_BEHIND if case.account in behind else STORED)
             else:
@@ -257,10 +281,8 @@ class Batch:
         """Return the outcomes from PostgreSQL's result row, whose values are JSON and a number, as text or bytes."""
         told = (orjson.loads(row[place]) if row[place] else [] for place in (0, 1, 3, 4, 5))
         stale, rooms, claimed, behind, unnamed = told
-        uncovered, available = (orjson.loads(value) if value else [] for value in row[6:] or (None, None))
-        outcomes = self.outcomes(
-            stale, dict(rooms), behind, set(claimed), set(unnamed), set(uncovered), dict(available)
-        )
+        credit = orjson.loads(row[6]) if row[6:] and row[6] else ()
+        outcomes = self.outcomes(stale, dict(rooms), behind, set(claimed), set(unnamed), dict(credit))
         written = [len(entry.ids) for entry, outcome in zip(self.entries, outcomes, strict=True) if not outcome.stale]
         if int(row[2]) != sum(written):
             raise RuntimeError(f"{row[2]} decisions were stored where the outcomes are {outcomes}")

@@ -52,7 +52,8 @@ class Case(Struct, eq=False, frozen=True, gc=False, kw_only=True, omit_defaults=
     claimed: int = 0  # claims on that counter by earlier cases
     reply: int | None = None  # number of the reply recorded with it
     naming: int | None = None  # number of the naming recorded with it
-    spending: int | None = None  # number of the request that spends
+    purse: int | None = None  # number of the wallet that pays it, or another decision of its request
+    taken: int | None = None  # what the batch takes from that wallet up to its own last spend, in millionths
 
 
 class Charge(Struct, frozen=True, gc=False):

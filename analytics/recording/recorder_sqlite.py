@@ -57,8 +57,8 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
         for counter in batch.counters.values()
         if counter.account not in stale and counter.naming not in unnamed
     }
-    uncovered, available = spend_on_sqlite(cursor, batch, lambda case: case.account in stale or case.naming in unnamed)
-    outcomes = batch.outcomes(stale, rooms, behind, unnamed=unnamed, uncovered=uncovered, available=available)
+    credit = spend_on_sqlite(cursor, batch, stale)
+    outcomes = batch.outcomes(stale, rooms, behind, unnamed=unnamed, credit=credit)
     stored = [
         StoredDecision(entry, outcome, place)
         for entry, outcome in zip(batch.entries, outcomes, strict=True)

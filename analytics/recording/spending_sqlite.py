@@ -1,12 +1,11 @@
 """Spending from wallets on SQLite, by the conditions of PostgreSQL's statement (analytics.recording.spending)."""
 
-from collections.abc import Callable
+from collections.abc import Collection
 
 import orjson
 from django.db.backends.utils import CursorWrapper
 
 from analytics.recording.batch import Batch
-from analytics.recording.entries import Case
 from analytics.wallets.book import level_of
 from analytics.wallets.models import WalletEntryType
 from kit.values.decimals import from_millionths
@@ -18,36 +17,34 @@ SPENT = """INSERT INTO analytics_walletentry (id, account_id, wallet_id, type, a
   VALUES (%s, %s, %s, %s, %s, %s, %s)"""
 
 
-def spend_on_sqlite(
-    cursor: CursorWrapper, batch: Batch, is_refused: Callable[[Case], bool]
-) -> tuple[set[int], dict[int, int]]:
-    """Take what the batch spends from its wallets.
+def spend_on_sqlite(cursor: CursorWrapper, batch: Batch, stale: Collection[str]) -> dict[int, int]:
+    """Take what the batch spends from its wallets, except from those of the `stale` accounts.
 
-    Returns the numbers of requests that need a transaction, and what the cases that spent leave in their wallets.
+    Returns what each wallet that pays could spend before the batch, in millionths, by its number.
     """
-    totals: dict[str, int] = {}
-    latest: dict[str, str] = {}
+    purses = list(batch.purses.values())
+    latest = max((case.created for case in batch.cases), default="")
+    credit = {purse.number: covered_by(cursor, purse.wallet, purse.total, latest) for purse in purses}
+    short = {purse.pool for purse in purses if credit[purse.number] is None}
+    # A pool is of one account.
+    refused = {purses[spend.purse].pool for spend in batch.spends if batch.cases[spend.case].account in stale}
+    paying = {
+        purse.number: room
+        for purse in purses
+        if (room := credit[purse.number]) is not None and purse.pool not in short | refused
+    }
+    for purse in purses:
+        if purse.number in paying:
+            cursor.execute(TAKE, [purse.total, bytes.fromhex(purse.wallet)])
     for spend in batch.spends:
-        totals[spend.wallet] = totals.get(spend.wallet, 0) + spend.amount
-        latest[spend.wallet] = max(batch.cases[spend.case].created, latest.get(spend.wallet, ""))
-    rooms = {wallet: covered_by(cursor, wallet, total, latest[wallet]) for wallet, total in totals.items()}
-    short = [batch.cases[spend.case].spending for spend in batch.spends if rooms[spend.wallet] is None]
-    uncovered = {number for number in short if number is not None}
-    available: dict[int, int] = {}
-    for spend in batch.spends:
-        case, room = batch.cases[spend.case], rooms[spend.wallet]
-        if room is None or case.spending in uncovered or is_refused(case):
-            continue
-        rooms[spend.wallet] = room = room - spend.amount
-        if spend.last:
-            available[spend.case] = room
-        id_, account, wallet, decision = map(
-            bytes.fromhex, (spend.id, case.account, spend.wallet, batch.ids[case.first - 1])
-        )
-        created = as_django_writes(case.created)
-        cursor.execute(TAKE, [spend.amount, wallet])
-        cursor.execute(SPENT, [id_, account, wallet, WalletEntryType.SPEND, -spend.amount, decision, created])
-    return uncovered, available
+        if spend.purse in paying:
+            case = batch.cases[spend.case]
+            id_, account, wallet, decision = map(
+                bytes.fromhex, (spend.id, case.account, purses[spend.purse].wallet, batch.ids[case.first - 1])
+            )
+            created = as_django_writes(case.created)
+            cursor.execute(SPENT, [id_, account, wallet, WalletEntryType.SPEND, -spend.amount, decision, created])
+    return paying
 
 
 def covered_by(cursor: CursorWrapper, wallet: str, total: int, latest: str) -> int | None:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from analytics.recording.naming import IS_NAMED, NAMINGS
-from analytics.recording.spending import AFTER_PURSES, CREDITS, FACTS, IS_COVERED, PAID, PURSES, RESULTS, SPENT
+from analytics.recording.spending import AFTER_PURSES, FACTS, IS_PAID, PAYING, PURSES, RESULTS, ROOMS, SPENT
 
 MAX_MISSED = 100  # epochs to compare; decisions further behind read the changes first
 RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
@@ -142,10 +142,10 @@ def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool, s
     or more.
 
     Returns: stale accounts, counters' results, number of stored decisions, stored replies, accounts with a newer
-    epoch, and namings that were not written; if it spends, also the requests that need a transaction, and what the
-    cases that spend leave in their wallets. Parameters, as far as used: charges (JSON), decision ids and items
-    (arrays), cases, spends, counters and namings (JSON), encrypted replies (array) and their claims (JSON). A case
-    with a reply or spend must not claim a counter, because it may not be stored.
+    epoch, and namings that were not written; if it spends, also the wallets that pay, with their credit before it.
+    Parameters, as far as used: charges (JSON), decision ids and items (arrays), cases (JSON), wallets (arrays),
+    counters and namings (JSON), encrypted replies (array) and their claims (JSON), spends (arrays). A case with a
+    reply or spend must not claim a counter, because it may not be stored.
 
     `entry` is only materialised if charges use it too, which saves a tenth of a decision's cost. All writers insert
     rows in the same order, so that they do not deadlock.
@@ -156,9 +156,8 @@ def postgresql(*, charging: bool, counting: bool, naming: bool, keeping: bool, s
     settled = SETTLED.format(counted=counted) if counting else ""
     stored = AS_COUNTED if counting else StoredColumns()
     is_claimed = "AND (reply IS NULL OR reply IN (SELECT number FROM claimed))" if keeping else ""
-    is_covered = IS_COVERED if spending else ""
-    is_stored = f"account NOT IN (SELECT account FROM stale) {is_named} {is_claimed} {is_covered}"  # noqa: S608
-    paid = PAID.format(is_stored=is_stored) if spending else ""
+    is_paid = IS_PAID if spending else ""
+    is_stored = f"account NOT IN (SELECT account FROM stale) {is_named} {is_claimed} {is_paid}"  # noqa: S608
     return f"""
 WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   SELECT (%s::uuid[])[first:last] AS ids, (%s::uuid[])[first:last] AS contents, alike.*
@@ -166,23 +165,23 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
     number int, first int, last int, account uuid, epoch bigint, requester bigint, policy uuid,
     policy_version int, allowed boolean, reason text, rule_index smallint, permission text, facts jsonb,
     created timestamptz, counter int, claimed int, reply int, naming int, rate_reset bigint, observed text,
-    also text[]{", spending int" if spending else ""})
+    also text[]{", purse int, taken numeric" if spending else ""})
 ), entry AS (
   SELECT unnest(ids) AS id, account, unnest(contents) AS content, requester, policy, policy_version, allowed, reason,
     rule_index, permission, facts, created, {stored.counted} reply, naming, rate_reset, observed, number
-    {", spending" if spending else ""}
+    {", purse, taken" if spending else ""}
   FROM alike
 ){PURSES if spending else ""}{COUNTERS if counting else ""}, behind AS MATERIALIZED (
   SELECT alike.*, account.epoch - alike.epoch AS missed
   FROM alike LEFT JOIN LATERAL (SELECT epoch FROM accounts_account WHERE id = alike.account LIMIT 1) account ON true
   WHERE account.epoch IS DISTINCT FROM alike.epoch
 ), stale AS MATERIALIZED ({STALE.format(first=AFTER_PURSES if spending else "")}
-){NAMINGS if naming else ""}{claimed_keys if keeping else ""}{settled}{paid}, stored AS (
+){NAMINGS if naming else ""}{claimed_keys if keeping else ""}{settled}{PAYING if spending else ""}, stored AS (
   INSERT INTO analytics_accessevent ({EVENT_COLUMNS}, observed)
   SELECT id, account, content, requester, policy, policy_version,
     {stored.allowed}, {stored.reason}, rule_index, permission, {FACTS if spending else "facts"}, {stored.remaining},
     rate_reset, created, nullif({stored.observed}, '')
-  FROM entry {stored.limits} {CREDITS if spending else ""}
+  FROM entry {stored.limits} {ROOMS if spending else ""}
   WHERE {is_stored}
   RETURNING {"1" if alike and not charging else RETURNED}
 ), pending_usage AS ({PENDING_ROWS.format(stored=is_stored) if alike else PENDING_ROW}){CHARGED if charging else ""}

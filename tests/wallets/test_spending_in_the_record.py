@@ -4,14 +4,17 @@ from decimal import Decimal
 
 import pytest
 from django.utils import timezone
+from msgspec.structs import replace
 
 from accounts.plans.epochs import bump
 from analytics.models import AccessEvent, LedgerEntry, Wallet, WalletEntry
 from analytics.recording import recorder
-from analytics.recording.batch import STALE, UNPAID, Outcome
+from analytics.recording.batch import RETRY, STALE, UNPAID, Outcome
 from analytics.recording.entries import Entry
+from analytics.recording.naming import Naming
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
+from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check
 from licensing.access.charging.paying import spend_in_record
 from licensing.access.decisions import decide_checks
@@ -85,15 +88,34 @@ def test_requests_whose_wallet_needs_a_transaction_keep_no_others_from_being_sto
 
 
 def test_a_request_that_one_of_its_wallets_does_not_cover_is_not_stored_in_part(shop):
+    """Requests that share a wallet with it are left out too; others are stored."""
     shop.licensee("org_poor", "0.04")
     shop.licensee("org_rich", 10)
-    assert record(shop.request("org_rich", "org_poor"), shop.request("org_rich")) == [
-        UNPAID,
-        UNPAID,
-        Outcome(available=9_950_000),
-    ]
-    assert (shop.balance("org_poor"), shop.balance("org_rich")) == (Decimal("0.04"), Decimal("9.95"))
+    shop.licensee("org_other", 10)
+    requests = [shop.request("org_rich"), shop.request("org_rich", "org_poor"), shop.request("org_other")]
+    assert record(*requests) == [UNPAID, UNPAID, UNPAID, Outcome(available=9_950_000)]
+    assert [shop.balance(name) for name in ("org_poor", "org_rich")] == [Decimal("0.04"), 10]
     assert AccessEvent.objects.count() == WalletEntry.objects.filter(type="spend").count() == 1
+
+
+def test_requests_that_spend_from_several_wallets_take_from_each(shop):
+    for name in ("org_a", "org_b", "org_c"):
+        shop.licensee(name, 1)
+    requests = [shop.request("org_a"), shop.request("org_b", "org_c"), shop.request("org_c", "org_a")]
+    assert [one.available for one in record(*requests)] == [950_000, 950_000, 950_000, 900_000, 900_000]
+    assert [shop.balance(name) for name in ("org_a", "org_b", "org_c")] == [
+        Decimal("0.9"),
+        Decimal("0.95"),
+        Decimal("0.9"),
+    ]
+
+
+def test_a_check_that_renames_its_requester_spends_once_the_name_is_stored(shop):
+    shop.licensee("org_a", 1)
+    named = Naming(ids.hex_of("acc", shop.account.pk), render_timestamp(timezone.now()), [])
+    request = [replace(entry, naming=named) for entry in shop.request("org_a")]
+    assert record(request) == [RETRY]
+    assert shop.balance("org_a") == 1
 
 
 @pytest.mark.parametrize("revoked", [True, False])

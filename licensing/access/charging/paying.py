@@ -20,7 +20,8 @@ def spend_in_record(batch: DecisionBatch) -> None:
     """Let the record take what the decisions spend (analytics.recording.spending). Without a spend nothing changes."""
     if not batch.spends:
         return
-    spending, nanoseconds = Spending(), ids.nanoseconds_of(batch.now)
+    wallets = dict.fromkeys(spend.wallet for spends in batch.spends.values() for spend in spends)
+    spending, nanoseconds = Spending(tuple(wallets)), ids.nanoseconds_of(batch.now)
     for number, entry in enumerate(batch.entries):
         spends = batch.spends.get(number, ())
         if spends:
