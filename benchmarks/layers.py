@@ -1,0 +1,43 @@
+"""Each hand-written layer of a check's path, against the library that could replace it.
+
+    python -m benchmarks.layers
+
+A side without a layer (benchmarks.without) runs alternately with the service as it is.
+docs/explanation/decisions/0010-layers-of-a-check.md has the results.
+"""
+
+import sys
+
+from benchmarks.harness import workplace
+from benchmarks.ours import Installation, installed
+from benchmarks.report import parser
+from benchmarks.traffic import measure_checks_and_batches
+
+LAYERS = {
+    "protocol": "uvicorn's protocol",
+    "whole_request": "uvicorn's request",
+    "async_postgres": "psycopg's cursors",
+    "limiter_async": "redis-py's pipelines",
+    "light_tasks": "asyncio tasks",
+    "microbatch": "each request alone",
+}  # in benchmarks.without, and what replaces them there
+SERVE = "import django; django.setup(); from benchmarks.without import serve_without; serve_without({!r})"
+
+
+def main() -> None:
+    options = parser(__doc__).parse_args()
+    with workplace() as (stack, directory, services):
+
+        def install(unit: str) -> list[tuple[str, Installation]]:
+            sides = {"as it is": installed(stack, unit, directory, services)}
+            for layer, instead in LAYERS.items():
+                side = sides[f"{layer}: {instead}"] = installed(stack, f"{unit}_{layer}", directory, services)
+                side.serve_instead((sys.executable, "-c", SERVE.format(layer)))
+            first, *others = sides.items()
+            return [others[0], first, *others[1:]]  # the second one is the reference
+
+        measure_checks_and_batches("layers", options, install)
+
+
+if __name__ == "__main__":
+    main()

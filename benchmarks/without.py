@@ -1,0 +1,111 @@
+"""`manage.py serve` with one layer of a check's path replaced by a library (benchmarks.layers).
+
+python -m benchmarks.without LAYER
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from functools import cached_property
+from typing import Any, cast
+from uuid import UUID
+
+import redis.asyncio
+import uvicorn
+from django.core.management import execute_from_command_line
+from psycopg_pool import AsyncConnectionPool
+
+from accounts.limits import limiter_async
+from accounts.limits.redis_counters import command
+from config.management.commands import serve
+from config.server import protocol
+from kit.storage import async_postgres, light_tasks, microbatch
+from kit.storage.async_postgres import Parameter, Row
+from kit.storage.poolers import connection_string
+
+
+def without_protocol() -> None:
+    """Parse HTTP with uvicorn's own protocol."""
+    bounded = serve.configuration
+
+    def configuration(port: int) -> uvicorn.Config:
+        made = bounded(port)
+        made.http = "httptools"
+        return made
+
+    serve.configuration = configuration
+
+
+def without_whole_request() -> None:
+    """Serve every request in parts, as uvicorn does."""
+    protocol.IS_PLAIN_PATH = lambda url: None  # type: ignore[assignment]
+
+
+class PooledSessions:
+    """Cursors of psycopg, from its pool."""
+
+    def __init__(self, set_up: str = "") -> None: ...
+
+    @cached_property
+    def pool(self) -> AsyncConnectionPool:
+        return AsyncConnectionPool(connection_string(), kwargs={"autocommit": True}, max_size=8, open=False)
+
+    async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
+        await self.pool.open()
+        async with self.pool.connection() as connection, connection.cursor() as cursor:
+            await cursor.execute(cast(Any, statement), [to_python(one) for one in parameters], prepare=True)
+            result = cursor.pgresult
+            assert result is not None
+            columns = range(result.nfields)
+            return [[result.get_value(row, column) for column in columns] for row in range(result.ntuples)]
+
+
+def to_python(parameter: Parameter) -> object:
+    """Return what psycopg sends as the same parameter."""
+    if isinstance(parameter, str):
+        return parameter
+    return [UUID(hex=one) if isinstance(one, str) else one for one in parameter]
+
+
+def without_async_postgres() -> None:
+    """Run statements on psycopg's cursors, with its pool."""
+    async_postgres.Sessions.__new__ = lambda cls, *_: PooledSessions()  # type: ignore[assignment, method-assign]
+
+
+def without_limiter_async() -> None:
+    """Count plan limits by redis-py's pipelines."""
+
+    async def ask(self: Any, wanted: Sequence[Any], now: int) -> list[tuple[int, list[int]]]:
+        pipeline = redis.asyncio.Redis(connection_pool=self.pool).pipeline(transaction=False)
+        for consume in wanted:
+            pipeline.execute_command(*command(consume, now))
+        return [(granted, used) for granted, *used in await pipeline.execute()]
+
+    limiter_async.AsyncLimiter.ask = ask  # type: ignore[method-assign]
+
+
+def without_light_tasks() -> None:
+    """Run every request in an asyncio task."""
+
+    def start(self: light_tasks.LightTasks, work: Coroutine[object, object, None]) -> Any:
+        task = self.loop.create_task(work)
+        under_way = cast("set[asyncio.Task[None]]", self.under_way)
+        under_way.add(task)
+        task.add_done_callback(under_way.discard)
+        return task
+
+    light_tasks.LightTasks.start = start  # type: ignore[method-assign]
+
+
+def without_microbatch() -> None:
+    """Make each call for one request alone, up to 16 at a time."""
+    usual = microbatch.MicroBatch.__init__
+
+    def alone(self: Any, call: Any, **options: Any) -> None:
+        usual(self, call, **{**options, "max_items": 1, "in_flight": 16, "gather": None})
+
+    microbatch.MicroBatch.__init__ = alone  # type: ignore[method-assign]
+
+
+def serve_without(layer: str) -> None:
+    globals()[f"without_{layer}"]()
+    execute_from_command_line(["manage.py", "serve"])
