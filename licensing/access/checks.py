@@ -16,7 +16,7 @@ from kit.storage.reading import read_snapshot
 from kit.values import ids
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
-from licensing.access.charging.paying import record_spending
+from licensing.access.charging.paying import record_spending, rehearse_observed
 from licensing.access.decisions import decide_checks
 from licensing.access.lookup.facts import LookupResult, current_epoch, find_items, find_requesters
 from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
@@ -71,6 +71,8 @@ def attempt(
         found = assign_numbers(found, named, reserve(count_unnumbered(named)))
     key_id = None if caller is None else caller.grant.key_id
     batch = decide_checks(checks, found, ids.hex_of("acc", account_id), now, key_id)
+    if batch.rehearsals:
+        rehearse_observed(batch)
     outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)
     if any(outcome.stale for outcome in outcomes):
         raise Stale

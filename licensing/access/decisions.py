@@ -18,7 +18,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, SharedDecision, not_found, settle
 from licensing.access.bodies import Check, EdgeTerms
 from licensing.access.charging.charges import charge_of
-from licensing.access.charging.credits import rehearse_spending, spends_of, with_credits
+from licensing.access.charging.credits import rehearse_spending, spends_if_enforced, with_credits
 from licensing.access.facts import facts_of, recorded_facts
 from licensing.access.lookup.facts import LookupResult
 from licensing.access.newcomers import by_current_ids
@@ -139,6 +139,7 @@ class DecisionBatch:
         self.alike: dict[Likeness, SharedDecision] = {}  # of checks that only name their item
         self.claims = False  # whether recording may change an answer, because an entry claims part of a rate limit
         self.spends: dict[int, tuple[Spend, ...]] = {}  # wallet debits, by index of the entry
+        self.rehearsals: dict[int, tuple[Spend, ...]] = {}  # what observed decisions would spend, likewise
         self.unwritten: dict[str, RequesterSnapshot] = {}  # new or renamed requesters, stored with the decisions
         self.also = [] if key_id is None else [key_id]  # further dependencies of the decisions (accounts.plans.epochs)
 
@@ -185,8 +186,9 @@ class DecisionBatch:
         if answer.rate_reset is not None and rate_limits.needs_cookie(answer.decision.rule, answer.facts):
             answer = replace(answer, facts=replace(answer.facts, new_visitor_id=token_urlsafe(VISITOR_BYTES)))
         counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
-        if counted.wallets and (spends := spends_of(answer.decision, counted.wallets)):
-            self.spends[len(self.entries)] = spends
+        if counted.wallets and (spends := spends_if_enforced(answer.decision, counted.wallets)):
+            kept = self.spends if answer.decision.observed is None else self.rehearsals
+            kept[len(self.entries)] = spends
         claim = None if answer.rate_reset is None else self.claim_of(check, answer, item, counted)
         self.claims |= claim is not None
         case = self.case_of(check, item, requester, answer)

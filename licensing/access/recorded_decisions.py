@@ -70,7 +70,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
         policy=policy,
         facts=facts,
         created=render_timestamp(event.created) or "",
-        credits=event.facts.get("credits") if event.allowed or reason in OF_WALLETS else None,
+        credits=event.facts.get("credits") if not observed and (event.allowed or reason in OF_WALLETS) else None,
         rate_remaining=event.rate_remaining,
         rate_reset=event.rate_reset,
     )

@@ -172,6 +172,8 @@ def deny_by_rate_limit(decision: Decision) -> Decision:
 def unpaid(decision: Decision, shortfall: Shortfall) -> Decision:
     """Return the decision as it is when a wallet does not cover the price."""
     reason = Reason.QUOTA_EXCEEDED if shortfall.unit == ACCESS else Reason.CREDITS_EXHAUSTED
+    if decision.observed is not None:
+        return replace(decision, permissions=(), observed=reason)
     return replace(decision, allowed=False, reason=reason, permissions=())
 
 

@@ -3,8 +3,12 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analytics.models import LedgerEntry
+from licensing.policies.facts import Shortfall
+from licensing.sites.models import Site
+from licensing.sites.services import update_site
 from tests import factories
 from tests.decisions.facts_seen import Seen, recorded_and_replayed
 from tests.edge.asking import READERS
@@ -106,6 +110,18 @@ def test_a_free_method_spends_nothing_of_a_quota(ask_with_token, account, page):
     assert [ask_with_token("/premium/a", x_forwarded_method=method).status for method in methods] == [
         200, 200, 200, 402, 200,
     ]  # fmt: skip
+
+
+def test_an_observed_page_says_that_a_quota_is_used_up_and_replays_so(ask_with_token, account, page, api, seen):
+    factories.wallet(account, "access", 1, requester_id="org_acme")
+    page()
+    assert ask_with_token("/premium/a").status == 200
+    update_site(Site.objects.get(), {"mode": "observe"})
+    observed = ask_with_token("/premium/a")
+    assert (observed.status, observed.headers["X-Access-Would"]) == (200, "deny; reason=quota_exceeded")
+    facts = replace(seen.answers[-1].facts, shortfall=Shortfall("access", 0))
+    assert recorded_and_replayed(observed.headers["X-Access-Id"]) == (facts,) * 2
+    assert [one["reason"] for one in api.get("/v1/analytics/observed")["byReason"]] == ["quota_exceeded"]
 
 
 def test_a_visitor_is_decided_by_the_metadata_of_its_requester(ask, ask_with_token, api, site, seen):

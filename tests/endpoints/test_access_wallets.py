@@ -247,3 +247,49 @@ def test_grants_are_spent_by_priority_then_by_their_end(clock, api, check, fund)
     api.post(f"/v1/wallets/{wallet}/grants", {"amount": 1})  # stores the spends of each grant
     left = [one["remaining"] for one in api.get(f"/v1/wallets/{wallet}/grants")["data"]]
     assert left == [1, 0, 0, 1]
+
+
+@pytest.fixture
+def observed(account):
+    """An item whose policy only observes."""
+    policy = factories.policy(account, mode="observe")
+    return factories.content(account, policy_id=policy.pk)
+
+
+def test_an_observed_check_says_that_a_wallet_would_not_cover_it_and_spends_nothing(check, fund, observed, api):
+    wallet = fund("0.05")
+    covered = check(contentId=observed.pk)
+    assert (covered["allowed"], "observed" in covered.body) == (True, False)
+    check()
+    assert balance(wallet) == 0
+    lacking = check(contentId=observed.pk)
+    assert (lacking["allowed"], lacking["permissions"], lacking["charge"]) == (True, [], None)
+    assert lacking["observed"] == {"allowed": False, "reason": "credits_exhausted"}
+    assert "credits" not in lacking.body
+    kept = api.get(f"/v1/access/decisions/{lacking['id']}")
+    assert {name: kept[name] for name in lacking.body} == lacking.body
+    assert (balance(wallet), spends(), LedgerEntry.objects.count()) == (0, 1, 1)
+    dry = check(contentId=observed.pk, dryRun=True)
+    assert dry["observed"] == lacking["observed"]
+
+
+def test_observed_checks_of_a_batch_are_each_compared_with_the_whole_balance(api, fund, observed, item):
+    wallet = fund(1, "access")
+    checks = [{"contentId": one.pk} for one in (observed, observed, item, observed)]
+    batch = api.post("/v1/access/check/batch", {"requester": "org_acme", "checks": checks})["data"]
+    assert not any("observed" in one for one in batch)
+    assert (balance(wallet), spends()) == (0, 1)
+    batch = api.post("/v1/access/check/batch", {"requester": "org_acme", "checks": checks})["data"]
+    reasons = [(one["reason"], one.get("observed", {}).get("reason")) for one in batch]
+    assert reasons == [(None, "quota_exceeded")] * 2 + [("quota_exceeded", None), (None, "quota_exceeded")]
+    assert spends() == 1
+
+
+def test_an_observed_check_of_a_rule_with_a_limit_uses_none_of_it_if_the_wallet_lacks_credit(check, fund, account):
+    fund("0.01")
+    rule = {**factories.ALLOW_ALL, "conditions": {"hasValidLicense": True}}
+    policy = factories.policy(account, {**rule, "rateLimit": {"requests": 1, "period": "day"}}, mode="observe")
+    item = factories.content(account, policy_id=policy.pk)
+    answers = [check(contentId=item.pk) for _ in range(2)]
+    assert [one["observed"]["reason"] for one in answers] == ["credits_exhausted"] * 2
+    assert [one["rateLimit"] for one in answers] == [None] * 2

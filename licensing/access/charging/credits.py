@@ -40,6 +40,11 @@ def spends_of(decision: Decision, wallets: Wallets) -> tuple[Spend, ...]:
     return tuple(spends)
 
 
+def spends_if_enforced(decision: Decision, wallets: Wallets) -> tuple[Spend, ...]:
+    """Return what the decision spends or, if it is observed, what it would spend if it were enforced."""
+    return spends_of(replace(decision, observed=None) if decision.observed == "" else decision, wallets)
+
+
 def payer(wallets: Wallets, unit: str, license_key: str | None) -> str | None:
     """The wallet in that unit of the licence, or else of the requester."""
     found = {of_license: wallet for wallet, own_unit, of_license in wallets if own_unit == unit}
@@ -65,22 +70,23 @@ def with_credits(answer: Answer | ApiError, spend: Spend, available: int | None)
 
 
 def deny_unpaid(answer: Answer, spend: Spend, purses: Purses) -> Answer:
-    missing = purses.missing(spend)
+    """Return the answer with the shortfall of the wallet that does not cover the spend; observed ones only say why."""
     shortfall = Shortfall(spend.unit, purses.available(spend))
     facts = replace(answer.facts, shortfall=shortfall)
     decision = unpaid(answer.decision, shortfall)
+    missing = purses.missing(spend) if decision.observed is None else None
     return replace(answer, decision=decision, facts=facts, credits=missing, rate_reset=None, shared=None)
 
 
 def rehearse_spending(answer: Answer, wallets: Wallets) -> Answer:
     """Return a dry run's answer with the wallets' result; nothing is spent."""
-    spends = spends_of(answer.decision, wallets)
+    spends = spends_if_enforced(answer.decision, wallets)
     return rehearse_with(answer, spends, Purses.look([one.wallet for one in spends], answer.facts.now))
 
 
 def rehearse_all(answers: Sequence[Answer], wallets: Wallets, now: datetime) -> list[Answer]:
     """Do the same for several accesses of one requester, each separately. Reads the wallets once."""
-    spends = [spends_of(answer.decision, wallets) for answer in answers]
+    spends = [spends_if_enforced(answer.decision, wallets) for answer in answers]
     purses = Purses.look([one.wallet for some in spends for one in some], now)
     return [rehearse_with(answer, some, purses) for answer, some in zip(answers, spends, strict=True)]
 
@@ -91,6 +97,8 @@ def rehearse_with(answer: Answer, spends: Sequence[Spend], purses: Purses) -> An
     lacking = purses.lacking(spends)
     if lacking is not None:
         return deny_unpaid(answer, lacking, purses)
+    if answer.decision.observed is not None:
+        return answer
     return replace(answer, credits=purses.remaining(spends[-1]))
 
 

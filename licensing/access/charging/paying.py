@@ -46,6 +46,21 @@ def fill_remaining(reply: bytes, answer: Answer | ApiError) -> bytes:
     return reply.replace(MARK.encode(), str(answer.credits["remaining"]).encode())
 
 
+def rehearse_observed(batch: DecisionBatch) -> None:
+    """Let observed decisions say which wallet would not cover them. Each is compared with the balance as it is."""
+    purses = Purses.look({one.wallet for spends in batch.rehearsals.values() for one in spends}, batch.now)
+    for number, spends in batch.rehearsals.items():
+        [place] = batch.shared[number].places
+        answer, entry = batch.answers[place], batch.entries[number]
+        lacking = purses.lacking(spends)
+        if lacking is None or not isinstance(answer, Answer):
+            continue
+        batch.answers[place] = answer = deny_unpaid(answer, lacking, purses)
+        entry.case.facts["credits"] = purses.missing(lacking)
+        case = replace(entry.case, observed=answer.decision.observed, rate_reset=None)
+        batch.entries[number] = replace(entry, case=case, claim=None)
+
+
 def record_spending(batch: DecisionBatch) -> list[Outcome]:
     """Record the decisions of a batch that spend, in the caller's transaction, each in its turn.
 

@@ -268,5 +268,8 @@ class Gateway:
 
 
 def needs_thread(batch: DecisionBatch, keep: Keep | None) -> bool:
-    """Return whether no record confirms the key, or it has two of these: a spend, a limit's claim, a kept reply."""
-    return not batch.entries or bool(batch.spends) + batch.claims + (keep is not None) > 1
+    """Return whether no record confirms the key, an observed decision asks what a wallet has, or the record has two of
+    these: a spend, a limit's claim, a kept reply.
+    """
+    two = bool(batch.spends) + batch.claims + (keep is not None) > 1
+    return not batch.entries or bool(batch.rehearsals) or two
