@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from analytics.models import AccessEvent, ExchangeRate
-from operators.overview import headline
+from operators.overview import headline, licenses
 from tests import factories, ledger
 from tests.client import ApiClient
 from tests.clock import clock  # noqa: F401 - a fixture
@@ -172,6 +172,25 @@ def test_requesters_are_counted_among_the_newest_decisions_and_that_is_told(
         AccessEvent.objects.filter(requester__requester_id="org_last").order_by("-created")[:2]
     )
     assert "10 decisions" in words(shown)
+
+
+def test_customers_with_a_licence_who_were_denied_before_the_searched_decisions_are_not_denied_to_exist(
+    admin,
+    account,
+    refused,
+    monkeypatch,
+    clock,  # noqa: F811
+):
+    factories.license(account, "org_late", license_type="other")
+    clock.advance(minutes=1)
+    check(account, "org_late", 1, refused)
+    assert "org_late" in text_of(admin, "licenses")
+    monkeypatch.setattr(licenses, "MOST_SCANNED", 2)
+    clock.advance(minutes=1)
+    check(account, "org_zero", 2, refused)
+    shown = text_of(admin, "licenses")
+    assert "No customer with a current or former licence was denied since 2026-03-04 12:32:00" in shown
+    assert "Search the denied decisions for earlier ones." in shown
 
 
 def test_whose_requests_were_all_allowed_was_refused_nothing(admin, account):

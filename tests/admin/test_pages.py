@@ -53,6 +53,15 @@ def test_a_list_counts_no_further_than_people_leaf(admin, filled, monkeypatch, d
     assert "more than 55 API keys" in reply.content.decode()
 
 
+def test_a_filtered_list_that_is_not_counted_to_its_end_shows_no_count_as_that_of_all(admin, filled, monkeypatch):
+    address = reverse("admin:accounts_apikey_changelist")
+    assert re.search(r"\d+ results", admin.get(address, {"q": "key"}).content.decode())
+    monkeypatch.setattr(BoundedPaginator, "MOST", 55)
+    page = admin.get(address, {"q": "key"}).content.decode()
+    assert "more than 55 API keys" in page
+    assert not re.search(r"\d+ results", page)
+
+
 def test_signing_in_at_the_login_pages_own_address_leads_to_the_overview(staff):
     user = staff(password="kite-lamp-57-orbit")
     fields = {"username": user.username, "password": "kite-lamp-57-orbit"}

@@ -38,5 +38,6 @@ class BoundedChangeList(ChangeList):
             super().get_results(request)
         except (ValueError, DataError) as error:  # such as an invalid id
             raise IncorrectLookupParameters(error) from error
-        if not self.query and not self.has_active_filters:
+        is_whole = not self.query and not self.has_active_filters
+        if is_whole or self.paginator.has_more:  # equal, it hides the count at the top; that is not all there are
             self.full_result_count = self.result_count
