@@ -91,7 +91,7 @@ def test_today_stands_against_yesterday(admin, busy):
 def test_days_are_compared_in_the_hours_that_are_over(admin, busy):
     text = strip_tags(page(admin).content.decode())
     assert re.search(
-        r"Both until 12:00 UTC\s*\+33 %\s*4, yesterday 3", text
+        r"Today against yesterday, until 12:00 UTC\s*\+33 %\s*today 4, yesterday 3", text
     )  # today's fifth decision is in the current hour
 
 
