@@ -22,16 +22,60 @@ from typing import Any
 
 import pytest
 
-DECISIONS = [f"tests/decisions/test_{name}.py" for name in ("golden_decisions", "evaluation", "facts")]
+
+def files(folder: str, *names: str) -> list[str]:
+    return [f"tests/{folder}/test_{name}.py" for name in names]
+
+
+# The quickest tests first: a mutant meets them in this order, until one fails.
+DECISIONS = files("decisions", "golden_decisions", "evaluation", "facts")
+CHECKS = files("endpoints", "access_check", "access_licenses", "access_wallets", "access_cache_for", "policy_simulate")
+RECORDING = [
+    *files("endpoints", "access_check", "access_rate_limits", "access_batch", "access_wallets"),
+    *files("wallets", "spending_in_the_record", "spending_together"),
+    *files("analytics", "ledger", "counts_of_decisions"),
+]
+LIMITS = [
+    *files("gateway", "process_counters", "order", "heads", "who_asks"),
+    *files("conventions", "limits"),
+    *files("edge", "plan_meter"),
+]
+LEDGER = [*files("endpoints", "refunds", "revenue_ledger"), *files("analytics", "ledger")]
 TESTS = {
-    "licensing/policies/decision.py": [*DECISIONS, "tests/endpoints/test_policy_modes.py"],
-    "licensing/policies/facts.py": DECISIONS,
-    "licensing/policies/standing.py": DECISIONS,
-    "licensing/policies/rate_limits.py": [
-        "tests/decisions/test_rate_limit_windows.py",
-        "tests/endpoints/test_access_rate_limits.py",
-        "tests/webhooks/test_limit_events.py",
+    "licensing/policies/decision.py": [
+        *DECISIONS,
+        *files("endpoints", "policy_modes"),
+        *files("decisions", "schedule"),
+        *CHECKS,
+        *files("edge", "observed", "prices", "metered_reading"),
     ],
+    "licensing/policies/conditions.py": [*DECISIONS, *files("decisions", "rule_validation", "compiled", "lint")],
+    "licensing/policies/condition_values.py": [*DECISIONS, *files("decisions", "rule_validation", "attributes")],
+    "licensing/policies/matching/attribute_conditions.py": [
+        *DECISIONS,
+        *files("decisions", "attributes", "rule_validation"),
+        *files("endpoints", "access_attributes"),
+    ],
+    "licensing/policies/matching/schedules.py": [
+        *DECISIONS,
+        *files("decisions", "schedule", "rule_validation"),
+        *files("endpoints", "access_schedule"),
+    ],
+    "licensing/policies/facts.py": [*DECISIONS, *CHECKS, *files("endpoints", "decision_get", "access_faults")],
+    "licensing/policies/standing.py": [*DECISIONS, *CHECKS, *files("edge", "license_tokens")],
+    "licensing/policies/rate_limits.py": [
+        *files("decisions", "rate_limit_windows"),
+        *files("endpoints", "access_rate_limits"),
+        *files("webhooks", "limit_events"),
+        *files("edge", "metered_reading"),
+    ],
+    "analytics/recording/batch.py": RECORDING,
+    "analytics/recording/entries.py": RECORDING,
+    "analytics/ledger/refunds.py": LEDGER,
+    "analytics/ledger/adjustments.py": LEDGER,
+    "accounts/limits/counters.py": LIMITS,
+    "accounts/limits/limiter.py": LIMITS,
+    "accounts/limits/windows.py": LIMITS,
 }
 MAX_SECONDS = 120  # for the tests of a mutant; a timeout counts as detected
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
