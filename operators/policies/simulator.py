@@ -48,7 +48,7 @@ class ReplayForm(forms.Form):
 
 
 class ReplayOfNewForm(ReplayForm):
-    """A backtest of an unsaved policy, which has no items and so takes the place of another."""
+    """A backtest of an unsaved policy. It has no items yet, so it is tried on those of a saved one."""
 
     def __init__(self, account_id: str, data: QueryDict | None, initial: Mapping[str, object]) -> None:
         super().__init__(data, initial={**initial})

@@ -113,7 +113,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
         return False
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Set another operator's password. One's own needs the old password and a code, on another page."""
+        """Set another operator's password. One's own is changed on the page that asks for the old one and a code."""
         if unquote(id) == str(request.user.pk):
             return redirect("admin:password_change")
         return super().user_change_password(request, id, form_url)
