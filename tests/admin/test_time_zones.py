@@ -41,11 +41,11 @@ def operator(staff, sign_in):
 
 
 @pytest.fixture
-def decision(account, api):
-    """A decision at SEEN."""
+def decision(account, api, clock):  # noqa: F811
+    """A decision at SEEN, which is the present."""
+    clock.set(SEEN.isoformat())
     item = factories.content(account, policy_id=factories.policy(account).pk)
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
-    AccessEvent.objects.update(created=SEEN)
     return AccessEvent.objects.get()
 
 
