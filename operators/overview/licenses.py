@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -113,7 +114,8 @@ def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) 
         "tries_checks": may_try(request),
     }
     if request.user.has_perm("analytics.view_accessevent"):
-        context["denied_customers"], context["denied_since"] = denied_customers(choice.account_ids, now)
+        context["denied_customers"] = denied_customers(choice.account_ids, now)
+        context["most_scanned"] = MOST_SCANNED
         context["denied_list"] = list_url(AccessEvent, outcome="denied", **choice.account_filter)
     return context
 
@@ -158,18 +160,18 @@ def ending_row(held: License, now: datetime) -> EndingRow:
     )
 
 
-def denied_customers(account_ids: Iterable[str], now: datetime) -> tuple[list[DenialCounts], datetime | None]:
-    """Return customers, including former ones, who were denied since their licence last changed; most denials first.
+def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCounts]:
+    """Return customers, including former ones, who were denied since their licence last changed.
 
-    Searches the newest MOST_SCANNED decisions of a day. Also returns when they begin; None if they are the whole day.
+    Searches the newest MOST_SCANNED decisions of a day; most denials first.
     """
     since = now - RECENT
     begin = ids.encode("dec", first_id(since - DAY).bytes)
     recent = AccessEvent.objects.filter(account_id__in=list(account_ids), created__gte=since, pk__gte=begin)
     licensed = Exists(License.objects.filter(requester=OuterRef("requester_id")))
-    oldest = recent.order_by("-pk").values_list("pk", "created")[MOST_SCANNED - 1 : MOST_SCANNED].first()
-    first, searched_from = oldest or (begin, None)
-    denials = recent.filter(pk__gte=first, allowed=False).filter(licensed).order_by()
+    oldest = recent.order_by("-pk").values("pk")[MOST_SCANNED - 1 : MOST_SCANNED]
+    bounded = recent.filter(pk__gte=Coalesce(Subquery(oldest), Value(begin, output_field=AccessEvent._meta.pk)))
+    denials = bounded.filter(allowed=False).filter(licensed).order_by()
     groups = denials.values("requester_id", "reason").annotate(count=Count("pk"), last=Max("created"))
     found = list(groups.order_by("-count", "requester_id")[:MOST_GROUPS])
     licenses = licenses_of({row["requester_id"] for row in found}) if found else {}
@@ -181,7 +183,7 @@ def denied_customers(account_ids: Iterable[str], now: datetime) -> tuple[list[De
             one = denied.setdefault(number, DenialCounts(now, held, row["last"]))
             one.reasons[str(row["reason"])] = row["count"]
             one.last = max(one.last, row["last"])
-    return sorted(denied.values(), key=lambda one: (-one.count, one.requester.pk))[:MOST_ROWS], searched_from
+    return sorted(denied.values(), key=lambda one: (-one.count, one.requester.pk))[:MOST_ROWS]
 
 
 def licenses_of(requesters: Iterable[int]) -> dict[int, tuple[License, datetime]]:
