@@ -17,6 +17,10 @@ def test_a_decision_says_something_of_credits_only_where_a_wallet_has_a_say(mont
     assert shown == {one.id for one in month.spendings}
 
 
+def test_observed_decisions_met_wallets_that_cover_them_and_wallets_that_do_not(month: Expected) -> None:
+    assert {one.lacking is None for one in month.rehearsals} == {True, False}
+
+
 def test_every_kind_of_wallet_ran_out_and_was_spent_from_across_a_kill(month: Expected) -> None:
     lacking = {month.diary.wallets[one.lacking].unit for one in month.spendings if one.lacking}
     assert lacking == {"access", "USD"}

@@ -121,7 +121,9 @@ def verdict_on(
     verdict = decide(policy, facts, mode, offered)
     if asked.further and verdict.allowed and not verdict.observed:
         verdict = further_verdict(asked, facts, policy, mode, verdict, held[1])
-    return replace(verdict, charge=None) if asked.is_free or verdict.is_observed else verdict
+    if asked.is_free:
+        return replace(verdict, charge=None)
+    return replace(verdict, charge=None, would_charge=verdict.charge) if verdict.is_observed else verdict
 
 
 def further_verdict(
@@ -143,9 +145,13 @@ def further_verdict(
 def right_answers(diary: Diary, asked: Question, at: datetime | None = None) -> Iterator[Verdict]:
     """Yield the correct verdicts, including those for a wallet without credit or a used-up limit."""
     for free in verdicts(diary, asked, at):
-        verdict = replace(free, spends=spends_of(diary, asked, free))
+        spends, would_spend = spends_of(diary, asked, free), ()
+        if free.is_observed and not free.observed and not asked.is_free and asked.way != "log":
+            enforced = replace(free, is_observed=False, charge=free.would_charge)
+            would_spend = spends_of(diary, asked, enforced)
+        verdict = replace(free, spends=spends, would_spend=would_spend)
         yield verdict
-        for wallet, _ in verdict.spends:
+        for wallet, _ in (*spends, *would_spend):
             yield verdict.unpaid(wallet, REASONS.get(diary.wallets[wallet].unit, "credits_exhausted"))
         if verdict.allowed and verdict.limit and not verdict.observed:
             yield verdict.used_up

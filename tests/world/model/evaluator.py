@@ -31,6 +31,8 @@ class Verdict:
     decided_as: str | None = None  # the requester whose limit counts
     spends: tuple[tuple[str, Decimal], ...] = ()  # amounts by wallet, if the wallets cover all of them
     lacking: str | None = None  # the wallet that does not
+    would_charge: Price | None = None  # if an observed decision were enforced
+    would_spend: tuple[tuple[str, Decimal], ...] = ()  # likewise
 
     @property
     def used_up(self) -> "Verdict":
@@ -40,6 +42,8 @@ class Verdict:
 
     def unpaid(self, wallet: str, reason: str) -> "Verdict":
         """Return the verdict if that wallet cannot pay; then it counts towards no limit either."""
+        if self.is_observed:
+            return replace(self, permissions=(), limit=None, observed=reason, lacking=wallet)
         return replace(self, allowed=False, reason=reason, permissions=(), charge=None, limit=None, lacking=wallet)
 
 

@@ -113,8 +113,22 @@ class Expected:
         return found
 
     @cached_property
+    def rehearsals(self) -> list[Spending]:
+        """Return the observed decisions that wallets would pay, or could not pay."""
+        return [
+            Spending(
+                one.decision["id"], one.at, verdict.would_spend, verdict.lacking, None, one.asked.begun,
+                one.asked.ended, is_observed=True,
+            )
+            for one in self.recorded
+            for verdict in one.verdicts[:1]
+            if verdict.would_spend
+        ]  # fmt: skip
+
+    @cached_property
     def bank(self) -> Bank:
-        banks = [Bank(self.diary, self.spendings, self.now, void_first=first) for first in (True, False)]
+        spendings = [*self.spendings, *self.rehearsals]
+        banks = [Bank(self.diary, spendings, self.now, void_first=first) for first in (True, False)]
         return min(banks, key=lambda bank: len(bank.wrong))
 
     @cached_property
