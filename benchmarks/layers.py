@@ -7,6 +7,7 @@ docs/explanation/decisions/0010-layers-of-a-check.md has the results.
 """
 
 import sys
+from contextlib import ExitStack
 
 from benchmarks.harness import workplace
 from benchmarks.ours import Installation, installed
@@ -27,11 +28,13 @@ SERVE = "import django; django.setup(); from benchmarks.without import serve_wit
 def main() -> None:
     options = parser(__doc__).parse_args()
     with workplace() as (stack, directory, services):
+        servers = stack.enter_context(ExitStack())
 
         def install(unit: str) -> list[tuple[str, Installation]]:
-            sides = {"as it is": installed(stack, unit, directory, services)}
+            servers.close()  # those of the unit before: all together have more connections than PostgreSQL
+            sides = {"as it is": installed(servers, unit, directory, services)}
             for layer, instead in LAYERS.items():
-                side = sides[f"{layer}: {instead}"] = installed(stack, f"{unit}_{layer}", directory, services)
+                side = sides[f"{layer}: {instead}"] = installed(servers, f"{unit}_{layer}", directory, services)
                 side.serve_instead((sys.executable, "-c", SERVE.format(layer)))
             first, *others = sides.items()
             return [others[0], first, *others[1:]]  # the second one is the reference
