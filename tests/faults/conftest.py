@@ -26,6 +26,7 @@ ON_ONE_LEG = {
         *("test_poolers.py", "test_failover.py", "test_replica.py", "test_processes.py", "test_outages.py"),
         *(
             "test_restore.py",
+            "test_changed_passwords.py",
             "test_metrics.py",
             "test_unfit_redis.py",
             "test_valkey_sentinel.py",

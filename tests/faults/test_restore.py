@@ -4,10 +4,7 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,9 +39,8 @@ def decisions_of(exchanges: list[Exchange]) -> set[str]:
     }
 
 
-@contextmanager
-def restored(place: Path, database: Postgres, key: str, **settings: str) -> Iterator[set[str]]:
-    """Yield the decisions that a service on the restored database has. An old key still works there."""
+def restored(place: Path, database: Postgres, key: str, **settings: str) -> set[str]:
+    """Return the decisions that a service on the restored database has. An old key still works there."""
     place.mkdir()
     copy = Deployment(place, postgres=database, **PEPPER, **settings)
     try:
@@ -56,21 +52,9 @@ def restored(place: Path, database: Postgres, key: str, **settings: str) -> Iter
             assert client.post("/v1/access/check", json=check).status_code == 200
         reports = [copy.manage(command, "--check") for command in ("rebuild_usage", "close_statements")]
         assert [report["differences"] for report in reports] == [[], []]
-        yield {json.loads(line)["id"] for line in exported.splitlines()}
+        return {json.loads(line)["id"] for line in exported.splitlines()}
     finally:
         copy.close()
-
-
-def run(database: Postgres, *command: str) -> None:
-    """Run one of PostgreSQL's programs as the server's user."""
-    program, *arguments = command
-    subprocess.run(
-        [database.binaries / program, *arguments],
-        cwd=database.directory,
-        env=database.environment(),
-        check=True,
-        **database.as_user,
-    )
 
 
 def test_a_dump_has_every_decision_that_was_answered_before_it_began(tmp_path):
@@ -82,16 +66,16 @@ def test_a_dump_has_every_decision_that_was_answered_before_it_began(tmp_path):
         with Ledger(server, key).load() as load:
             load.wait_for(400)
             before = decisions_of(load.exchanges)
-            run(database, "pg_dump", "--format=custom", "--file=dump", f"--dbname={database.url}")
+            database.run("pg_dump", "--format=custom", "--file=dump", f"--dbname={database.url}")
             load.wait_for(200)
-        run(database, "createdb", f"--maintenance-db={database.url}", "restored")
+        database.run("createdb", f"--maintenance-db={database.url}", "restored")
         url = database.url.rpartition("/")[0] + "/restored"
-        run(database, "pg_restore", "--no-owner", f"--dbname={url}", "dump")
+        database.run("pg_restore", "--no-owner", f"--dbname={url}", "dump")
 
-        with restored(tmp_path / "copy", database, key, DATABASE_URL=url) as decisions:
-            assert before
-            assert before <= decisions
-            assert decisions_of(load.exchanges) - decisions
+        decisions = restored(tmp_path / "copy", database, key, DATABASE_URL=url)
+        assert before
+        assert before <= decisions
+        assert decisions_of(load.exchanges) - decisions
 
 
 def test_the_archived_log_restores_a_moment(tmp_path):
@@ -115,7 +99,7 @@ def test_the_archived_log_restores_a_moment(tmp_path):
             base = backup / "base"
             with ledger.load() as load:
                 load.wait_for(200)
-                run(database, *shlex.split(settings("pg_basebackup").replace('"$DATABASE_URL"', database.url)))
+                database.run(*shlex.split(settings("pg_basebackup").replace('"$DATABASE_URL"', database.url)))
                 load.wait_for(200)
                 before = decisions_of(load.exchanges)
                 time.sleep(1)
@@ -134,9 +118,9 @@ def test_the_archived_log_restores_a_moment(tmp_path):
             config.write_text(config.read_text() + recovery)
             (place / "data" / "recovery.signal").touch()
             new.start()
-            with restored(tmp_path / "copy", new, key) as decisions:
-                assert before <= decisions
-                assert after
-                assert not after & decisions
+            decisions = restored(tmp_path / "copy", new, key)
+            assert before <= decisions
+            assert after
+            assert not after & decisions
         finally:
             new.kill()

@@ -46,7 +46,7 @@ def accounts(server: Deployment, cluster: Cluster, limit: int) -> dict[int, list
 def pass_amid(server: Deployment, key: str, limit: int, event: Callable[[], None]) -> int:
     """Send twice as many requests as the limit from several clients; return how many pass.
 
-    The event happens when half of the limit is used: a worker that knows a limit as reached does not ask Valkey.
+    The event happens when half of the limit is used, so that the limit is reached after it.
     """
     used = Event()
 

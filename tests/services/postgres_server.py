@@ -64,18 +64,13 @@ class Postgres(Server):
 
     def create_standby(self, primary: "Postgres") -> None:
         """Copy the primary's cluster as a standby, which follows it until promoted."""
-        command = [
-            self.binaries / "pg_basebackup",
-            "-D",
-            self.directory / "data",
-            "-d",
-            primary.url,
-            "-R",
-            "-X",
-            "stream",
-        ]
+        data = str(self.directory / "data")
+        self.run("pg_basebackup", "-D", data, "-d", primary.url, "-R", "-X", "stream", "--checkpoint=fast")
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run one of PostgreSQL's client programs as the server's user, in its directory."""
         subprocess.run(
-            [*command, "--checkpoint=fast"],
+            [self.binaries / program, *arguments],
             cwd=self.directory,
             env=self.environment(),
             capture_output=True,
