@@ -24,11 +24,11 @@ from operators.base.figures.terms import scope, standing_first
 from operators.base.links import change_url, list_url
 from operators.base.times.shown import TO_DAY, local_time, shown_time
 from operators.customers.follow_ups import is_renewable
+from operators.overview.newest import MOST_SCANNED
 
 SOON, LATER = 30, 60  # days
 MOST_ROWS = 10
 RECENT = DAY  # period of recent denials
-MOST_SCANNED = 10_000  # newest decisions to search
 MOST_GROUPS = 100  # pairs of requester and reason
 
 

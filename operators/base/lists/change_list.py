@@ -39,5 +39,6 @@ class BoundedChangeList(ChangeList):
         except (ValueError, DataError) as error:  # such as an invalid id
             raise IncorrectLookupParameters(error) from error
         is_whole = not self.query and not self.has_active_filters
-        if is_whole or self.paginator.has_more:  # equal, it hides the count at the top; that is not all there are
+        # If the two differ, the head shows the number of results, which is too low if there are more.
+        if is_whole or self.paginator.has_more:
             self.full_result_count = self.result_count
