@@ -3,7 +3,6 @@
     python -m benchmarks.layers
 
 A side without a layer (benchmarks.without) runs alternately with the service as it is.
-docs/explanation/decisions/0010-layers-of-a-check.md has the results.
 """
 
 import sys

@@ -1,7 +1,4 @@
-"""`manage.py serve` with one layer of a check's path replaced by a library (benchmarks.layers).
-
-python -m benchmarks.without LAYER
-"""
+"""`manage.py serve` with one layer of a check's path replaced by a library (benchmarks.layers)."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -97,7 +94,7 @@ def without_light_tasks() -> None:
 
 
 def without_microbatch() -> None:
-    """Make each call for one request alone, up to 16 at a time."""
+    """Look up, count and record each request separately, with up to 16 calls at a time."""
     usual = microbatch.MicroBatch.__init__
 
     def alone(self: Any, call: Any, **options: Any) -> None:

@@ -31,7 +31,10 @@ class Spending(Struct, eq=False, frozen=True, gc=False):
 
 
 class PurseClaim(Struct, gc=False):
-    """What a batch takes from a wallet in total, in millionths. `number` counts the wallets of the batch from 0."""
+    """The total that a batch takes from a wallet, in millionths. The wallets of a batch are numbered from 0.
+
+    Those with the same `pool` pay together or not at all.
+    """
 
     number: int
     wallet: str
@@ -97,7 +100,7 @@ PAYING = """, covering AS MATERIALIZED (
 IS_PAID = "AND (purse IS NULL OR payer IS NOT NULL)"
 FACTS = """CASE WHEN taken IS NULL THEN facts
       ELSE jsonb_set(facts, '{credits,remaining}', to_jsonb(trim_scale((credit - taken) * 0.000001)::text)) END"""
-ROOMS = "LEFT JOIN paying ON payer = purse"
+PAYERS = "LEFT JOIN paying ON payer = purse"
 SPENT = """
 , spent AS (
   INSERT INTO analytics_walletentry (id, account_id, wallet_id, type, amount, decision_id, created)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from analytics.recording.naming import IS_NAMED, NAMINGS
-from analytics.recording.spending import AFTER_PURSES, FACTS, IS_PAID, PAYING, PURSES, RESULTS, ROOMS, SPENT
+from analytics.recording.spending import AFTER_PURSES, FACTS, IS_PAID, PAYERS, PAYING, PURSES, RESULTS, SPENT
 
 MAX_MISSED = 100  # epochs to compare; decisions further behind read the changes first
 RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
@@ -181,7 +181,7 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
   SELECT id, account, content, requester, policy, policy_version,
     {stored.allowed}, {stored.reason}, rule_index, permission, {FACTS if spending else "facts"}, {stored.remaining},
     rate_reset, created, nullif({stored.observed}, '')
-  FROM entry {stored.limits} {ROOMS if spending else ""}
+  FROM entry {stored.limits} {PAYERS if spending else ""}
   WHERE {is_stored}
   RETURNING {"1" if alike and not charging else RETURNED}
 ), pending_usage AS ({PENDING_ROWS.format(stored=is_stored) if alike else PENDING_ROW}){CHARGED if charging else ""}
