@@ -7,7 +7,7 @@ from django.db import connection
 
 from accounts.events.models import Event
 from accounts.webhooks import wakeup
-from accounts.webhooks.models import EndpointStatus, WebhookDelivery, WebhookEndpoint
+from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from kit.storage.columns import Columns
 from kit.storage.prepared import prepared_cursor
 
@@ -44,3 +44,9 @@ def enqueue_for(endpoint: WebhookEndpoint, events: Sequence[Event]) -> None:
 def queue(deliveries: Iterable[WebhookDelivery]) -> None:
     if WebhookDelivery.objects.bulk_create(list(deliveries), batch_size=BATCH_ROWS):
         wakeup.after_commit()
+
+
+def drop_waiting(endpoint: WebhookEndpoint) -> None:
+    """Drop the endpoint's queued deliveries; `recover` and `redeliver` can restore them."""
+    waiting = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__isnull=False, is_single=False)
+    waiting.update(state=DeliveryState.FAILED, due_at=None)

@@ -17,7 +17,8 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from accounts.events.models import Event
-from accounts.webhooks import services
+from accounts.webhooks import endpoint_health
+from accounts.webhooks.endpoint_health import GONE, MOST_DELAY
 from accounts.webhooks.models import (
     DeliveryState,
     EndpointStatus,
@@ -30,12 +31,6 @@ from kit.storage.unsynced import unsynced
 
 LEASE = timedelta(seconds=2 * SECONDS)  # far longer than an attempt
 JITTER = 0.1  # fraction added to a delay at random
-MOST_DELAY = timedelta(days=1)  # longest delay that a receiver can ask for
-SLOW_DOWN = timedelta(seconds=30)  # pause for an overloaded endpoint that names no delay
-OVERLOADED = frozenset({429, 502, 503, 504})
-GONE = 410
-FAILING_FOR = timedelta(days=5)  # an endpoint is disabled after failing this long
-SILENCE = timedelta(days=2)  # after so long without attempts, earlier failures no longer count
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +168,10 @@ def settle_one(result: Result, endpoint: WebhookEndpoint) -> WebhookAttempt | No
     if not kept:
         return None
     if not claimed.is_single:
-        note_health(result, endpoint, now)
+        if result.succeeded:
+            endpoint_health.note_success(endpoint)
+        else:
+            endpoint_health.note_failure(endpoint, now, result.status, result.retry_after)
     return WebhookAttempt(
         endpoint=endpoint,
         event=claimed.event,
@@ -195,24 +193,3 @@ def next_attempt(made: int, now: datetime, retry_after: timedelta | None) -> dat
         return None
     delay = timedelta(seconds=schedule[made] * uniform(1, 1 + JITTER))  # noqa: S311 - keeps retries apart, no secret
     return now + max(delay, min(retry_after or delay, MOST_DELAY))
-
-
-def note_health(result: Result, endpoint: WebhookEndpoint, now: datetime) -> None:
-    """Update the endpoint's health: pause it if it is overloaded, disable it if it is gone or keeps failing."""
-    if result.succeeded:
-        if endpoint.failing_since is not None:
-            endpoint.failing_since = endpoint.last_failure_at = endpoint.paused_until = None
-            endpoint.save(update_fields=["failing_since", "last_failure_at", "paused_until"])
-        return
-    if endpoint.last_failure_at is None or now - endpoint.last_failure_at > SILENCE:
-        endpoint.failing_since = now
-    endpoint.last_failure_at = now
-    if result.status in OVERLOADED:
-        endpoint.paused_until = now + min(result.retry_after or SLOW_DOWN, MOST_DELAY)
-    endpoint.save(update_fields=["failing_since", "last_failure_at", "paused_until"])
-    if endpoint.status != EndpointStatus.ENABLED:
-        return
-    if result.status == GONE:
-        services.disable(endpoint, "It answered 410 Gone.")
-    elif endpoint.failing_since is not None and now - endpoint.failing_since >= FAILING_FOR:
-        services.disable(endpoint, f"For {FAILING_FOR.days} days every delivery failed.")

@@ -13,7 +13,7 @@ from accounts.events.models import Event
 from accounts.events.objects import objects
 from accounts.events.types import PING
 from accounts.plans.models import Account
-from accounts.webhooks import secrets, wakeup
+from accounts.webhooks import outbox, secrets, wakeup
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from kit.http.errors import ValidationFailed
 from kit.outbound.destinations import DestinationRefused, check_url
@@ -104,7 +104,7 @@ def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> 
     locked.updated = timezone.now()
     locked.save()
     if locked.status == EndpointStatus.DISABLED:
-        give_up(locked)
+        outbox.drop_waiting(locked)
     audit.record_all([change])
     return locked
 
@@ -169,19 +169,3 @@ def send_once(event: Event, endpoint: WebhookEndpoint) -> None:
     locked.is_single = locked.is_single or locked.state != DeliveryState.WAITING
     locked.state, locked.due_at = DeliveryState.WAITING, timezone.now()
     locked.save(update_fields=["is_single", "state", "due_at"])
-
-
-def disable(endpoint: WebhookEndpoint, reason: str) -> None:
-    """Disable an endpoint on the service's own account, with an event. Call it in a transaction that locks the row."""
-    before = endpoint.audited()
-    endpoint.status, endpoint.disabled_reason, endpoint.updated = EndpointStatus.DISABLED, reason, timezone.now()
-    endpoint.access_told_until = None
-    endpoint.save()
-    give_up(endpoint)
-    audit.record("webhook_endpoint.disabled", endpoint, before)
-
-
-def give_up(endpoint: WebhookEndpoint) -> None:
-    """Drop the endpoint's queued deliveries; `recover` and `redeliver` can restore them."""
-    waiting = WebhookDelivery.objects.filter(endpoint=endpoint, due_at__isnull=False, is_single=False)
-    waiting.update(state=DeliveryState.FAILED, due_at=None)
