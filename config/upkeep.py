@@ -10,8 +10,7 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from accounts.limits import events as limits
-from accounts.limits import reached
+from accounts.limits import events as limit_events
 from accounts.plans import epochs
 from analytics.events.partitions import ensure_partitions
 from analytics.rollups.roll_up import INTERVAL, roll_up
@@ -69,11 +68,11 @@ def make_partitions() -> None:
 
 # Only this process knows which limits its requests used up, so this job also runs at shutdown.
 TELLING = Job(
-    limits.tell,
+    limit_events.write_queued,
     TELLING_SECONDS,
     "That limits are used up could not be told; trying again",
     delayed=True,
-    is_due=lambda: bool(reached.waiting),
+    is_due=lambda: bool(limit_events.waiting),
 )
 JOBS = [
     Job(make_partitions, DAY, "The partitions of the coming months could not be made; trying again in a day"),

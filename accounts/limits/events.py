@@ -1,22 +1,110 @@
-"""Events for limits that are (nearly) used up: writes those queued by accounts.limits.reached, each once."""
+"""`limit.reached` events, for limits that are (nearly) used up.
 
+Requests queue them without waiting; a background job writes them (config.upkeep). Each process queues a share of a
+window once, as far as it remembers; the database prevents duplicate events.
+"""
+
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
+from hashlib import blake2b
 
 from django.db import connection, transaction
+from msgspec import Struct
 
 from accounts.events import recording
 from accounts.events.types import LIMIT_REACHED
 from accounts.limits.models import LimitNotice
-from accounts.limits.reached import UsedUpLimit, waiting
 from accounts.plans.models import Account
 from kit.storage.sqlite_turns import turn_to_write
 
+MOST_WAITING = 10_000
+MOST_REMEMBERED = 100_000
+PLAN, EDGE = "plan", "edge"  # scopes of an account's limits
 CHUNK = 500
 Requesters = Collection[tuple[str, str]]  # by account and the publisher's own id
 Names = Mapping[tuple[str, str], str | None]  # of those that still exist
 ReadNames = Callable[[Requesters], Names]  # keeps them from being erased until the transaction ends
 names_of: ReadNames
+
+
+class UsedUpLimit(Struct, frozen=True):
+    """A used-up limit.
+
+    `key` names limit, window and share; `object_id` is the account's or policy's; `ends` is in Unix seconds.
+    `requester_id` is set if the limit is a requester's.
+    """
+
+    key: str
+    account_id: str
+    object_id: str
+    ends: int
+    data: dict[str, object]
+    requester_id: str | None = None
+
+
+noted: set[tuple[object, ...]] = set()
+waiting: deque[UsedUpLimit] = deque(maxlen=MOST_WAITING)
+
+
+def is_new(*key: object) -> bool:
+    """Whether this process sees the key for the first time; remembers it."""
+    if key in noted:
+        return False
+    if len(noted) >= MOST_REMEMBERED:
+        noted.clear()
+    noted.add(key)
+    return True
+
+
+def note_plan(scope: str, account_id: str, seconds: int, limit: int, used: int, now: int) -> None:
+    """Queue an event for a plan's limit, or its meter at the edge. Call it when at least four fifths are used."""
+    percent = 100 if used >= limit else 80
+    window = now // seconds
+    if is_new(scope, account_id, seconds, window, percent):
+        ends, period = (window + 1) * seconds, "day" if seconds > 60 else "minute"
+        data = limit_data(scope, percent, limit, used, period, ends)
+        at_edge = "" if scope == PLAN else f" {scope}"
+        waiting.append(
+            UsedUpLimit(f"{account_id}{at_edge} {period} {ends} {percent}", account_id, account_id, ends, data)
+        )
+
+
+def note_rule(
+    account_id: str,
+    policy_id: str,
+    rule: tuple[bytes, int],
+    limit: tuple[int, str],
+    ends: int,
+    requester_id: str,
+) -> None:
+    """Queue an event for a requester that has used up a rule's limit, such as (100, "hour"). Call it if `is_new`.
+
+    `rule` is the rule's fingerprint and index.
+    """
+    fingerprint, index = rule
+    who = blake2b(requester_id.encode(), digest_size=16).hexdigest()
+    requests, period = limit
+    data = limit_data("rule", 100, requests, requests, period, ends)
+    data |= {"policyId": policy_id, "ruleIndex": index}
+    key = f"{policy_id} {fingerprint.hex()} {who} {ends}"
+    waiting.append(UsedUpLimit(key, account_id, policy_id, ends, data, requester_id))
+
+
+def limit_data(scope: str, percent: int, limit: int, used: int, period: str, ends: int) -> dict[str, object]:
+    """Build the event's object."""
+    return {
+        "object": "limit",
+        "scope": scope,
+        "percent": percent,
+        "limit": limit,
+        "used": used,
+        "period": period,
+        "reset": ends,
+        "policyId": None,
+        "ruleIndex": None,
+        "requester": None,
+    }
 
 
 def read_names_by(read: ReadNames) -> None:
@@ -25,24 +113,24 @@ def read_names_by(read: ReadNames) -> None:
     names_of = read
 
 
-def tell() -> int:
+def write_queued() -> int:
     """Write the queued events and return their number. On an error they stay queued."""
-    told = 0
-    while noted := [waiting.popleft() for _ in range(min(len(waiting), CHUNK))]:
+    written = 0
+    while chunk := [waiting.popleft() for _ in range(min(len(waiting), CHUNK))]:
         try:
-            told += tell_of(noted)
+            written += write_chunk(chunk)
         except BaseException:
-            waiting.extendleft(reversed(noted))
+            waiting.extendleft(reversed(chunk))
             raise
-    return told
+    return written
 
 
-def tell_of(noted: list[UsedUpLimit]) -> int:
+def write_chunk(chunk: list[UsedUpLimit]) -> int:
     with turn_to_write(), transaction.atomic():
-        known = set(Account.objects.filter(pk__in={one.account_id for one in noted}).values_list("pk", flat=True))
+        known = set(Account.objects.filter(pk__in={one.account_id for one in chunk}).values_list("pk", flat=True))
         # A requester that was erased since then must not be named again.
-        names = names_of({(one.account_id, one.requester_id) for one in noted if one.requester_id is not None})
-        new = [(one, data) for one in noted if one.account_id in known and (data := data_of(one, names)) and keep(one)]
+        names = names_of({(one.account_id, one.requester_id) for one in chunk if one.requester_id is not None})
+        new = [(one, data) for one in chunk if one.account_id in known and (data := data_of(one, names)) and keep(one)]
         recording.write([recording.make(one.account_id, LIMIT_REACHED, one.object_id, data) for one, data in new])
     return len(new)
 

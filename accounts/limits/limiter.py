@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from accounts.limits.cluster_counters import ClusterCounters
 from accounts.limits.counters import Consumed, Counters, ProcessCounters
-from accounts.limits.reached import EDGE, PLAN, note_plan
+from accounts.limits.events import EDGE, PLAN, note_plan
 from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import RedisCounters, SharedCounters
 from accounts.limits.redis_faults import Fault

@@ -11,7 +11,7 @@ which carries that itself: `spent_mark`.
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 
-from accounts.limits.reached import is_new, note_rule
+from accounts.limits.events import is_new, note_rule
 from analytics.models import RuleUsage
 from kit.http.middleware import network_of
 from kit.values import ids

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from accounts.events.models import Event
-from accounts.limits import events as limits
+from accounts.limits import events as limit_events
 from analytics.models import RuleUsage
 from licensing.edge.cookies import MAX_LENGTH, NAME, parse_cookie
 from licensing.policies import rate_limits
@@ -192,7 +192,7 @@ def test_decisions_record_the_random_id_alone(ask, site):
 def test_no_event_is_sent_for_each_reader(ask, site):
     site(FIVE_A_MONTH)
     Browser(ask).statuses(7)
-    limits.tell()
+    limit_events.write_queued()
     assert not Event.objects.filter(type="limit.reached").exists()
 
 

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from accounts.events.models import Event
-from accounts.limits import events as limits
-from accounts.limits import reached
+from accounts.limits import events as limit_events
 from accounts.plans.services import update_account
 from tests import factories
 from tests.client import ApiClient
@@ -19,8 +18,8 @@ ME = "/v1/accounts/me"
 
 @pytest.fixture(autouse=True)
 def _nothing_is_noted_yet():
-    reached.noted.clear()
-    reached.waiting.clear()
+    limit_events.noted.clear()
+    limit_events.waiting.clear()
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def small(account):
 
 
 def told():
-    limits.tell()
+    limit_events.write_queued()
     return [json.loads(one.data) for one in Event.objects.filter(type="limit.reached").order_by("pk")]
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from accounts.events import retention
 from accounts.events.models import Event
-from accounts.limits import events as limits
-from accounts.limits import reached
+from accounts.limits import events as limit_events
 from accounts.limits.models import LimitNotice
 from tests import factories
 from tests.ways import both_ways
@@ -17,12 +16,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _nothing_is_noted_yet():
-    reached.noted.clear()
-    reached.waiting.clear()
+    limit_events.noted.clear()
+    limit_events.waiting.clear()
 
 
 def told():
-    limits.tell()
+    limit_events.write_queued()
     return [json.loads(one.data) for one in Event.objects.filter(type="limit.reached").order_by("pk")]
 
 
@@ -134,7 +133,7 @@ def test_two_processes_tell_it_once(small, clock):
     for _ in range(8):
         api.get("/v1/content")
     assert len(told()) == 1
-    reached.noted.clear()  # as in another process
+    limit_events.noted.clear()  # as in another process
     api.get("/v1/content")
     assert len(told()) == 1
 
@@ -143,7 +142,7 @@ def test_a_stranger_has_no_plan_to_use_up(clock):
     from tests.client import ApiClient
 
     assert [ApiClient(None).get("/v1/content").status for _ in range(61)][-1] == 429
-    assert not reached.waiting
+    assert not limit_events.waiting
 
 
 def test_what_cannot_be_written_is_told_later(small, clock, monkeypatch):
@@ -157,9 +156,9 @@ def test_what_cannot_be_written_is_told_later(small, clock, monkeypatch):
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(limits.recording, "write", fail)
+        patch.setattr(limit_events.recording, "write", fail)
         with pytest.raises(RuntimeError):
-            limits.tell()
+            limit_events.write_queued()
     assert LimitNotice.objects.count() == 0
     assert shares() == [("minute", 80, 8), ("minute", 100, 10)]
 
