@@ -1,4 +1,4 @@
-"""A process's connections: their number, how long each may keep the server waiting, and memory for bodies.
+"""A process's connections: their number, and how long each may keep the server waiting.
 
 There are no timers per request. A sweep visits each connection once a second, and aborts those idle for too long.
 """
@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from uvicorn.server import ServerState
 
+from config.server.body_memory import BodyMemory
 from config.server.open_files import connections_at_most
 from kit.http.middleware import TrustedProxies, network_of, parse_address
 from kit.storage.light_tasks import LightTasks
@@ -67,9 +68,7 @@ class Connections:
             Wait.READER: settings.SEND_SECONDS,
         }
         self.by_client: Counter[str] = Counter()
-        self.most_held = settings.MAX_BODY_MEMORY_MIB * 1024 * 1024
-        self.held = 0  # bytes of bodies in memory
-        self.held_by_client: Counter[str] = Counter()
+        self.body_memory = BodyMemory()
         self.sweeping = False
         self.warned_at = -WARN_SECONDS
 
@@ -139,28 +138,6 @@ class Connections:
         elif wait is not None and now - watch.since >= self.seconds[wait]:
             # close() would wait for the client to read.
             connection.transport.abort()
-
-    # --- How much ----------------------------------------------------------------------------------------------------
-
-    def hold(self, size: int, client: str | None) -> bool:
-        """Count bytes of bodies kept in memory; return whether there is room for them.
-
-        A single client may use a quarter.
-        """
-        if not size:
-            return True
-        self.held += size
-        if client is None:
-            return self.held <= self.most_held
-        self.held_by_client[client] += size
-        return self.held <= self.most_held and self.held_by_client[client] <= self.most_held // 4
-
-    def let_go(self, size: int, client: str | None) -> None:
-        self.held -= size
-        if client is not None:
-            self.held_by_client[client] -= size
-            if self.held_by_client[client] <= 0:
-                del self.held_by_client[client]
 
 
 class Watch:

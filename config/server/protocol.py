@@ -128,9 +128,9 @@ class BoundedProtocol(StoppingProtocol):
 
     def keep_unparsed(self, data: bytes) -> bool:
         """Replace the unparsed input. Returns False if there is no memory for it."""
-        self.registry.let_go(len(self.unparsed), self.counted_for)
+        self.registry.body_memory.let_go(len(self.unparsed), self.counted_for)
         self.unparsed = data
-        return self.registry.hold(len(data), self.counted_for)
+        return self.registry.body_memory.hold(len(data), self.counted_for)
 
     # --- What the parser finds ---------------------------------------------------------------------------------------
 
@@ -221,7 +221,7 @@ class BoundedProtocol(StoppingProtocol):
     def take(self, body: bytes) -> bool:
         """Store a part of the body until it is read. Returns False if there is no memory for it."""
         self.cycle.held += len(body)
-        has_room = self.registry.hold(len(body), self.counted_for)
+        has_room = self.registry.body_memory.hold(len(body), self.counted_for)
         super().on_body(body)
         return has_room
 
@@ -250,7 +250,7 @@ class BoundedProtocol(StoppingProtocol):
         """Stop counting `size` bytes of the body as memory; None means all."""
         size = cycle.held if size is None else min(size, cycle.held)
         cycle.held -= size
-        self.registry.let_go(size, self.counted_for)
+        self.registry.body_memory.let_go(size, self.counted_for)
 
     def on_response_complete(self) -> None:
         """Continue with the next request, like uvicorn but without a timer per reply."""

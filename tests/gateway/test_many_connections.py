@@ -88,18 +88,18 @@ def stalled(size: int) -> bytes:
 def test_bodies_under_way_have_so_much_memory_together_and_leave_it_when_they_end():
     async def run():
         async with served(Echo()) as (address, connections):
-            connections.most_held = 250_000
+            connections.body_memory.most = 250_000
             clients = await opened(address, 3)
             for _, writer in clients[:2]:
                 writer.write(stalled(100_000))
-                await until(lambda: connections.held)
-            await until(lambda: connections.held == 200_000)
+                await until(lambda: connections.body_memory.held)
+            await until(lambda: connections.body_memory.held == 200_000)
             clients[2][1].write(stalled(100_000))
             refused = await read_all(clients[2][0])
             assert statuses(refused) == [503]
             assert b"retry-after: 1" in refused
             await close(clients)
-            await until(lambda: not connections.held)
+            await until(lambda: not connections.body_memory.held)
 
     asyncio.run(run())
 
@@ -107,12 +107,12 @@ def test_bodies_under_way_have_so_much_memory_together_and_leave_it_when_they_en
 def test_one_client_has_a_quarter_of_that_memory(everybody_counts):
     async def run():
         async with served(Echo()) as (address, connections):
-            connections.most_held = 400_000
+            connections.body_memory.most = 400_000
             [(reader, writer)] = clients = await opened(address, 1)
             writer.write(stalled(110_000))
             assert statuses(await read_all(reader)) == [503]
             await close(clients)
-            await until(lambda: not connections.held_by_client)
+            await until(lambda: not connections.body_memory.held_by_client)
 
     asyncio.run(run())
 
@@ -127,12 +127,12 @@ def test_a_body_takes_memory_until_its_request_has_been_served_though_its_client
         async with served(application) as (address, connections):
             clients = await opened(address, 1)
             clients[0][1].write(post(b"/a", bytes(50_000)))
-            await until(lambda: connections.held == 50_000)
+            await until(lambda: connections.body_memory.held == 50_000)
             await close(clients)
             await until(lambda: not connections.open)
-            assert connections.held == 50_000
+            assert connections.body_memory.held == 50_000
             go_on.set()
-            await until(lambda: not connections.held)
+            await until(lambda: not connections.body_memory.held)
 
     asyncio.run(run())
 
@@ -153,13 +153,13 @@ def test_of_requests_sent_at_once_few_are_taken_apart_before_their_turn():
             [(reader, writer)] = await opened(address, 1)
             sent = b"".join(b"GET /%d HTTP/1.1\r\nHost: h\r\n\r\n" % number for number in range(5_000))
             writer.write(sent + b"GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
-            await until(lambda: connections.held)
+            await until(lambda: connections.body_memory.held)
             [connection] = connections.open
             await asyncio.sleep(0.05)
             assert len(connection.pipeline) < 250
             go_on.set()
             assert len(statuses(await read_all(reader))) == 5_001
             assert served_paths == [*(f"/{number}" for number in range(5_000)), "/last"]
-            assert not connections.held
+            assert not connections.body_memory.held
 
     asyncio.run(run())
