@@ -3,11 +3,11 @@
 from operators.access import accounts, api_keys, audit_log, webhooks  # noqa: F401
 from operators.catalogue import content, decisions, sites  # noqa: F401
 from operators.customers import (  # noqa: F401
+    customers,
     ledger,
     license_clients,
     licenses,
     payments,
-    requesters,
     statements,
     wallets,
 )

@@ -1,4 +1,4 @@
-"""The forms of a customer."""
+"""The forms to add, edit and merge customers; the pages are in `customers`."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Requesters: who they are, their balance, decisions and licences. Created by their first check or licence."""
+"""Customers: who they are, their balance, decisions and licences. Created here, or by their first check or licence."""
 
 from datetime import datetime
 from functools import partial
@@ -34,7 +34,7 @@ from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.base.searching import find_requesters
 from operators.base.times.shown import shown_time
-from operators.customers.customer_form import CustomerForm, NewCustomerForm, merge_form
+from operators.customers.customer_forms import CustomerForm, NewCustomerForm, merge_form
 from operators.customers.refundable import RefundPage
 
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
