@@ -87,11 +87,7 @@ def parse_boolean(value: str) -> bool:
 text = Kind(str, {"type": "string"})
 integer = Kind(parse_integer, {"type": "integer", "minimum": -9_999_999_999, "maximum": 9_999_999_999})
 boolean = Kind(parse_boolean, {"type": "boolean"})
-timestamp = Kind(
-    parse_timestamp,
-    MOMENT_SCHEMA,
-    parse_day_end,
-)
+timestamp = Kind(parse_timestamp, MOMENT_SCHEMA, parse_day_end)
 day = Kind(parse_date, {"type": "string", "format": "date"})
 
 
@@ -222,6 +218,8 @@ class OperatorFilter(django_filters.Filter):
                 return self.starting_with(qs, str(value))
             case "prefix" if self.operand.begins_with is not None:
                 return qs.filter(self.operand.begins_with(str(value)))
+            case "ne" if not (self.operand.any_of or self.operand.lookup or "__" in self.field_name):
+                return qs.filter(self.difference(value))
             case "ne":
                 return qs.exclude(self.condition(value))
         return qs.filter(self.condition(value))
@@ -239,6 +237,14 @@ class OperatorFilter(django_filters.Filter):
             # Django drops comparisons with numbers out of the column's range, and null would match.
             condition &= Q(**{f"{self.field_name}__isnull": False})
         return condition
+
+    def difference(self, value: object) -> Q:
+        """Return the condition for other values and null.
+
+        As ranges, so that PostgreSQL skips blocks whose rows all have the value (kit.storage.summaries).
+        """
+        less, greater, nothing = (f"{self.field_name}__{lookup}" for lookup in ("lt", "gt", "isnull"))
+        return Q(**{less: value}) | Q(**{greater: value}) | Q(**{nothing: True})
 
     def starting_with(self, qs: QuerySet, prefix: str) -> QuerySet:
         # LIKE uses an index with varchar_pattern_ops, the range one by code points. SQLite's LIKE ignores case and

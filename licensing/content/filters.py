@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
+from django.db.models import Q
+from django.db.models.lookups import In
+
 from kit.rest.fields import is_http_url
 from kit.rest.filters import (
     ORDER,
     PREFIX,
+    Index,
     Operand,
     OperatorFilterSet,
     choice,
@@ -15,6 +19,7 @@ from kit.rest.filters import (
     text,
     timestamp,
 )
+from kit.storage.code_points import by_code_point
 from licensing.content.metadata import ATTRIBUTES, Attribute, Kind
 from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
@@ -32,15 +37,20 @@ def key_of_url(value: str) -> bytes | None:
     return source_key(value) if is_http_url(value) else b""
 
 
+def has_title(titles: list[str]) -> Q:
+    """Return the condition that the title is one of these, compared as in the index of titles."""
+    return Q(In(by_code_point("title"), titles))
+
+
 class ContentFilters(OperatorFilterSet):
     operands = {
-        "id": Operand(identifier("cnt")),
+        "id": Operand(identifier("cnt"), index=Index.FINDS),
         "type": Operand(choice(ContentType)),
         "status": Operand(choice(Status)),
-        "externalId": Operand(text, "external_id", PREFIX, optional=True),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True, index=Index.FINDS),
         "policyId": Operand(identifier("pol"), "policy_id", optional=True),
-        "title": Operand(text, operators=PREFIX),
-        "source": Operand(replace(text, parse=key_of_url), "source_key", optional=True),
+        "title": Operand(text, operators=PREFIX, any_of=has_title),
+        "source": Operand(replace(text, parse=key_of_url), "source_key", optional=True, index=Index.FINDS),
         "tags": Operand(text, lookup="has", optional=True, absent=[]),
         "created": Operand(timestamp, operators=ORDER),
         "updated": Operand(timestamp, operators=ORDER),

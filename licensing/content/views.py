@@ -13,7 +13,7 @@ from accounts.viewsets import AccountViewSet
 from analytics.usage.report import content_counts, content_stats, stats_of
 from kit.rest.bulk import bulk_response, outcomes_serializer
 from kit.rest.lists.orders import Order, TextsInOrder
-from kit.rest.pagination import KeysetPagination
+from kit.rest.lists.windows import WindowedPagination
 from kit.rest.resources import require_resource
 from licensing.content import services
 from licensing.content.filters import ContentFilters
@@ -27,7 +27,7 @@ EXPAND = OpenApiParameter(
 )
 
 
-class ContentPages(KeysetPagination):
+class ContentPages(WindowedPagination):
     orders = {
         "created": Order("created"),
         "updated": Order("updated"),

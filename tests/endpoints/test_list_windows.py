@@ -15,6 +15,7 @@ from accounts.events.models import Event
 from analytics.models import AccessEvent, LedgerEntry
 from kit.rest.lists import windows
 from kit.values import ids
+from licensing.content.models import Content
 from tests import factories
 from tests.client import ApiClient
 from tests.standing import as_new
@@ -94,6 +95,23 @@ def some_events(account: Any, draw: random.Random, moments: list[datetime]) -> N
     )
 
 
+def some_items(account: Any, draw: random.Random, moments: list[datetime]) -> None:
+    policies = [factories.policy(account, name=name) for name in ("One", "Other")]
+    Content.objects.bulk_create(
+        Content(
+            id=ids.new_id("cnt"),
+            account=account,
+            title=draw.choice(["An item", "An item", "Another"]),
+            type=draw.choice(["article"] * 8 + ["video"]),
+            status=draw.choice(["active"] * 8 + ["archived"]),
+            policy=draw.choice([*policies, None]),
+            created=moment,
+            updated=moment + timedelta(seconds=draw.choice([0, 0, 60, 86_400])),
+        )
+        for moment in moments
+    )
+
+
 # For each list: what makes its rows, and the fields it is filtered by.
 LISTS: dict[str, tuple[Callable[[Any, random.Random, list[datetime]], None], tuple[str, ...]]] = {
     "/v1/access/decisions": (
@@ -103,6 +121,7 @@ LISTS: dict[str, tuple[Callable[[Any, random.Random, list[datetime]], None], tup
     "/v1/revenue": (some_entries, ("type", "currency", "requesterId", "contentId", "licenseType")),
     "/v1/audit": (some_changes, ("action", "actorId", "actorType", "resourceId", "resourceType")),
     "/v1/events": (some_events, ("type",)),
+    "/v1/content": (some_items, ("type", "status", "title", "policyId")),
 }
 each_list = pytest.mark.parametrize("path", LISTS)
 
@@ -175,7 +194,8 @@ def test_pages_have_every_match_once_in_order(stocked, db, path, seed, monkeypat
     monkeypatch.setattr(windows, "SHORT", draw.choice([1, 4]))
     monkeypatch.setattr(windows, "FEW", draw.choice([1, 2, 5, 500]))
     query, matches = drawn_filters(draw, rows, LISTS[path][1])
-    sort = draw.choice(["created", "-created"])
+    key = draw.choice(["created", "updated"] if path == "/v1/content" else ["created"])
+    sort = draw.choice([key, f"-{key}"])
     options = query | {"sort": sort, "limit": str(draw.choice([1, 4, 30, 100]))}
     found: list[str] = []
     cursor: dict[str, str] = {}
@@ -189,8 +209,8 @@ def test_pages_have_every_match_once_in_order(stocked, db, path, seed, monkeypat
         if not page["hasMore"]:
             break
         cursor = {"cursor": page["nextCursor"]}
-    wanted = [row["id"] for row in matches]
-    assert found == (wanted if sort == "created" else wanted[::-1]), options
+    wanted = sorted(matches, key=lambda row: (row[key], row["id"]), reverse=sort.startswith("-"))
+    assert found == [row["id"] for row in wanted], options
     exported = api.get(f"{path}?{urlencode(query | {'sort': sort, 'format': 'jsonl'})}").content.splitlines()
     assert [orjson.loads(line)["id"] for line in exported] == found
 
@@ -204,12 +224,14 @@ def test_no_more_than_the_windows_needed_are_read(stocked, db, path, monkeypatch
         "/v1/revenue": "type=usage",
         "/v1/audit": "actorType=key",
         "/v1/events": "type[ne]=policy.deleted",
+        "/v1/content": "type=article&expand=policy",
     }
     monkeypatch.setattr(windows, "FIRST_ROWS", 30)
     api.get(f"{path}?limit=1&count=none")
     with django_assert_max_num_queries(12) as seen:
         assert len(api.get(f"{path}?{query[path]}&limit=1&count=none")["data"]) == 1
-    table = {"/v1/access/decisions": "accessevent", "/v1/revenue": "ledgerentry"}.get(path, "accounts_")
+    tables = {"/v1/access/decisions": "accessevent", "/v1/revenue": "ledgerentry", "/v1/content": "licensing_content"}
+    table = tables.get(path, "accounts_")
     read = [one["sql"] for one in seen.captured_queries if table in one["sql"] and " LIMIT 2" in one["sql"]]
     assert len(read) == 1
     assert '"created" > ' in read[0]
