@@ -1,4 +1,4 @@
-"""Page keys, by which the edge finds items: updated by every write, the migration and rekey_content."""
+"""Page keys, by which the edge finds items: updated by every write and rekey_content."""
 
 import json
 from io import StringIO
@@ -11,7 +11,6 @@ from licensing.access.lookup.facts import find_items
 from licensing.content.models import Content
 from licensing.content.rekeying import has_stale_keys
 from licensing.content.services import delete_content, update_content
-from licensing.content.url_key import page_keys
 from tests import factories
 from tests.edge.asking import READERS
 
@@ -140,18 +139,3 @@ def test_a_lookup_takes_as_many_queries_for_ambiguous_urls(account, site, django
     urls = [f"https://pub.example/{number};x/%252e%252e/a?a={number};b" for number in range(20)]
     with django_assert_max_num_queries(5):
         assert len(find_items(account.pk, [("page", url) for url in urls])) == 20
-
-
-@pytest.mark.django_db(transaction=True)
-def test_items_of_before_are_found_after_the_migration(account):
-    paths = [":8443/a", "/b?view=x&id=1", "/b?view=x&id=2"]
-    made = [factories.content(account, source=f"https://pub.example{path}") for path in paths]
-    made.append(factories.content(account, source=None))
-    call_command("migrate", "licensing", "0020", verbosity=0)
-    call_command("migrate", verbosity=0)
-    keys = {item.pk: item.page_key for item in Content.objects.filter(pk__in=[one.pk for one in made])}
-    assert all((keys[one.pk] and bytes(keys[one.pk])) in page_keys(one.source) for one in made)
-    assert bytes(keys[made[1].pk]) != bytes(keys[made[2].pk])
-    asked = ["https://pub.example/a", "https://pub.example:81/b?id=2&view=x"]
-    found = find_items(account.pk, [("page", url) for url in asked])
-    assert [found["page", url].id for url in asked] == [made[0].pk, made[2].pk]

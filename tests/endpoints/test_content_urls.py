@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from kit.values.same_page import SamePage
+from licensing.access.lookup.facts import find_items
 from licensing.content.models import Content
 from licensing.content.rekeying import has_stale_keys
+from licensing.content.url_key import page_keys
 from tests import factories
 
 PAGE = "https://pub.example/news/c"
@@ -257,14 +259,19 @@ def test_a_setting_that_says_nothing_is_refused(words, parameters):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_items_of_before_are_found_by_every_spelling_after_the_migration(account, found):
+def test_items_of_before_are_found_by_url_and_by_page_after_the_migrations(account, other_account, found):
+    """Both keys share one way back and forth: Django needs most of the time to build the models of each migration."""
     older, newer, without = (
         factories.content(account, source=source) for source in ("https://pub.example/news/%63", PAGE, None)
     )
     Content.objects.filter(pk=older.pk).update(source_key=b"a former key")
+    paths = [":8443/a", "/b?view=x&id=1", "/b?view=x&id=2"]
+    pages = [factories.content(other_account, source=f"https://pub.example{path}") for path in paths]
+    pages.append(factories.content(other_account, source=None))
 
-    call_command("migrate", "licensing", "0008", verbosity=0)
+    call_command("migrate", "licensing", "0008", verbosity=0)  # before 0009 of URLs, and 0021 and 0022 of pages
     call_command("migrate", verbosity=0)
+
     assert found("https://pub.example/news/./c") == newer.pk
     keys = dict(Content.objects.values_list("pk", "source_key"))
     assert bytes(keys[older.pk]) == bytes(keys[newer.pk])
@@ -272,3 +279,10 @@ def test_items_of_before_are_found_by_every_spelling_after_the_migration(account
     assert found("https://pub.example/news/%63") == newer.pk
     Content.objects.filter(pk=newer.pk).update(status="archived")
     assert found("https://pub.example/news/%63") == older.pk
+
+    keys = dict(Content.objects.values_list("pk", "page_key"))
+    assert all((keys[one.pk] and bytes(keys[one.pk])) in page_keys(one.source) for one in pages)
+    assert bytes(keys[pages[1].pk]) != bytes(keys[pages[2].pk])
+    asked = ["https://pub.example/a", "https://pub.example:81/b?id=2&view=x"]
+    items = find_items(other_account.pk, [("page", url) for url in asked])
+    assert [items["page", url].id for url in asked] == [pages[0].pk, pages[2].pk]

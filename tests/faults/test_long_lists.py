@@ -8,18 +8,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Account
-from kit.rest.lists import windows
 from kit.values import ids
 from licensing.content.models import Content
 from tests import factories
 from tests.client import ApiClient
+from tests.faults.plans import plans_of_page
 
 pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
 
@@ -63,22 +62,6 @@ def inserting(account: Account) -> Iterator[list[str]]:
         thread.join()
 
 
-def plans_of_page(api: ApiClient, path: str, statement: str = "ORDER BY") -> list[str]:
-    """Return the database's query plans for the page's statements that contain a text."""
-    plans: list[str] = []
-
-    def explain(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        if statement in sql and 'FROM "licensing_content"' in sql:
-            how = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
-            execute(f"{how} {sql}", params, many, context)
-            plans.append("\n".join(str(row) for row in context["cursor"].fetchall()))
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(explain):
-        assert api.get(path).status == 200
-    return plans
-
-
 def test_a_long_walk_meets_each_older_item_exactly_once_while_others_are_inserted(
     api: ApiClient, account: Account
 ) -> None:
@@ -106,68 +89,6 @@ def test_a_long_walk_meets_each_older_item_exactly_once_while_others_are_inserte
         assert "content_newest_first" in plan
         assert "sort" not in plan.lower()
         assert "temp b-tree" not in plan.lower()
-
-
-def is_read_in_order(plan: str, index: str) -> bool:
-    return index in plan and "sort" not in plan.lower() and "temp b-tree" not in plan.lower()
-
-
-@pytest.fixture
-def long_list(account: Account) -> None:
-    """So many items that no planner would sort them; a second account has some, too."""
-    begin = timezone.now() - timedelta(days=30)
-    for owner, count in ((account, 4_000), (factories.account(name="Other"), 500)):
-        moments = [begin + timedelta(seconds=number * 7919 % count) for number in range(count)]
-        Content.objects.bulk_create(
-            Content(
-                account=owner,
-                title=f"Item {number * 7919 % count:05}",
-                external_id=f"ext-{number:05}",
-                created=begin + timedelta(seconds=number),
-                updated=moments[number],
-            )
-            for number in range(count)
-        )
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE licensing_content")
-
-
-@pytest.mark.parametrize("direction", ["", "-"])
-@pytest.mark.parametrize(
-    ("key", "index"),
-    [
-        ("created", "content_newest_first"),
-        ("updated", "content_by_updated"),
-        ("title", "content_title_order"),
-    ],
-)
-def test_a_page_in_any_order_is_read_from_an_index(
-    api: ApiClient, long_list: None, key: str, index: str, direction: str
-) -> None:
-    path = f"/v1/content?sort={direction}{key}&limit=50"
-    first = api.get(path)
-    for page in (path, f"{path}&cursor={first['nextCursor']}"):
-        plans = plans_of_page(api, page)
-        assert plans
-        for plan in plans:
-            assert is_read_in_order(plan, index), plan
-
-
-@pytest.mark.parametrize(
-    ("query", "indexes"),
-    [
-        ("title[startsWith]=Item 0012", ["content_title_order"]),
-        ("externalId[startsWith]=ext-0012", ["content_by_external_id", "external_id_is_unique"]),
-    ],
-)
-def test_a_beginning_is_looked_up_in_an_index(
-    api: ApiClient, long_list: None, query: str, indexes: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert api.get(f"/v1/content?{query}")["totalCount"] == 10
-    if connection.vendor == "postgresql":
-        monkeypatch.setattr(windows, "SHORT", 1)  # so that matches are counted in these few items, too
-        plans = plans_of_page(api, f"/v1/content?{query}&limit=20&count=none", "MATERIALIZED")
-        assert any(index in plans[-1] for index in indexes), plans[-1]
 
 
 def test_a_cursor_within_one_microsecond_goes_on_at_the_next_id(api: ApiClient, account: Account) -> None:
