@@ -4,20 +4,23 @@
     python -m tests.mutation licensing/policies/decision.py      # one of them
     python -m tests.mutation FILE.py --tests tests/endpoints/test_access.py
 
-Each mutant runs in a process forked after test collection, with one function replaced, until the first test fails.
-Code that runs at import (tables) is not mutated. Uses SQLite. Prints the score and surviving mutants.
+Each mutant runs in a process forked after test collection, with one function replaced. It meets the tests that call
+this function, until one fails. Code that runs at import (tables) is not mutated. Uses SQLite. Prints the score and
+surviving mutants.
 """
 
 import argparse
 import ast
 import copy
 import importlib
+import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -36,9 +39,10 @@ RECORDING = [
     *files("analytics", "ledger", "counts_of_decisions"),
 ]
 LIMITS = [
-    *files("gateway", "process_counters", "order", "heads", "who_asks"),
+    *files("gateway", "limit_states", "process_counters", "order", "heads", "who_asks"),
     *files("conventions", "limits"),
     *files("edge", "plan_meter"),
+    *files("webhooks", "limit_events"),
 ]
 LEDGER = [*files("endpoints", "refunds", "revenue_ledger"), *files("analytics", "ledger")]
 TESTS = {
@@ -133,11 +137,12 @@ def sites(function: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
                 yield from sites(child)
 
 
-def mutants(path: str) -> Iterator[tuple[str, CodeType]]:
-    """Yield each mutant of a file: what it changes, and its module's code."""
+def mutants(path: str) -> Iterator[tuple[str, int, CodeType]]:
+    """Yield each mutant of a file: what it changes, the first line of the function, and its module's code."""
     tree = ast.parse(Path(path).read_text(), path)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     for function in functions:
+        first_line = min(node.lineno for node in (function, *function.decorator_list))
         for parent, field, index in sites(function):
             held = getattr(parent, field)
             node = held if index is None else held[index]
@@ -148,7 +153,8 @@ def mutants(path: str) -> Iterator[tuple[str, CodeType]]:
             put(parent, field, index, other)
             code = compile(ast.fix_missing_locations(ast.parse(ast.unparse(tree))), path, "exec")
             put(parent, field, index, node)
-            yield f"{path}:{node.lineno} {function.name}: {before}  →  {after}", code  # type: ignore[attr-defined]
+            name = f"{path}:{node.lineno} {function.name}: {before}  →  {after}"  # type: ignore[attr-defined]
+            yield name, first_line, code
 
 
 def put(parent: ast.AST, field: str, index: int | None, node: ast.AST) -> None:
@@ -165,11 +171,14 @@ def codes_of(code: CodeType) -> Iterator[CodeType]:
             yield from codes_of(constant)
 
 
+WRAPPING = ("fget", "__func__", "func")  # where properties, class methods and cached properties keep their functions
+
+
 def functions_of(module: ModuleType) -> dict[str, FunctionType]:
     """Return the module's functions and methods by their qualified names."""
     members: list[Any] = list(vars(module).values())
     members += [member for one in members if isinstance(one, type) for member in vars(one).values()]
-    plain = [getattr(member, "fget", None) or getattr(member, "__func__", member) for member in members]
+    plain = [next((getattr(one, name) for name in WRAPPING if hasattr(one, name)), one) for one in members]
     plain = [getattr(function, "__wrapped__", function) for function in plain]
     found = (function for function in plain if isinstance(function, FunctionType))
     return {function.__qualname__: function for function in found if function.__module__ == module.__name__}
@@ -192,24 +201,57 @@ class Mutation:
         self.count = 0
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        if not self.passes(session, None):
+        callers = self.callers(session)
+        if callers is None:
             pytest.exit("The tests fail without any mutant.", 1)
-        for name, code in mutants(self.path):
+        for name, first_line, code in mutants(self.path):
             self.count += 1
-            if self.passes(session, code):
+            if self.passes(session, [session.items[place] for place in callers.get(str(first_line), [])], code):
                 self.survivors.append(name)
                 print(name, flush=True, file=sys.stderr)
         return True
 
-    def passes(self, session: pytest.Session, code: CodeType | None) -> bool:
+    def module(self) -> ModuleType:
+        return importlib.import_module(self.path.removesuffix(".py").replace("/", "."))
+
+    def callers(self, session: pytest.Session) -> dict[str, list[int]] | None:
+        """Return the places of the tests that call each function, by its first line; None if a test fails."""
+        file = self.module().__file__
+        called: set[int] = set()
+        found: dict[int, list[int]] = {}
+
+        def note(frame: FrameType, event: str, argument: object) -> None:
+            if frame.f_code.co_filename == file:
+                called.add(frame.f_code.co_firstlineno)
+
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                threading.settrace(note)
+                sys.settrace(note)
+                for place, (item, following) in enumerate(pairs(session.items)):
+                    called.clear()
+                    session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                    for line in called:
+                        found.setdefault(line, []).append(place)
+                os.write(writer, json.dumps(None if session.testsfailed else found).encode())
+            finally:
+                os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as result:
+            read: dict[str, list[int]] | None = json.loads(result.read() or "null")
+        os.waitpid(child, 0)
+        return read
+
+    def passes(self, session: pytest.Session, items: Sequence[pytest.Item], code: CodeType) -> bool:
         child = os.fork()
         if child == 0:
             signal.alarm(MAX_SECONDS)
             status = 1
             try:
-                if code is not None:
-                    replace_code(importlib.import_module(self.path.removesuffix(".py").replace("/", ".")), code)
-                for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+                replace_code(self.module(), code)
+                for item, following in pairs(items):
                     session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                     if session.testsfailed:
                         break
@@ -218,6 +260,11 @@ class Mutation:
             finally:
                 os._exit(status)
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def pairs(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
+    """Yield each test with the one that follows it."""
+    return zip(items, [*items[1:], None], strict=True)
 
 
 def main() -> None:

@@ -1,0 +1,75 @@
+"""The state of a limit as replies report it, and the counts of simultaneous requests."""
+
+import pytest
+
+from accounts.limits.counters import ProcessCounters
+from accounts.limits.limiter import Limiter
+from accounts.limits.windows import DAY, MINUTE, Consume, LimitState, Window
+
+NOON = 20_000 * DAY + DAY // 2
+ENDS = {MINUTE: (NOON + MINUTE, MINUTE), DAY: (NOON + DAY // 2, DAY // 2)}
+WINDOWS = (Window(10, MINUTE), Window(20, DAY))
+
+
+def state_of(minute: int, day: int, *, allowed: bool = True) -> LimitState:
+    """Return the state after so many requests in the minute and the day."""
+    return LimitState.of(WINDOWS, [minute, day], NOON, allowed=allowed)
+
+
+@pytest.mark.parametrize(
+    ("used", "reported"),
+    [
+        ((1, 1), (10, 9, MINUTE)),
+        ((1, 15), (20, 5, DAY)),
+        ((5, 15), (10, 5, MINUTE)),  # as much is left of both
+        ((10, 20), (20, 0, DAY)),  # both are used up
+        ((10, 12), (10, 0, MINUTE)),
+        ((0, 21), (20, 0, DAY)),
+        ((9, 19), (10, 1, MINUTE)),
+    ],
+)
+def test_the_window_with_the_least_left_is_reported(used: tuple[int, int], reported: tuple[int, int, int]) -> None:
+    state = state_of(*used)
+    assert (state.limit, state.remaining, state.seconds) == reported
+    assert (state.reset, state.seconds_left) == ENDS[state.seconds]
+
+
+def test_only_a_refused_request_is_told_when_to_retry() -> None:
+    assert state_of(10, 12).retry_after is None
+    assert state_of(10, 12, allowed=False).retry_after == MINUTE
+    assert state_of(10, 20, allowed=False).retry_after == DAY // 2
+
+
+@pytest.mark.parametrize(("used", "is_near"), [((7, 7), False), ((8, 8), True), ((0, 15), False), ((0, 16), True)])
+def test_a_limit_is_near_from_four_fifths_of_any_window(used: tuple[int, int], is_near: bool) -> None:
+    assert state_of(*used).is_near is is_near
+
+
+@pytest.fixture
+def limiter() -> Limiter:
+    limiter = Limiter()
+    limiter.made = ProcessCounters()
+    return limiter
+
+
+def consume(bucket: str = "account:a", cost: int = 1) -> Consume:
+    return Consume(bucket, WINDOWS, cost)
+
+
+def test_simultaneous_requests_of_a_caller_pass_in_order_until_its_limit(limiter: Limiter) -> None:
+    states = limiter.consume_many([consume(cost=8), consume("account:b"), consume(cost=3), consume(cost=2)])
+    assert [(state.allowed, state.remaining) for state in states] == [(True, 2), (True, 9), (False, 2), (True, 0)]
+    assert limiter.look([consume(), consume("account:b")]) == [[10, 10], [1, 1]]
+
+
+def test_a_limit_that_is_only_read_is_not_counted(limiter: Limiter) -> None:
+    limiter.consume(consume(cost=9))
+    assert [limiter.known_here(consume()).remaining for _ in range(3)] == [1, 1, 1]
+    assert limiter.look([consume()]) == [[9, 9]]
+
+
+def test_a_request_without_cost_passes_until_the_limit_is_exceeded(limiter: Limiter) -> None:
+    limiter.consume(consume(cost=10))
+    assert limiter.consume(consume(cost=0)).allowed
+    limiter.consume(Consume("account:a", WINDOWS, 1, is_meter=True))
+    assert not limiter.consume(consume(cost=0)).allowed
