@@ -124,6 +124,8 @@ def json_lines(rows: Sequence[Row]) -> bytes:
 
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?").fullmatch
 FORMULA = tuple("=+-@＝＋－＠")
+# A field, its members that are columns (none: the field is one), and the cells of a row without it.
+Part = tuple[str, list[str], list[str]]
 
 
 def csv_lines(rows: Sequence[Row], columns: list[str]) -> bytes:
@@ -138,22 +140,25 @@ def csv_bytes(rows: Iterable[list[str]]) -> bytes:
     return text.getvalue().encode()
 
 
-def parts_of(columns: list[str]) -> list[tuple[str, list[str]]]:
-    """Return the fields of columns in order, each with its members that are columns (none: the field is one)."""
+def parts_of(columns: list[str]) -> list[Part]:
+    """Return the fields of columns in order."""
     grouped = groupby((column.partition(".") for column in columns), key=lambda parts: parts[:2])
-    return [(name, [member for *_, member in group] if dot else []) for (name, dot), group in grouped]
+    found = [(name, [member for *_, member in group] if dot else []) for (name, dot), group in grouped]
+    return [(name, members, [""] * max(len(members), 1)) for name, members in found]
 
 
-def cells_of(row: Row, parts: list[tuple[str, list[str]]]) -> list[str]:
+def cells_of(row: Row, parts: list[Part]) -> list[str]:
     cells: list[str] = []
-    for name, members in parts:
+    for name, members, empty in parts:
         value = row.get(name)
-        if not members:
+        if value is None:
+            cells += empty
+        elif not members:
             cells.append(cell(value))
         elif isinstance(value, dict):
             cells += ["" if (one := value.get(member)) is None else cell(one) for member in members]
         else:
-            cells += [""] * len(members)
+            cells += empty
     return cells
 
 

@@ -10,14 +10,13 @@ from kit.values.timestamps import parse_timestamp, render_timestamp
 from licensing.access.bodies import Check
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.policies.facts import (
-    OF_CHECK,
-    OF_ITEM,
-    OF_WALLETS,
     STORED,
     Facts,
     HeldLicense,
     Recorded,
-    load_facts,
+    facts_of_check,
+    facts_of_item,
+    facts_of_wallets,
     or_stored,
 )
 from licensing.policies.offers import OFFER, payer_facts
@@ -75,7 +74,7 @@ def facts_of_event(recorded: Recorded, requester_id: str, permission: str | None
     else:
         standing = vouched_by(recorded)
     asked_as = recorded.get("decidedAs", requester_id)
-    known = [load_facts(part, recorded) for part in (OF_ITEM, OF_CHECK, OF_WALLETS)]
+    known = facts_of_item(recorded), facts_of_check(recorded), facts_of_wallets(recorded)
     facts = build_facts(standing, now, asked_as, permission, *known)
     paid = recorded.get("offer")
     if paid is None:

@@ -19,32 +19,33 @@ def recorded_answers(events: Iterable[AccessEvent]) -> Iterator[Answer]:
 
     An answer refers to its policy, so keeping all answers keeps all policies in memory.
     """
-    group: list[AccessEvent] = []
+    group: list[tuple[AccessEvent, Revision | None]] = []
     revisions: set[Revision] = set()
     for event in events:
         revision = revision_of(event)
         if revision is not None and revision not in revisions and len(revisions) == REVISIONS:
             yield from answers_of(group, revisions)
             group, revisions = [], set()
-        group.append(event)
+        group.append((event, revision))
         if revision is not None:
             revisions.add(revision)
     yield from answers_of(group, revisions)
 
 
 def revision_of(event: AccessEvent) -> Revision | None:
-    return (event.policy_id, event.policy_version) if event.policy_id and event.policy_version else None
+    policy_id = event.policy_id  # reading a reference takes as long as loading a fact
+    return (policy_id, event.policy_version) if policy_id and event.policy_version else None
 
 
-def answers_of(events: Iterable[AccessEvent], revisions: set[Revision]) -> Iterator[Answer]:
+def answers_of(events: Iterable[tuple[AccessEvent, Revision | None]], revisions: set[Revision]) -> Iterator[Answer]:
     policies = compiled_policies.get(revisions)
-    for event in events:
-        revision = revision_of(event)
+    for event, revision in events:
         yield recorded_answer(event, policies.get(revision) if revision is not None else None)
 
 
 def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer:
-    facts = facts_of_event(event.facts, event.requester.requester_id, event.permission, event.created)
+    requester_id = event.requester.requester_id
+    facts = facts_of_event(event.facts, requester_id, event.permission, event.created)
     rule = None
     if policy is not None and event.rule_index is not None:
         rule = next(rule for rule in policy.rules if rule.index == event.rule_index)
@@ -65,7 +66,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
             waived=facts.waived,
         ),
         content_id=event.content_id,
-        requester_id=event.requester.requester_id,
+        requester_id=requester_id,
         requester_name=event.facts.get("requesterName"),
         policy=policy,
         facts=facts,

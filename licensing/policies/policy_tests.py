@@ -15,14 +15,13 @@ from kit.values.timestamps import parse_timestamp, render_timestamp
 from licensing.policies.decision import CompiledPolicy, Decision, decide, judge
 from licensing.policies.facts import (
     DEFAULTS,
-    OF_CHECK,
-    OF_ITEM,
     TESTED,
     Fact,
     Facts,
     HeldLicense,
     Recorded,
-    load_facts,
+    facts_of_check,
+    facts_of_item,
 )
 from licensing.policies.rules import Rule
 from licensing.policies.standing import Standing, Term, build_facts, standing_at, vouched_by
@@ -144,7 +143,7 @@ def facts_of_test(test: PolicyTest, now: datetime) -> Facts:
     requester = test["requester"]
     standing = standing_of_test(requester, moment)
     said = {fact.name: value for fact, value in said_facts(test)}
-    known = load_facts(OF_ITEM, said), load_facts(OF_CHECK, said)
+    known = facts_of_item(said), facts_of_check(said)
     return build_facts(standing, moment, requester["id"], test.get("permission"), *known)
 
 

@@ -40,6 +40,14 @@ def test_a_number_in_metadata_comes_back_equal(api, number):
     assert api.get("/v1/content").status == 200
 
 
+@pytest.mark.parametrize("text", ["9" * 30, "-1", "1e5 and 18446744073709551616"])
+def test_digits_in_metadata_stay_text(api, text):
+    item = api.post("/v1/content", {"title": "A", "metadata": {"text": text, "number": 1e19}})
+    metadata = api.get(f"/v1/content/{item['id']}")["metadata"]
+    assert metadata == {"text": text, "number": 1e19}
+    assert isinstance(metadata["number"], float)  # whole numbers beyond 64 bits cannot be sent back
+
+
 def test_many_addresses_in_a_rule_are_no_reason_to_search_long(api, account):
     addresses = [f"10.{high}.{low}.0/25" for high in range(2) for low in range(250)]
     rule = {"action": "allow", "conditions": {"ip": addresses}}
