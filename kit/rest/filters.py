@@ -212,7 +212,8 @@ class OperatorFilter(django_filters.Filter):
         match self.operator:
             case "exists":
                 absent = self.operand.absent
-                nothing = Q(**{f"{self.field_name}__isnull": True} if absent is None else {self.field_name: absent})
+                own = self.field_name.partition("__")[0]  # without reading the table that it refers to
+                nothing = Q(**{f"{own}__isnull": True} if absent is None else {own: absent})
                 return qs.exclude(nothing) if value else qs.filter(nothing)
             case "startsWith":
                 return self.starting_with(qs, str(value))

@@ -38,8 +38,12 @@ class SelectedDecisions(Struct, frozen=True):
 
     def filter(self, events: QuerySet[AccessEvent], given: Iterable[Given] | None = None) -> QuerySet[AccessEvent]:
         """Apply all filters, or only those `given`."""
-        if given is None and not self.outcomes():
-            return events.none()
+        if given is None:
+            outcomes = self.outcomes()
+            if not outcomes:
+                return events.none()
+            if ALLOWED not in outcomes:
+                events = events.filter(reason__isnull=False)  # skips blocks without a denial
         for one, value in self.given if given is None else given:
             if one.of != "requesterId":
                 events = one.filter(events, value)
