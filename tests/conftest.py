@@ -39,8 +39,8 @@ ON_SQLITE_ALONE = {
     ],
     "documentation": ["test_changelog", "test_examples", "test_guides", "test_proofs", "test_readme", "test_site"],
     "decisions": [
-        *("test_all_rule_faults", "test_attributes", "test_compiled", "test_evaluation", "test_guide_example"),
-        *("test_lint", "test_one_more_fact", "test_rate_limit_windows", "test_schedule"),
+        *("test_all_rule_faults", "test_attributes", "test_charges_of_decisions", "test_compiled", "test_evaluation"),
+        *("test_guide_example", "test_lint", "test_one_more_fact", "test_rate_limit_windows", "test_schedule"),
     ],
     "edge": [
         *("test_directories", "test_directories_under_load", "test_drop_ins", "test_patterns", "test_readings"),
@@ -49,7 +49,8 @@ ON_SQLITE_ALONE = {
     "endpoints": ["test_access_faults"],
     "gateway": [
         *("test_bridge", "test_broken_replies", "test_errors_around_django", "test_framing", "test_heads"),
-        *("test_light_tasks", "test_lost_connections", "test_many_connections", "test_microbatch"),
+        *("test_light_tasks", "test_limit_states", "test_lost_connections", "test_many_connections"),
+        *("test_microbatch", "test_process_counters"),
         *("test_protocol", "test_refusal_texts", "test_request_lines", "test_slow_readers", "test_threads"),
         *("test_trailers", "test_waiting"),
     ],

@@ -31,7 +31,8 @@ def files(folder: str, *names: str) -> list[str]:
 
 
 # The quickest tests first: a mutant meets them in this order, until one fails.
-DECISIONS = files("decisions", "golden_decisions", "evaluation", "facts")
+DECISIONS = files("decisions", "golden_decisions", "evaluation", "facts", "charges_of_decisions")
+CONDITIONS = [*DECISIONS, *files("decisions", "all_rule_faults", "rule_validation", "lint")]
 CHECKS = files("endpoints", "access_check", "access_licenses", "access_wallets", "access_cache_for", "policy_simulate")
 RECORDING = [
     *files("endpoints", "access_check", "access_rate_limits", "access_batch", "access_wallets"),
@@ -48,21 +49,21 @@ LEDGER = [*files("endpoints", "refunds", "revenue_ledger"), *files("analytics", 
 TESTS = {
     "licensing/policies/decision.py": [
         *DECISIONS,
-        *files("endpoints", "policy_modes"),
         *files("decisions", "schedule"),
+        *files("endpoints", "policy_modes", "access_schedule", "permission_asked_for", "access_reasons"),
         *CHECKS,
-        *files("edge", "observed", "prices", "metered_reading"),
+        *files("edge", "observed", "prices", "prices_for_payers", "free_pages_of_payers", "metered_reading"),
     ],
-    "licensing/policies/conditions.py": [*DECISIONS, *files("decisions", "rule_validation", "compiled", "lint")],
-    "licensing/policies/condition_values.py": [*DECISIONS, *files("decisions", "rule_validation", "attributes")],
+    "licensing/policies/conditions.py": [*CONDITIONS, *files("decisions", "compiled")],
+    "licensing/policies/condition_values.py": [*CONDITIONS, *files("decisions", "attributes")],
     "licensing/policies/matching/attribute_conditions.py": [
-        *DECISIONS,
-        *files("decisions", "attributes", "rule_validation"),
+        *files("decisions", "attributes"),
+        *CONDITIONS,
         *files("endpoints", "access_attributes"),
     ],
     "licensing/policies/matching/schedules.py": [
-        *DECISIONS,
-        *files("decisions", "schedule", "rule_validation"),
+        *files("decisions", "schedule"),
+        *CONDITIONS,
         *files("endpoints", "access_schedule"),
     ],
     "licensing/policies/facts.py": [*DECISIONS, *CHECKS, *files("endpoints", "decision_get", "access_faults")],

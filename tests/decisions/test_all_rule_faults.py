@@ -4,6 +4,7 @@ import re
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,3 +117,22 @@ def test_no_more_is_read_than_what_is_told():
     rule = {"action": "allow", "conditions": {name: [1] * 500 for name in ("licenseType", "tags", "category")}}
     assert len(told([rule] * 15)) == MAX_FAULTS
     assert told([rule] * 15)[-1] == f"[0].conditions.licenseType[{MAX_FAULTS - 1}]"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [
+        ({}, 'Must name a condition. Write {"default": true} for a rule that matches always.'),
+        ({"default": 1}, "Must be true."),
+        ({"default": True, "tags": "a"}, "Must stand alone."),
+        ({"tags": 1}, "Must be a string or an array of strings."),
+        ({"tags": {}}, "Must be a string or an array of strings."),
+        ({"ip": "203.0.113.1/24"}, "Must be an IP address or a range without host bits, as 203.0.113.0/24."),
+        ({"before": 1}, "Must be a timestamp."),
+    ],
+    ids=str,
+)
+def test_a_wrong_condition_is_answered_with_what_it_must_be(conditions: dict[str, object], message: str) -> None:
+    with pytest.raises(Fault) as caught:
+        parse_new_rules([{"action": "deny", "conditions": conditions}])
+    assert caught.value.message == message

@@ -213,6 +213,64 @@ def test_a_condition_holds_wherever_one_that_it_covers_does(outer, inner, known)
     assert covers_attributes(inner, inner)
 
 
+WITHIN = [
+    ({"gte": 1}, {"gt": 1}),
+    ({"gte": 1}, {"gte": 1, "lt": 5}),
+    ({"gt": 1}, {"gt": 1}),
+    ({"gt": 1}, {"gte": 1.5}),
+    ({"lte": 2}, {"lt": 2}),
+    ({"lt": 2}, {"lt": 2}),
+    ({"lt": 2}, {"lte": 1.5}),
+    ({"gte": 0, "lt": 2}, {"gt": 0, "lte": 1}),
+    ({"gt": 1}, {"gt": 1, "gte": 0}),
+    ({"gt": 1}, {"gt": 1, "gte": 1}),
+    ({"lt": 2}, {"lt": 2, "lte": 9}),
+    ({"lt": 2}, {"lt": 2, "lte": 2}),
+    ({"exists": True}, {"gte": 1}),
+    ({"exists": False}, {"exists": False}),
+]
+NOT_WITHIN = [
+    ({"gt": 1}, {"gte": 1}),
+    ({"lt": 2}, {"lte": 2}),
+    ({"gte": 1}, {"gte": 0}),
+    ({"gte": 1, "lt": 2}, {"gte": 1}),
+    ({"gte": 1, "lt": 2}, {"lt": 2}),
+    ({"gte": 0}, {"exists": True}),
+    ({"exists": True}, {"exists": False}),
+    (1, {"gte": 1, "lte": 1}),
+]
+
+
+@pytest.mark.parametrize(("outer", "inner"), WITHIN, ids=str)
+def test_bounds_cover_those_that_lie_within_them(outer, inner):
+    assert covers_attributes({"seats": outer}, {"seats": inner})
+
+
+@pytest.mark.parametrize(("outer", "inner"), NOT_WITHIN, ids=str)
+def test_bounds_do_not_cover_those_that_reach_beyond_them(outer, inner):
+    assert not covers_attributes({"seats": outer}, {"seats": inner})
+
+
+@pytest.mark.parametrize(
+    ("bounds", "never"),
+    [
+        ({"gt": 5, "lt": 5}, True),
+        ({"gte": 5, "lt": 5}, True),
+        ({"gt": 5, "lte": 5}, True),
+        ({"gte": 6, "lte": 5}, True),
+        ({"gte": 0, "gt": 5, "lt": 5, "lte": 9}, True),
+        ({"gte": 5, "lte": 5}, False),
+        ({"gt": 5, "lt": 6}, False),
+        ({"gt": 5}, False),
+        ({"lt": 5}, False),
+    ],
+    ids=str,
+)
+def test_bounds_between_which_no_number_lies_never_hold(bounds, never):
+    told = "No number lies between the bounds of seats." if never else ""
+    assert never_attributes({"seats": bounds, "country": "DE"}) == told
+
+
 @given(
     st.dictionaries(KEYS, COMPARISONS | SCALARS | st.lists(SCALARS, min_size=2, max_size=3), min_size=1, max_size=4)
 )
@@ -237,6 +295,7 @@ def test_a_condition_in_words():
         "trial = false",
         "plan missing",
     ]
+    assert read_condition(lines_of_condition(wanted)) == wanted
 
 
 @pytest.mark.parametrize("text", ["country", "country = ", "a = 1\na = 2", "seats >= 1\nseats >= 2", "a b = 1", "=1"])
