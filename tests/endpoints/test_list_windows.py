@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -14,6 +15,7 @@ from accounts.auditing.models import AuditEntry
 from accounts.events.models import Event
 from analytics.models import AccessEvent, LedgerEntry
 from kit.rest.lists import windows
+from kit.rest.lists.orders import Order
 from kit.values import ids
 from licensing.content.models import Content
 from tests import factories
@@ -248,3 +250,21 @@ def test_windows_without_matches_are_not_read(stocked, db, monkeypatch, django_a
     searched = [one["sql"] for one in seen.captured_queries if "MATERIALIZED" in one["sql"]]
     assert len(read) <= 2  # the first window, and the unbounded rest
     assert searched
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no windows")
+def test_windows_grow_while_they_are_read_fast(account, monkeypatch):
+    seconds = [0, 1, 60]
+    Event.objects.bulk_create(
+        Event(
+            account=account, type="content.updated", object_id="a", data="{}", created=BEGIN + timedelta(seconds=one)
+        )
+        for one in seconds
+    )
+    clock = iter([0.0, 0.1, 1.0, 1.6, 2.0, 2.1, 3.0, 3.1])  # when each window is begun and has been read
+    monkeypatch.setattr(windows, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(windows, "FIRST_ROWS", 1)
+
+    every, order = Event.objects.filter(account=account, created__lte=BEGIN + timedelta(minutes=1)), Order("created")
+    ascending = windows.windows(every, replace(order, descending=False), BEGIN)
+    assert [(one.end - one.begin).seconds for one in ascending if one.end] == [1, 4, 16, 16, 64]

@@ -11,6 +11,7 @@ can use a summary (kit.storage.summaries).
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import TypeVar
 
 from django.core.exceptions import EmptyResultSet
@@ -25,6 +26,9 @@ FIRST_ROWS = 200  # rows in the first window, matching or not: so few that they 
 GROWTH = 4  # of each further window's length
 SHORT = GROWTH**3  # first windows: a window of at most this length is read in order
 FEW = 500  # matches that are sorted here
+# A window that takes this long is followed by one of its length. A search without an index takes long in all, but no
+# statement of it comes near the time limit (kit.statements).
+SLOW_SECONDS = 0.5
 M = TypeVar("M", bound=Model)
 
 
@@ -94,7 +98,7 @@ class WindowedPagination(KeysetPagination):
 
 
 def windows(every: QuerySet[Model], order: Order, begin: datetime | None) -> Iterator[Window]:
-    """Yield windows of increasing length that together have all rows from `begin` on."""
+    """Yield windows of increasing length that together have all rows from `begin` on. Each is read before the next."""
     sign = "-" if order.descending else ""
     moments = every.order_by(f"{sign}{order.field}").values_list(order.field, flat=True)
     following = Window(order, begin).of(moments)
@@ -106,9 +110,13 @@ def windows(every: QuerySet[Model], order: Order, begin: datetime | None) -> Ite
     last = moments.reverse().first()
     first = length = edge - start
     yield Window(order, begin, edge, first)
+    seconds = 0.0
     while length and (last < edge if order.descending else last > edge):
-        length *= GROWTH
+        if seconds < SLOW_SECONDS:
+            length *= GROWTH
+        began = monotonic()
         yield Window(order, edge, edge + length, first)
+        seconds = monotonic() - began
         edge += length
     yield Window(order, edge)
 
