@@ -41,6 +41,7 @@ ON_SQLITE_ALONE = {
     "decisions": [
         *("test_all_rule_faults", "test_attributes", "test_charges_of_decisions", "test_compiled", "test_evaluation"),
         *("test_guide_example", "test_lint", "test_one_more_fact", "test_rate_limit_windows", "test_schedule"),
+        "test_standing",
     ],
     "edge": [
         *("test_directories", "test_directories_under_load", "test_drop_ins", "test_patterns", "test_readings"),

@@ -31,7 +31,7 @@ def files(folder: str, *names: str) -> list[str]:
 
 
 # The quickest tests first: a mutant meets them in this order, until one fails.
-DECISIONS = files("decisions", "golden_decisions", "evaluation", "facts", "charges_of_decisions")
+DECISIONS = files("decisions", "golden_decisions", "evaluation", "facts", "standing", "charges_of_decisions")
 CONDITIONS = [*DECISIONS, *files("decisions", "all_rule_faults", "rule_validation", "lint")]
 CHECKS = files("endpoints", "access_check", "access_licenses", "access_wallets", "access_cache_for", "policy_simulate")
 RECORDING = [
@@ -138,12 +138,16 @@ def sites(function: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
                 yield from sites(child)
 
 
-def mutants(path: str) -> Iterator[tuple[str, int, CodeType]]:
-    """Yield each mutant of a file: what it changes, the first line of the function, and its module's code."""
+def mutants(path: str) -> Iterator[tuple[str, int | None, CodeType]]:
+    """Yield each mutant of a file: what it changes, the first line of the function, and its module's code.
+
+    The line is None if the function's results are cached: most tests that depend on it then do not call it.
+    """
     tree = ast.parse(Path(path).read_text(), path)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     for function in functions:
-        first_line = min(node.lineno for node in (function, *function.decorator_list))
+        is_cached = any("cache" in ast.unparse(decorator) for decorator in function.decorator_list)
+        first_line = None if is_cached else min(node.lineno for node in (function, *function.decorator_list))
         for parent, field, index in sites(function):
             held = getattr(parent, field)
             node = held if index is None else held[index]
@@ -207,7 +211,8 @@ class Mutation:
             pytest.exit("The tests fail without any mutant.", 1)
         for name, first_line, code in mutants(self.path):
             self.count += 1
-            if self.passes(session, [session.items[place] for place in callers.get(str(first_line), [])], code):
+            places = range(len(session.items)) if first_line is None else callers.get(str(first_line), [])
+            if self.passes(session, [session.items[place] for place in places], code):
                 self.survivors.append(name)
                 print(name, flush=True, file=sys.stderr)
         return True

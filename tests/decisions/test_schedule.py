@@ -177,6 +177,12 @@ def test_longer_hours_cover_shorter_ones_of_the_same_zone():
     assert covers_schedule({**BERLIN, "days": ["fri", "sat"]}, NIGHT)
 
 
+def test_hours_of_a_sunday_night_cover_those_of_the_monday():
+    sunday_night = {**BERLIN, "days": "sun", "from": "20:00", "to": "03:00"}
+    assert covers_schedule(sunday_night, {**BERLIN, "days": "mon", "from": "01:00", "to": "03:00"})
+    assert not covers_schedule(sunday_night, {**BERLIN, "days": "mon", "from": "01:00", "to": "03:01"})
+
+
 HOUR_RULE = "Must be a time from 00:00 to 23:59, as 09:00."
 WRONG = [
     ("mon", "", WANTED_RULE),
@@ -246,4 +252,5 @@ def test_what_names_no_hours_or_zone_is_refused(text):
 
 def test_a_schedule_in_words():
     assert clause_of_schedule(WORK) == "it is mon-fri 09:00-18:00 in Europe/Berlin"
+    assert clause_of_schedule({**BERLIN, "days": ["mon", "tue", "wed"]}) == "it is mon-wed in Europe/Berlin"
     assert clause_of_schedule({**BERLIN, "days": ["sun", "mon"]}) == "it is mon, sun in Europe/Berlin"
