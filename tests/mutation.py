@@ -45,7 +45,10 @@ LIMITS = [
     *files("edge", "plan_meter"),
     *files("webhooks", "limit_events"),
 ]
-LEDGER = [*files("endpoints", "refunds", "revenue_ledger"), *files("analytics", "ledger")]
+LEDGER = [
+    *files("endpoints", "refunds", "revenue_ledger", "access_wallets", "merged_wallets"),
+    *files("analytics", "ledger"),
+]
 TESTS = {
     "licensing/policies/decision.py": [
         *DECISIONS,

@@ -11,7 +11,7 @@ from kit.values.timestamps import parse_timestamp
 from licensing.access.bodies import parse_check
 from licensing.access.facts import facts_of_event
 from licensing.policies.decision import CompiledPolicy, judge
-from licensing.policies.facts import ASKED, DEFAULTS, OF_ITEM, Facts, HeldLicense
+from licensing.policies.facts import ASKED, DEFAULTS, OF_ITEM, Facts, HeldLicense, value_in_words
 from licensing.policies.policy_tests import example_of, facts_of_test
 from licensing.policies.rules import parse_rules
 from operators.policies.trial import TrialForm, typed_fields
@@ -204,3 +204,20 @@ def test_records_of_earlier_versions_are_read_as_they_were(recorded, known):
     facts = facts_of_event(recorded, "org_acme", "read", now)
     read = Facts(**{name: getattr(facts, name) for name in Facts.__struct_fields__})
     assert read == Facts(**{"now": now, "requester_id": "org_acme", "permission": "read", **known})
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (True, "yes"),
+        (False, "no"),
+        (["news", "paid"], "news, paid"),
+        ([], "nothing"),
+        (None, "nothing"),
+        ("news", "news"),
+        (25, "25"),
+        ({"seats": 25}, "seats=25"),
+    ],
+)
+def test_a_fact_in_words(value, words):
+    assert value_in_words(value) == words

@@ -85,6 +85,15 @@ def test_a_wrong_field_is_refused_and_named(api, field, value):
     assert LedgerEntry.objects.count() == 0
 
 
+@pytest.mark.parametrize(
+    ("moment", "message"),
+    [("2999-01-01", "Must not be in the future."), ("1999-12-31T23:59:59Z", "Must not be before 2000-01-01.")],
+)
+def test_a_moment_out_of_range_is_answered_with_the_range(api, moment, message):
+    assert api.post("/v1/revenue", {**SALE, "occurredAt": moment}).error["message"] == message
+    assert api.post("/v1/revenue", {**SALE, "occurredAt": "2000-01-01"}).status == 201
+
+
 @pytest.mark.parametrize("field", ["amount", "currency"])
 def test_an_adjustment_needs(api, field):
     reply = api.post("/v1/revenue", {name: value for name, value in SALE.items() if name != field})
@@ -119,6 +128,8 @@ def test_an_adjustment_cannot_name_another_than_its_charge(api, account, decisio
     other = {"requesterId": "org_other", "contentId": factories.content(account).pk, "licenseType": "banana"}[field]
     reply = api.post("/v1/revenue", {**REFUND, "amount": amount, "decisionId": decision["id"], field: other})
     assert (reply.status, reply.error["param"]) == (422, field)
+    charged = {"requesterId": "org_acme", "contentId": decision["contentId"], "licenseType": "commercial"}[field]
+    assert reply.error["message"] == f"The charge has '{charged}'. Leave {field} out."
     assert LedgerEntry.objects.count() == 1
 
 
