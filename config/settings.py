@@ -177,6 +177,7 @@ DATABASE_POOLING = database_settings.POOLING
 DATABASES = database_settings.databases(DATA_DIR, THREADS + HEAVY_THREADS)
 DATABASE_ROUTERS = ["kit.storage.replica.Router"] if "replica" in DATABASES else []
 REPORTS_MAX_LAG = env_int("REPORTS_MAX_LAG", 60, 3_600)  # seconds that the replica may be behind
+ARCHIVE_DIR = Path(env("ARCHIVE_DIR") or DATA_DIR / "archive").resolve()  # of analytics.archive
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TOPOLOGIES = ("", "+sentinel", "+cluster")

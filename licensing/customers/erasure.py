@@ -24,6 +24,7 @@ from accounts.models import AuditEntry, SavedFilter
 from accounts.plans import epochs
 from accounts.retries.redaction import redact_replies
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
+from analytics.archive.changes import note_change
 from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.clients.models import LicenseClient
@@ -135,6 +136,7 @@ class Copies:
             for event in events:
                 event.facts = {name: value for name, value in event.facts.items() if name in KEPT_FACTS}
             AccessEvent.objects.bulk_update(events, ["facts"])
+        note_change(self.account_id)
 
     def redact_licenses(self) -> None:
         """Clear free text in its licences, clients, payments and ledger; keep terms and amounts."""

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from analytics.archive.changes import note_change
 from analytics.events.partitions import ensure_partitions, month_of
 from analytics.models import EventHorizon
 from analytics.recording.past import is_recorded, record_past
@@ -169,6 +170,7 @@ class LogImport(Decider):
             until = VisitsCounted.objects.select_for_update().values_list("until", flat=True).get()
             with connection.cursor() as cursor:
                 recorded = {one.id for one in record_past(cursor, [one.decision for one in made])}
+            note_change(self.site.account_id, {one.moment.date() for one in made})
             new = [one for one in made if one.decision.id in recorded]
             if new:
                 VisitsCounted.objects.update(imports=F("imports") + 1)

@@ -24,6 +24,8 @@ ELSEWHERE = {
     "remove_demo acc_…": "of a demo, which takes long to make: tests/commands/test_seed_demo.py",
     "import_access_log access.log --site pub.example": "tests/documentation/test_logs.py",
     "import_access_log access.log --site pub.example --dry-run": "tests/documentation/test_logs.py",
+    "report": "a name without its arguments",
+    "report --engine sc://spark.internal:15002 --year 2026": "tests/analytics/test_archive_report.py",
     "serve": "has no end: it is what every test of this folder calls",
     "deliver_webhooks": "has no end: tests/faults/test_webhooks.py",
 }

@@ -34,7 +34,7 @@ from kit.values.ids import new_id
 from launcher.installing import DEV, RUNTIME, VENV, digest
 from run import ROOT, SETTINGS
 from tests import factories, templates
-from tests.documentation.blocks import block
+from tests.documentation.blocks import block, blocks
 from tests.documentation.running import ran
 from tests.faults.proxies.programs import Place, nginx_arguments
 from tests.services import free_port
@@ -342,11 +342,18 @@ def test_prometheus_is_told_where_to_ask():
     assert [(ROOT / "deploy" / name).exists() for name in told["rule_files"]] == [True]
 
 
-def test_the_packages_for_traces_are_those_of_the_group():
-    [install] = [
-        line for line in block("docs/reference/observability.md", ".venv").splitlines() if " install " in line
-    ]
-    assert install.split(" install ")[1].split() == PROJECT["dependency-groups"]["tracing"]
+OPTIONAL = {
+    "tracing": "docs/reference/observability.md",
+    "archive": "docs/guides/archive.md",
+    "spark": "docs/guides/archive.md",
+}
+
+
+@pytest.mark.parametrize("group", OPTIONAL)
+def test_the_guide_of_an_optional_group_installs_its_packages(group: str):
+    lines = [line for one in blocks() if one.path == OPTIONAL[group] for line in one.text.splitlines()]
+    installed = [shlex.split(line.split(" install ")[1]) for line in lines if " pip install " in line]
+    assert PROJECT["dependency-groups"][group] in installed
 
 
 def database_settings(

@@ -161,8 +161,18 @@ PROOFS = {
         "docs/reference/observability.md",
         "# prometheus.yml",
     ): f"{HERE}/test_deployment.py::test_prometheus_is_told_where_to_ask",
+    ("docs/guides/archive.md", ".venv/bin/python -m pip install 'pyiceberg"): (
+        f"{HERE}/test_deployment.py::test_the_guide_of_an_optional_group_installs_its_packages"
+    ),
+    ("docs/guides/archive.md", ".venv/bin/python manage.py archive_events"): (
+        "tests/analytics/test_archive.py::test_the_closed_months_of_all_accounts_are_archived_as_they_were_recorded"
+    ),
+    ("docs/guides/archive.md", ".venv/bin/python -m pip install 'pyspark"): (
+        "tests/analytics/test_archive_report.py::test_the_report_of_the_group_equals_the_sums_of_the_api"
+    ),
+    ("docs/guides/archive.md", "account,name"): ("tests/analytics/test_archive_report.py::test_it_is_printed_as_csv"),
     ("docs/reference/observability.md", ".venv/bin/python -m pip install"): (
-        f"{HERE}/test_deployment.py::test_the_packages_for_traces_are_those_of_the_group"
+        f"{HERE}/test_deployment.py::test_the_guide_of_an_optional_group_installs_its_packages"
     ),
     (
         "docs/reference/policies.md",

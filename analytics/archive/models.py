@@ -1,0 +1,19 @@
+from django.db import models
+
+from accounts.models import Account
+
+
+class ArchivedMonth(models.Model):
+    """A month of an account's decisions in the archive, or on its way there."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False, related_name="+")
+    month = models.DateField()  # its first day
+    is_current = models.BooleanField()  # False if decisions have changed since the copy began
+    rows = models.BigIntegerField(null=True)  # null until the copy is verified
+    checksum = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "month"], name="one_archived_month_per_account")]
+
+    def __str__(self) -> str:
+        return f"{self.account_id} {self.month:%Y-%m}"

@@ -1,0 +1,74 @@
+"""Usage of all accounts, computed from the archive by an engine that speaks Spark Connect."""
+
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from accounts.models import Account
+from analytics.archive.table import ArchiveError
+
+PORT = 15002  # of Spark Connect
+BY_MONTH = """
+SELECT account, date_format(month, 'yyyy-MM') AS month, count(*) AS requests, count_if(allowed) AS allowed,
+  count(DISTINCT requester) AS requesters
+FROM {decisions} WHERE month >= make_date(:year, 1, 1) AND month < make_date(:year + 1, 1, 1)
+GROUP BY account, month ORDER BY account, month
+"""
+
+
+@dataclass(frozen=True)
+class MonthOfAccount:
+    """The requests of an account's requesters in a month, as `GET /v1/analytics/usage` counts them."""
+
+    account: str
+    name: str
+    month: str  # 2026-01
+    requests: int
+    allowed: int
+    denied: int
+    requesters: int
+
+
+def report_usage(engine: str, year: int) -> list[MonthOfAccount]:
+    """Return the months of all accounts that are archived, by account and month.
+
+    `engine` is a Spark Connect address such as sc://host:15002; its workers have to see ARCHIVE_DIR under the same
+    path. Raises ArchiveError.
+    """
+    check_reachable(engine)
+    names = dict(Account.objects.values_list("pk", "name"))
+    location = Path(settings.ARCHIVE_DIR) / "licensing" / "decisions"
+    try:
+        session = SparkSession.builder.remote(engine).getOrCreate()
+        decisions = session.read.format("iceberg").load(location.as_uri())
+        rows = session.sql(BY_MONTH, {"year": year}, decisions=decisions).collect()
+    except PySparkException as error:
+        raise ArchiveError(f"{engine} did not compute the report: {error}") from None
+    return [
+        MonthOfAccount(
+            account=row.account,
+            name=names.get(row.account, ""),
+            month=row.month,
+            requests=row.requests,
+            allowed=row.allowed,
+            denied=row.requests - row.allowed,
+            requesters=row.requesters,
+        )
+        for row in rows
+    ]
+
+
+def check_reachable(engine: str) -> None:
+    """Raises ArchiveError at once where Spark's client would try for ten minutes."""
+    address = urlsplit(engine)
+    if address.scheme != "sc" or not address.hostname:
+        raise ArchiveError(f"{engine} is no address of Spark Connect such as sc://host:15002.")
+    try:
+        socket.create_connection((address.hostname, address.port or PORT), timeout=5).close()
+    except OSError as error:
+        raise ArchiveError(f"{engine} cannot be reached: {error}.") from None

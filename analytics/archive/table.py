@@ -1,0 +1,194 @@
+"""The Iceberg table of decisions, one partition for each account and month (the Iceberg table specification, v2).
+
+Its catalogue is in the service's own database, or beside the files with SQLite.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from shutil import rmtree
+from typing import Self
+
+import orjson
+import pyarrow as pa
+from django.conf import settings
+from django.db import connection
+from psycopg.conninfo import conninfo_to_dict
+from pyarrow import parquet
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import BooleanType, DateType, IntegerType, LongType, NestedField, StringType, TimestamptzType
+from sqlalchemy import URL
+
+from kit.private_files import private_directory
+from kit.storage.poolers import connection_string
+
+NAMESPACE = "licensing"
+NAME = f"{NAMESPACE}.decisions"
+EPOCH = date(1970, 1, 1)
+Month = tuple[str, date]  # an account's id, and the first day of a month
+Row = Sequence[object]  # values in the order of COLUMNS
+
+# Column: its type and whether it always has a value. Field ids are positions; add new columns at the end.
+COLUMNS = {
+    "account": (StringType(), True),
+    "month": (DateType(), True),
+    "id": (StringType(), True),
+    "created": (TimestamptzType(), True),
+    "content": (StringType(), True),
+    "requester": (LongType(), True),
+    "requester_id": (StringType(), False),
+    "policy": (StringType(), False),
+    "policy_version": (IntegerType(), False),
+    "allowed": (BooleanType(), True),
+    "reason": (StringType(), False),
+    "observed": (StringType(), False),
+    "rule_index": (IntegerType(), False),
+    "permission": (StringType(), False),
+    "rate_remaining": (LongType(), False),
+    "rate_reset": (LongType(), False),
+    "facts": (StringType(), True),
+}
+SCHEMA = Schema(
+    *(
+        NestedField(number, name, kind, required=required)
+        for number, (name, (kind, required)) in enumerate(COLUMNS.items(), 1)
+    )
+)
+ARROW = schema_to_pyarrow(SCHEMA, include_field_ids=False)
+PARTITIONS = PartitionSpec(
+    PartitionField(1, 1000, IdentityTransform(), "account"), PartitionField(2, 1001, IdentityTransform(), "month")
+)
+PROPERTIES = {
+    "schema.name-mapping.default": SCHEMA.name_mapping.model_dump_json(),  # files are written without field ids
+    # Manifests keep the least and greatest values of columns, and an erasure does not rewrite them all.
+    "write.metadata.metrics.column.facts": "none",
+    "write.metadata.metrics.column.requester_id": "none",
+}
+HASH_BYTES = 7  # so that the sum of any number of rows, reduced to 56 bits, fits into a BIGINT
+MODULUS = 1 << 8 * HASH_BYTES
+
+
+class Checksum:
+    """The number of rows and a sum of their hashes, which does not depend on their order."""
+
+    def __init__(self) -> None:
+        self.rows = self.sum = 0
+
+    def add(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            digest = blake2b(orjson.dumps(row), digest_size=HASH_BYTES).digest()
+            self.sum = (self.sum + int.from_bytes(digest)) % MODULUS
+            self.rows += 1
+
+    @property
+    def value(self) -> tuple[int, int]:
+        return self.rows, self.sum
+
+
+class ArchiveError(Exception):
+    """Why nothing was archived, in a sentence."""
+
+
+class DecisionTable:
+    """The table, created on first use. Raises ArchiveError if it is not in ARCHIVE_DIR or its files are missing."""
+
+    def __init__(self) -> None:
+        self.folder = Path(settings.ARCHIVE_DIR)
+        private_directory(self.folder)
+        url = catalogue_url(self.folder)
+        self.catalogue = SqlCatalog("licensing", uri=url, warehouse=self.folder.as_uri())
+        self.catalogue.create_namespace_if_not_exists(NAMESPACE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.catalogue.engine.dispose()
+
+    @cached_property
+    def table(self) -> Table:
+        anew = "Run `manage.py archive_events --anew` to copy everything again."
+        try:
+            table = self.catalogue.create_table_if_not_exists(
+                NAME, SCHEMA, partition_spec=PARTITIONS, properties=PROPERTIES
+            )
+        except FileNotFoundError as error:
+            raise ArchiveError(f"A file of the archive is missing: {error}. {anew}") from None
+        if not table.location().startswith(f"{self.folder.as_uri()}/"):
+            raise ArchiveError(f"The archive is in {table.location()}, not in ARCHIVE_DIR. {anew}")
+        return table
+
+    def discard(self) -> None:
+        """Forget the table and delete its files. The next use creates it again."""
+        with suppress(NoSuchTableError):
+            self.catalogue.drop_table(NAME)
+        self.__dict__.pop("table", None)
+        rmtree(self.folder / NAMESPACE, ignore_errors=True)
+
+    def months(self) -> set[Month]:
+        """Return the accounts and months that the table has."""
+        files = [task.file for task in self.table.refresh().scan().plan_files()]
+        return {(file.partition[0], EPOCH + timedelta(days=file.partition[1])) for file in files}
+
+    def path_of(self, account_id: str, month: date, name: str) -> str:
+        return f"{self.table.location()}/data/{account_id}/{month:%Y-%m}/{name}.parquet"
+
+    def write(self, path: str, chunks: Iterable[Sequence[Row]]) -> Checksum:
+        """Write rows to a file that is not part of the table yet."""
+        written = Checksum()
+        with (
+            self.table.io.new_output(path).create(overwrite=True) as file,
+            parquet.ParquetWriter(file, ARROW, compression="zstd") as writer,
+        ):
+            for rows in chunks:
+                values = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
+                writer.write_table(pa.table(values, schema=ARROW))
+                written.add(rows)
+        return written
+
+    def read(self, path: str) -> Iterator[list[Row]]:
+        with self.table.io.new_input(path).open() as file:
+            for batch in parquet.ParquetFile(file).iter_batches():
+                yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+    def replace(self, account_id: str, month: date, path: str | None) -> None:
+        """Make the file all that the table has of the month, in one commit; None removes the month."""
+        table = self.table.refresh()
+        with table.transaction() as transaction:
+            if next(iter(table.scan(row_filter=of_month(account_id, month)).plan_files()), None) is not None:
+                transaction.delete(of_month(account_id, month))
+            if path is not None:
+                transaction.add_files([path])
+        # Former snapshots refer to files that are removed next.
+        table.maintenance.expire_snapshots().older_than(datetime.now(UTC).replace(tzinfo=None)).commit()
+
+    def prune(self) -> None:
+        """Delete the files that the table does not refer to: those of replaced months and of interrupted runs."""
+        table = self.table.refresh()
+        used = {table.metadata_location}
+        if (snapshot := table.current_snapshot()) is not None:
+            used |= {snapshot.manifest_list, *(one.manifest_path for one in snapshot.manifests(table.io))}
+            used |= {task.file.file_path for task in table.scan().plan_files()}
+        for file in (self.folder / NAMESPACE).rglob("*.*"):
+            if file.as_uri() not in used:
+                file.unlink()
+
+
+def of_month(account_id: str, month: date) -> str:
+    return f"account == '{account_id}' and month == '{month}'"
+
+
+def catalogue_url(folder: Path) -> str:
+    if connection.vendor != "postgresql":
+        return f"sqlite:///{folder / 'catalogue.db'}"
+    options = {name: str(value) for name, value in conninfo_to_dict(connection_string()).items() if value is not None}
+    return URL.create("postgresql+psycopg", query=options).render_as_string(hide_password=False)

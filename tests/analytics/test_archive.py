@@ -1,0 +1,229 @@
+"""manage.py archive_events: closed months of decisions in an Iceberg table (docs/guides/archive.md)."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import close_old_connections, connection, transaction
+from django.utils import timezone
+
+from analytics.archive import changes, copying
+from analytics.archive.copying import FIELDS, archive
+from analytics.archive.models import ArchivedMonth
+from analytics.archive.table import COLUMNS, ArchiveError, DecisionTable
+from analytics.events.partitions import month_of
+from analytics.events.retention import purge_events
+from analytics.models import AccessEvent
+from licensing.account_deletion import delete_account
+from licensing.requesters.models import Requester
+from tests import factories
+from tests.analytics.recording import record_all, requester, some_events
+from tests.commands.test_import_access_log import combined, publisher, written
+from tests.commands.test_import_access_log import run as import_log
+
+BEGIN = datetime(2025, 11, 20, tzinfo=UTC)
+NOW = datetime(2026, 2, 3, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def table(settings, tmp_path, db):
+    """The archive of this test. Its catalogue is outside the test's transaction."""
+    settings.ARCHIVE_DIR = tmp_path / "archive"
+    with DecisionTable() as table:
+        yield table
+        table.discard()
+
+
+@pytest.fixture
+def events(account):
+    events = some_events(account, 300, BEGIN, 76, seed=7)
+    record_all(events)
+    return events
+
+
+def archived(table):
+    """Return the archive's rows by id, without the month."""
+    rows = table.table.refresh().scan().to_arrow().to_pylist()
+    assert len(rows) == len({row["id"] for row in rows})
+    return {row["id"]: {name: value for name, value in row.items() if name != "month"} for row in rows}
+
+
+def recorded(before=NOW):
+    """Return the decisions of closed months in the same form."""
+    names = [name for name in COLUMNS if name != "month"]
+    rows = AccessEvent.objects.filter(created__lt=month_of(before)).values_list(
+        "account_id", *(field.replace("requester_text", "requester__requester_id") for field in FIELDS)
+    )
+    return {
+        row[1]: dict(zip(names, (*row[:-1], json.dumps(row[-1], separators=(",", ":"))), strict=True)) for row in rows
+    }
+
+
+def months():
+    return len({(row["account"], month_of(row["created"])) for row in recorded().values()})
+
+
+def texts_in(folder: Path) -> str:
+    """Return everything that the files say, unpacked."""
+    from pyarrow import parquet
+
+    tables = [str(parquet.read_table(file).to_pylist()) for file in folder.rglob("*.parquet")]
+    others = [file.read_bytes().decode("latin-1") for file in folder.rglob("*.*") if file.suffix != ".parquet"]
+    return "\n".join(tables + others)
+
+
+def test_the_closed_months_of_all_accounts_are_archived_as_they_were_recorded(events, other_account, table):
+    record_all(some_events(other_account, 100, BEGIN, 76, seed=8))
+    assert archive(NOW) == (months(), 0)
+    assert archived(table) == recorded()
+    assert len(archived(table)) > 300
+
+
+def test_a_month_is_split_into_chunks_without_losing_decisions_of_the_same_moment(events, table, monkeypatch):
+    monkeypatch.setattr(copying, "CHUNK", 7)
+    AccessEvent.objects.filter(created__lt=datetime(2026, 1, 1, tzinfo=UTC)).update(created=BEGIN)
+    archive(NOW)
+    assert archived(table) == recorded()
+
+
+def test_running_again_copies_nothing_and_a_new_month_only_itself(events, table):
+    archive(NOW)
+    assert archive(NOW) == (0, 0)
+    assert archive(NOW + timedelta(days=31)) == (1, 0)
+    assert archived(table) == recorded(NOW + timedelta(days=31))
+
+
+def test_the_first_hour_of_a_month_leaves_the_last_one_open(events, table):
+    begin = datetime(2026, 2, 1, tzinfo=UTC)
+    assert archive(begin + timedelta(minutes=59)) == (months() - 1, 0)
+    assert archive(begin + timedelta(minutes=60)) == (1, 0)
+
+
+def test_a_log_imported_into_an_archived_month_is_archived_too(account, other_account, table, tmp_path, settings):
+    settings.CRAWLER_DNS = False
+    record_all(some_events(other_account, 50, BEGIN, 40, seed=1))
+    publisher(account)
+    now = timezone.now()
+    past = month_of(now) - timedelta(days=3)
+    lines = [combined(past + timedelta(minutes=n), "/premium/1", "GPTBot/1.0") for n in range(20)]
+    import_log(written(tmp_path / "one.log", lines[:10]))
+    archive(now)
+    import_log(written(tmp_path / "two.log", lines))
+    assert archive(now) == (1, 0)
+    assert archived(table) == recorded(now)
+    assert archive(now) == (0, 0)
+
+
+def test_an_erasure_reaches_every_file_of_the_archive(api, account, table):
+    person = requester(account, "ada@engine.example")
+    events = some_events(account, 30, BEGIN, 30, seed=2)
+    record_all([event if n % 3 else event.__class__(event.created, event.content, person, event.reason)
+                for n, event in enumerate(events)])  # fmt: skip
+    AccessEvent.objects.filter(requester=person).update(facts={"ip": "203.0.113.77"})
+    archive(NOW)
+    assert all(trace in texts_in(table.folder) for trace in ("ada@engine", "203.0.113.77"))
+    api.delete("/v1/requesters/ada@engine.example")
+    archive(NOW)
+    assert not any(trace in texts_in(table.folder) for trace in ("ada@engine", "203.0.113.77"))
+    assert archived(table) == recorded()
+
+
+def test_purged_months_and_deleted_accounts_leave_no_file(events, other_account, table):
+    record_all(some_events(other_account, 30, BEGIN, 30, seed=3))
+    archive(NOW)
+    AccessEvent.objects.filter(created__lt=datetime(2025, 12, 1, tzinfo=UTC)).delete()
+    purge_events(datetime(2025, 12, 1, tzinfo=UTC))
+    delete_account(other_account)
+    files = months()
+    copied, removed = archive(NOW)
+    assert (copied, removed > 1) == (0, True)
+    assert archived(table) == recorded()
+    assert len(list(table.folder.rglob("*.parquet"))) == files
+    assert other_account.pk not in str(list(table.folder.rglob("*.parquet")))
+
+
+def test_decisions_that_change_while_they_are_copied_are_copied_again(events, table, account, monkeypatch):
+    write, changing = DecisionTable.write, [1, 1]
+
+    def change_too(self, path, chunks):
+        done = write(self, path, chunks)
+        if changing:
+            changing.pop()
+            AccessEvent.objects.update(facts={"changed": len(changing)})
+            changes.note_change(account.pk)
+        return done
+
+    monkeypatch.setattr(DecisionTable, "write", change_too)
+    archive(NOW)
+    assert archived(table) == recorded()
+    assert len(list(table.folder.rglob("*.parquet"))) == months()
+
+
+def test_a_file_that_differs_from_the_decisions_is_refused(events, table, monkeypatch):
+    monkeypatch.setattr(DecisionTable, "read", lambda self, path: iter([[]]))
+    with pytest.raises(CommandError, match=r"differs from what was written to it\. Nothing was archived"):
+        call_command("archive_events")
+    assert archived(table) == {}
+
+
+def test_an_archive_in_another_folder_is_refused_until_it_is_made_anew(events, settings, table, tmp_path):
+    archive(NOW)
+    settings.ARCHIVE_DIR = tmp_path / "moved"
+    if connection.vendor == "postgresql":
+        with pytest.raises(ArchiveError, match="not in ARCHIVE_DIR"):
+            archive(NOW)
+    assert archive(NOW, anew=True) == (months(), 0)
+    with DecisionTable() as moved:
+        assert archived(moved) == recorded()
+        assert str(moved.folder).endswith("moved")
+        moved.discard()
+
+
+def test_an_archive_whose_files_are_lost_says_what_to_do(events, table):
+    archive(NOW)
+    for file in table.folder.rglob("*.json"):
+        file.unlink()
+    with pytest.raises(CommandError, match=r"A file of the archive is missing: .*archive_events --anew"):
+        call_command("archive_events")
+    out = StringIO()
+    call_command("archive_events", "--anew", "--json", stdout=out)
+    assert json.loads(out.getvalue())["archived"] >= 3
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.django_db(transaction=True)
+def test_a_copy_begins_after_the_changes_that_are_under_way(table):
+    account = factories.account()
+    record_all(some_events(account, 20, BEGIN, 5, seed=4))
+    changed, commit = Event(), Event()
+
+    def change():
+        with transaction.atomic():
+            changes.note_change(account.pk)
+            AccessEvent.objects.update(facts={"changed": True})
+            changed.set()
+            assert commit.wait(20)
+        close_old_connections()
+        connection.close()
+
+    def release():
+        commit.set()
+
+    changing = Thread(target=change)
+    changing.start()
+    assert changed.wait(20)
+    copying_month = Thread(target=lambda: (archive(NOW), connection.close()))
+    copying_month.start()
+    copying_month.join(0.5)
+    assert copying_month.is_alive()  # it waits
+    release()
+    changing.join(20)
+    copying_month.join(20)
+    assert archived(table) == recorded()
+    assert {row["facts"] for row in archived(table).values()} == {'{"changed":true}'}
+    assert ArchivedMonth.objects.get().is_current
+    Requester.objects.all().delete()
