@@ -32,16 +32,16 @@ ON_SQLITE_ALONE = {
         *("test_generated", "test_generators", "test_middleware", "test_responses", "test_signed_decisions"),
         *("test_typescript", "test_wordpress"),  # test_python calls the service on both
     ],
-    "commands": ["test_checks", "test_port", "test_private_files"],
+    "commands": ["test_checks", "test_host_settings", "test_port", "test_private_files"],
     "conventions": [
         *("test_amounts", "test_header_reads", "test_imports", "test_money", "test_openapi", "test_type_hints"),
         *("test_sizes", "test_typeids"),
     ],
     "documentation": ["test_changelog", "test_examples", "test_guides", "test_proofs", "test_readme", "test_site"],
     "decisions": [
-        *("test_all_rule_faults", "test_attributes", "test_charges_of_decisions", "test_compiled", "test_evaluation"),
-        *("test_guide_example", "test_lint", "test_one_more_fact", "test_rate_limit_windows", "test_schedule"),
-        "test_standing",
+        *("test_all_rule_faults", "test_attributes", "test_charges_of_decisions", "test_compiled"),
+        *("test_dependences", "test_evaluation", "test_guide_example", "test_lint", "test_one_more_fact"),
+        *("test_rate_limit_windows", "test_schedule", "test_standing"),
     ],
     "edge": [
         *("test_directories", "test_directories_under_load", "test_drop_ins", "test_patterns", "test_readings"),

@@ -31,7 +31,9 @@ def files(folder: str, *names: str) -> list[str]:
 
 
 # The quickest tests first: a mutant meets them in this order, until one fails.
-DECISIONS = files("decisions", "golden_decisions", "evaluation", "facts", "standing", "charges_of_decisions")
+DECISIONS = files(
+    "decisions", "golden_decisions", "evaluation", "facts", "standing", "dependences", "charges_of_decisions"
+)
 CONDITIONS = [*DECISIONS, *files("decisions", "all_rule_faults", "rule_validation", "lint")]
 CHECKS = files("endpoints", "access_check", "access_licenses", "access_wallets", "access_cache_for", "policy_simulate")
 RECORDING = [
