@@ -37,7 +37,10 @@ ON_SQLITE_ALONE = {
         *("test_amounts", "test_header_reads", "test_imports", "test_money", "test_openapi", "test_type_hints"),
         *("test_sizes", "test_typeids"),
     ],
-    "documentation": ["test_changelog", "test_examples", "test_guides", "test_proofs", "test_readme", "test_site"],
+    "documentation": [
+        *("test_changelog", "test_conditional_changes", "test_edge", "test_examples", "test_guarantees"),
+        *("test_guides", "test_integration", "test_proofs", "test_readme", "test_site"),
+    ],
     "decisions": [
         *("test_all_rule_faults", "test_attributes", "test_charges_of_decisions", "test_compiled"),
         *("test_dependences", "test_evaluation", "test_guide_example", "test_lint", "test_one_more_fact"),
