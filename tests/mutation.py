@@ -42,7 +42,7 @@ RECORDING = [
     *files("analytics", "ledger", "counts_of_decisions"),
 ]
 LIMITS = [
-    *files("gateway", "limit_states", "process_counters", "order", "heads", "who_asks"),
+    *files("gateway", "limit_states", "process_counters", "order", "heads", "who_asks", "probes"),
     *files("conventions", "limits"),
     *files("edge", "plan_meter"),
     *files("webhooks", "limit_events"),
@@ -275,7 +275,7 @@ class Mutation:
 
 def pairs(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
     """Yield each test with the one that follows it."""
-    return zip(items, [*items[1:], None], strict=True)
+    return zip(items, [*items, None][1:], strict=True)
 
 
 def main() -> None:
