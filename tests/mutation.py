@@ -50,6 +50,7 @@ LIMITS = [
 LEDGER = [
     *files("endpoints", "refunds", "revenue_ledger", "access_wallets", "merged_wallets"),
     *files("analytics", "ledger"),
+    *files("admin", "refunds"),
 ]
 TESTS = {
     "licensing/policies/decision.py": [
