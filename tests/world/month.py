@@ -20,7 +20,7 @@ from tests.world.actors import (
     prepaid,
     sales,
 )
-from tests.world.evidence import after_the_purge, gather, traces_of
+from tests.world.evidence import after_the_purge, archived, gather, traces_of
 from tests.world.founding import found
 from tests.world.machines import machines
 from tests.world.traffic import Traffic
@@ -177,7 +177,9 @@ def keep_record(record: Path, place: Path) -> None:
         found = gather(world)
         found["traces"] = traces_of(world, customer_desk.TRACES)
         world.diary.forget()
+        found["archive"] = archived(world)
         found["purged"] = after_the_purge(world)
+        found["archive after the purge"] = archived(world)
         report("gathered")
     draft = record.with_suffix(".draft")
     draft.write_bytes(pickle.dumps((world.diary, found)))

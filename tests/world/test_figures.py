@@ -57,3 +57,16 @@ def test_only_the_decisions_of_months_that_are_over_are_purged(month: Expected) 
     current = f"{month.now:%Y-%m}"
     kept = [row["id"] for row in month.rows("decisions") if row["created"] >= current]
     assert [row["id"] for row in month.found["purged"]["decisions"]] == kept
+
+
+def test_the_archive_has_the_decisions_of_months_that_are_over_until_they_are_purged(month: Expected) -> None:
+    current = f"{month.now:%Y-%m}"
+    closed = [row for row in month.rows("decisions") if row["created"] < current]
+    told = {row["id"]: (row["contentId"], row["requester"]["id"], row["allowed"], row.get("reason")) for row in closed}
+    found = {
+        row["id"]: (row["content"], row["requester_id"], row["allowed"], row["reason"])
+        for row in month.found["archive"]
+    }
+    assert len(closed) > 250
+    assert {id_: found.get(id_) for id_ in told} == told
+    assert month.found["archive after the purge"] == []
