@@ -79,7 +79,7 @@ def test_a_requester_is_found_by_a_whole_id_that_looks_like_an_items(admin, thin
     held = factories.license(things["account"], things["item"].pk)
     assert links(admin, things["item"].pk) == [
         change_url(things["item"]),
-        *(change_url(one) for one in (held, held.requester)),
+        *(change_url(one) for one in (held.requester, held)),
     ]
 
 

@@ -233,6 +233,7 @@ def serious_problems(page: "Page") -> list[str]:
     Checks desktop and phone sizes, in the light and dark themes (which differ only in colours).
     """
     problems = []
+    page.wait_for_load_state()  # a page that has just been asked for has no elements yet
     size_before = page.viewport_size
     was_dark = page.evaluate("document.documentElement.classList.contains('dark')")
     with_axe(page)
