@@ -10,17 +10,15 @@ from analytics.archive.models import ArchivedMonth
 LOCK = 7_202_611_046  # an arbitrary advisory lock number
 
 
-def note_change(account_id: str, months: Iterable[date] | None = None) -> None:
-    """Mark months of the account (all by default) to be copied again. Call it in the transaction of the change.
+def note_change(account_id: str, days: Iterable[date]) -> None:
+    """Mark the months of these days to be copied again. Call it in the transaction of the change.
 
     The lock makes it impossible to miss a copy that begins at the same time: either the copy begins after the change
     is committed, or its row is seen here.
     """
     hold_lock("pg_advisory_xact_lock_shared")
-    rows = ArchivedMonth.objects.filter(account_id=account_id, is_current=True)
-    if months is not None:
-        rows = rows.filter(month__in={month.replace(day=1) for month in months})
-    rows.update(is_current=False)
+    months = {day.replace(day=1) for day in days}
+    ArchivedMonth.objects.filter(account_id=account_id, month__in=months).update(is_current=False)
 
 
 def wait_for_changes() -> None:

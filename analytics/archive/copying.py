@@ -7,12 +7,12 @@ from uuid import uuid4
 
 import orjson
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
 from accounts.models import Account
 from analytics.archive.changes import wait_for_changes
 from analytics.archive.models import ArchivedMonth
-from analytics.archive.table import ArchiveError, Checksum, DecisionTable, Month, Row
+from analytics.archive.table import COLUMNS, ArchiveError, Checksum, DecisionTable, Month, Row
 from analytics.events.partitions import month_after, month_of
 from analytics.events.retention import exclusive_maintenance, horizon
 from analytics.models import AccessEvent
@@ -23,11 +23,7 @@ logger = logging.getLogger(__name__)
 CLOSED_AFTER = timedelta(hours=1)  # longer than a decision takes from its id to its commit
 CHUNK = 20_000
 MAX_ATTEMPTS = 3
-# The columns of a decision, in the order of analytics.archive.table.COLUMNS from `id` on.
-FIELDS = (
-    *("pk", "created", "content_id", "requester_id", "requester_text", "policy_id", "policy_version", "allowed"),
-    *("reason", "observed", "rule_index", "permission", "rate_remaining", "rate_reset", "facts"),
-)
+FIELDS = [column.field for column in COLUMNS.values() if column.field is not None]  # `pk` first, `facts` last
 
 
 def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
@@ -110,8 +106,7 @@ def begin_copy(account_id: str, month: date) -> ArchivedMonth:
 
 def rows_of(account_id: str, month: date) -> Iterator[Sequence[Row]]:
     """Yield the rows of the month's decisions in chunks, in the order in which they were made."""
-    decisions = decisions_of(account_id, month).annotate(requester_text=F("requester__requester_id"))
-    ordered = decisions.order_by("created", "pk").values_list(*FIELDS)
+    ordered = decisions_of(account_id, month).order_by("created", "pk").values_list(*FIELDS)
     following = ordered
     while chunk := list(following[:CHUNK]):
         yield [(account_id, month, *values, orjson.dumps(facts).decode()) for *values, facts in chunk]

@@ -2,15 +2,13 @@
 
 import socket
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from accounts.models import Account
-from analytics.archive.table import ArchiveError
+from analytics.archive.table import ArchiveError, folder_of_table
 
 PORT = 15002  # of Spark Connect
 BY_MONTH = """
@@ -42,11 +40,13 @@ def report_usage(engine: str, year: int) -> list[MonthOfAccount]:
     """
     check_reachable(engine)
     names = dict(Account.objects.values_list("pk", "name"))
-    location = Path(settings.ARCHIVE_DIR) / "licensing" / "decisions"
     try:
         session = SparkSession.builder.remote(engine).getOrCreate()
-        decisions = session.read.format("iceberg").load(location.as_uri())
-        rows = session.sql(BY_MONTH, {"year": year}, decisions=decisions).collect()
+        try:
+            decisions = session.read.format("iceberg").load(folder_of_table().as_uri())
+            rows = session.sql(BY_MONTH, {"year": year}, decisions=decisions).collect()
+        finally:
+            session.stop()  # an open one keeps the process from ending while the engine does not answer
     except PySparkException as error:
         raise ArchiveError(f"{engine} did not compute the report: {error}") from None
     return [

@@ -10,11 +10,12 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from shutil import rmtree
-from typing import Self
+from typing import NamedTuple, Self
 
 import orjson
 import pyarrow as pa
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import connection
 from psycopg.conninfo import conninfo_to_dict
 from pyarrow import parquet
@@ -25,42 +26,60 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
-from pyiceberg.types import BooleanType, DateType, IntegerType, LongType, NestedField, StringType, TimestamptzType
+from pyiceberg.types import (
+    BooleanType,
+    DateType,
+    IntegerType,
+    LongType,
+    NestedField,
+    PrimitiveType,
+    StringType,
+    TimestamptzType,
+)
 from sqlalchemy import URL
 
 from kit.private_files import private_directory
 from kit.storage.poolers import connection_string
 
-NAMESPACE = "licensing"
-NAME = f"{NAMESPACE}.decisions"
+NAMESPACE, DECISIONS = "licensing", "decisions"
+NAME = f"{NAMESPACE}.{DECISIONS}"
 EPOCH = date(1970, 1, 1)
 Month = tuple[str, date]  # an account's id, and the first day of a month
 Row = Sequence[object]  # values in the order of COLUMNS
 
-# Column: its type and whether it always has a value. Field ids are positions; add new columns at the end.
+
+class Column(NamedTuple):
+    """A column of the table. `field` is the decision's field, None for the partition's columns."""
+
+    kind: PrimitiveType
+    field: str | None
+    required: bool = False
+
+
+# Field ids are positions; add new columns at the end.
 COLUMNS = {
-    "account": (StringType(), True),
-    "month": (DateType(), True),
-    "id": (StringType(), True),
-    "created": (TimestamptzType(), True),
-    "content": (StringType(), True),
-    "requester": (LongType(), True),
-    "requester_id": (StringType(), False),
-    "policy": (StringType(), False),
-    "policy_version": (IntegerType(), False),
-    "allowed": (BooleanType(), True),
-    "reason": (StringType(), False),
-    "observed": (StringType(), False),
-    "rule_index": (IntegerType(), False),
-    "permission": (StringType(), False),
-    "rate_remaining": (LongType(), False),
-    "rate_reset": (LongType(), False),
-    "facts": (StringType(), True),
+    "account": Column(StringType(), None, required=True),
+    "month": Column(DateType(), None, required=True),
+    "id": Column(StringType(), "pk", required=True),
+    "created": Column(TimestamptzType(), "created", required=True),
+    "content": Column(StringType(), "content_id", required=True),
+    "requester": Column(LongType(), "requester_id", required=True),
+    "requester_id": Column(StringType(), "requester__requester_id"),
+    "policy": Column(StringType(), "policy_id"),
+    "policy_version": Column(IntegerType(), "policy_version"),
+    "allowed": Column(BooleanType(), "allowed", required=True),
+    "reason": Column(StringType(), "reason"),
+    "observed": Column(StringType(), "observed"),
+    "rule_index": Column(IntegerType(), "rule_index"),
+    "permission": Column(StringType(), "permission"),
+    "rate_remaining": Column(LongType(), "rate_remaining"),
+    "rate_reset": Column(LongType(), "rate_reset"),
+    "facts": Column(StringType(), "facts", required=True),
 }
 SCHEMA = Schema(
     *(
-        NestedField(number, name, kind, required=required)
-        for number, (name, (kind, required)) in enumerate(COLUMNS.items(), 1)
+        NestedField(number, name, column.kind, required=column.required)
+        for number, (name, column) in enumerate(COLUMNS.items(), 1)
     )
 )
 ARROW = schema_to_pyarrow(SCHEMA, include_field_ids=False)
@@ -94,8 +113,8 @@ class Checksum:
         return self.rows, self.sum
 
 
-class ArchiveError(Exception):
-    """Why nothing was archived, in a sentence."""
+class ArchiveError(ValidationError):
+    """Why nothing was archived or reported, in a sentence."""
 
 
 class DecisionTable:
@@ -132,7 +151,7 @@ class DecisionTable:
         with suppress(NoSuchTableError):
             self.catalogue.drop_table(NAME)
         self.__dict__.pop("table", None)
-        rmtree(self.folder / NAMESPACE, ignore_errors=True)
+        rmtree(folder_of_table(), ignore_errors=True)
 
     def months(self) -> set[Month]:
         """Return the accounts and months that the table has."""
@@ -168,19 +187,23 @@ class DecisionTable:
                 transaction.delete(of_month(account_id, month))
             if path is not None:
                 transaction.add_files([path])
-        # Former snapshots refer to files that are removed next.
-        table.maintenance.expire_snapshots().older_than(datetime.now(UTC).replace(tzinfo=None)).commit()
 
     def prune(self) -> None:
-        """Delete the files that the table does not refer to: those of replaced months and of interrupted runs."""
+        """Forget former snapshots, and delete the files of replaced months and of interrupted runs."""
         table = self.table.refresh()
+        if len(table.snapshots()) > 1:
+            table.maintenance.expire_snapshots().older_than(datetime.now(UTC)).commit()
         used = {table.metadata_location}
         if (snapshot := table.current_snapshot()) is not None:
             used |= {snapshot.manifest_list, *(one.manifest_path for one in snapshot.manifests(table.io))}
             used |= {task.file.file_path for task in table.scan().plan_files()}
-        for file in (self.folder / NAMESPACE).rglob("*.*"):
+        for file in folder_of_table().rglob("*.*"):
             if file.as_uri() not in used:
                 file.unlink()
+
+
+def folder_of_table() -> Path:
+    return Path(settings.ARCHIVE_DIR, NAMESPACE, DECISIONS)
 
 
 def of_month(account_id: str, month: date) -> str:

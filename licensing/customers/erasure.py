@@ -9,6 +9,7 @@ another process finishes it after a crash.
 
 import secrets
 from collections.abc import Iterator
+from datetime import date
 from typing import cast
 
 import orjson
@@ -131,12 +132,14 @@ class Copies:
         redact_replies(self.account_id, self.person.json_id, self.person.redacted_bytes)
 
     def redact_decisions(self) -> None:
-        own = AccessEvent.objects.filter(requester_id=self.requester.pk).only("id", "facts")
+        own = AccessEvent.objects.filter(requester_id=self.requester.pk).only("id", "facts", "created")
+        days: set[date] = set()
         for events in chunks(own):
             for event in events:
                 event.facts = {name: value for name, value in event.facts.items() if name in KEPT_FACTS}
             AccessEvent.objects.bulk_update(events, ["facts"])
-        note_change(self.account_id)
+            days |= {event.created.date() for event in events}
+        note_change(self.account_id, days)
 
     def redact_licenses(self) -> None:
         """Clear free text in its licences, clients, payments and ledger; keep terms and amounts."""

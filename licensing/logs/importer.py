@@ -170,9 +170,9 @@ class LogImport(Decider):
             until = VisitsCounted.objects.select_for_update().values_list("until", flat=True).get()
             with connection.cursor() as cursor:
                 recorded = {one.id for one in record_past(cursor, [one.decision for one in made])}
-            note_change(self.site.account_id, {one.moment.date() for one in made})
             new = [one for one in made if one.decision.id in recorded]
             if new:
+                note_change(self.site.account_id, {one.moment.date() for one in new})
                 VisitsCounted.objects.update(imports=F("imports") + 1)
                 self.count_visits([one for one in new if one.moment < until])
         return new

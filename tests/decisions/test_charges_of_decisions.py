@@ -1,4 +1,4 @@
-"""What a decision costs, and which wallets can pay for it."""
+"""The price of a decision, and whether a wallet covers it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a policy's decisions depend on besides its rules, so that callers know how long to keep them and for whom."""
+"""Whether a policy's decisions depend on the address or the time, and the moments at which they change."""
 
 from datetime import UTC, datetime
 from typing import Any

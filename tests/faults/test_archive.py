@@ -9,9 +9,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from pyiceberg.table import StaticTable
 
 from run import ROOT
+from tests.archived import newest_table
 from tests.faults.conftest import kills
 from tests.faults.harness import Deployment
 from tests.faults.ledger import Ledger
@@ -50,10 +50,9 @@ def recorded(server: Deployment) -> list[tuple[str, int, int]]:
 
 def archived(folder: Path) -> list[tuple[str, int, int]]:
     """Return the same of the newest version of the table, as any reader of its folder finds it."""
-    versions = sorted(folder.glob("licensing/decisions/metadata/*.metadata.json"))
-    if not versions:
+    table = newest_table(folder)
+    if table is None:
         return []
-    table = StaticTable.from_metadata(str(versions[-1]))
     rows = table.scan(selected_fields=("account", "month", "rate_remaining")).to_arrow()
     groups = rows.group_by(["account", "month"]).aggregate([("account", "count"), ("rate_remaining", "sum")])
     return sorted(
@@ -82,7 +81,8 @@ def test_a_killed_archive_loses_and_doubles_nothing(server: Deployment, key: str
         assert re.search(r"Archived \d+ months", output), output
         assert archived(tmp_path) == wanted
         assert ledger.discrepancies() == []
-        table = StaticTable.from_metadata(str(sorted(tmp_path.glob("licensing/decisions/metadata/*.json"))[-1]))
+        table = newest_table(tmp_path)
+        assert table
         used = {urlsplit(task.file.file_path).path for task in table.scan().plan_files()}
         assert used == {str(file) for file in tmp_path.rglob("*.parquet")}  # nothing of the killed ones is left
     finally:

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 
 import psycopg
 from psycopg import sql
-from pyiceberg.table import StaticTable
 
+from tests.archived import newest_table
 from tests.world.caller import Caller
 from tests.world.publisher import PAGES_ITEMS, external_id
 from tests.world.world import World
@@ -204,9 +204,8 @@ def after_the_purge(world: World) -> dict[str, Any]:
 def archived(world: World) -> list[dict[str, Any]]:
     """Return the decisions in the archive as any reader of its folder finds them, after a run of its command."""
     world.run("archive_events")
-    [*_, newest] = sorted((world.service.directory / "archive").glob("licensing/decisions/metadata/*.metadata.json"))
+    table = newest_table(world.service.directory / "archive")
+    assert table
     columns = ("id", "requester_id", "content", "allowed", "reason")
-    rows: list[dict[str, Any]] = (
-        StaticTable.from_metadata(str(newest)).scan(selected_fields=columns).to_arrow().to_pylist()
-    )
+    rows: list[dict[str, Any]] = table.scan(selected_fields=columns).to_arrow().to_pylist()
     return rows

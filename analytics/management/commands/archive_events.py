@@ -18,11 +18,7 @@ class Command(ServiceCommand):
     def perform(self, *, anew: bool, **_: object) -> tuple[str, dict[str, object]]:
         try:
             from analytics.archive.copying import archive  # noqa: PLC0415 - packages that are not always there
-            from analytics.archive.table import ArchiveError  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise CommandError(f"{error}. docs/guides/archive.md says what to install.") from None
-        try:
-            copied, removed = archive(timezone.now(), anew=anew)
-        except ArchiveError as error:
-            raise CommandError(str(error)) from None
+        copied, removed = archive(timezone.now(), anew=anew)
         return f"Archived {copied} months and removed {removed}.", {"archived": copied, "removed": removed}

@@ -21,13 +21,9 @@ class Command(ServiceCommand):
     def perform(self, *, engine: str, year: int, **_: object) -> tuple[str, dict[str, object]]:
         try:
             from analytics.archive.report import MonthOfAccount, report_usage  # noqa: PLC0415 - not always there
-            from analytics.archive.table import ArchiveError  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise CommandError(f"{error}. docs/guides/archive.md says what to install.") from None
-        try:
-            rows = [asdict(month) for month in report_usage(engine, year)]
-        except ArchiveError as error:
-            raise CommandError(str(error)) from None
+        rows = [asdict(month) for month in report_usage(engine, year)]
         table = StringIO()
         writer = csv.DictWriter(table, [field.name for field in fields(MonthOfAccount)], lineterminator="\n")
         writer.writeheader()
