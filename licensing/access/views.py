@@ -37,7 +37,7 @@ from licensing.access.event_loop.metrics import count_checks_in_thread
 from licensing.access.filters import DecisionFilters
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present_batch, present_check, present_recorded, present_refunds
-from licensing.access.selection import SelectedDecisions
+from licensing.access.selected_decisions import SelectedDecisions
 from licensing.access.serializers import BatchedDecisionSerializer, DecisionSerializer
 from licensing.access.tokens.license_tokens import attach_license, verify_now
 from licensing.access.tokens.signing import current_signer

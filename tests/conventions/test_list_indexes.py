@@ -15,7 +15,7 @@ from analytics.models import AccessEvent, LedgerEntry
 from kit.rest.filters import given_filters
 from kit.rest.heavy import view_at
 from kit.rest.lists.windows import WindowedPagination
-from licensing.access.selection import SelectedDecisions
+from licensing.access.selected_decisions import SelectedDecisions
 from licensing.content.filters import ContentFilters
 from licensing.content.models import Content
 from tests import factories
