@@ -1,4 +1,4 @@
-"""Maps columns of a file to fields of content: turns a row into a request body."""
+"""Maps columns of a file to fields of content, and turns rows into request bodies."""
 
 import re
 from collections import abc
@@ -15,12 +15,38 @@ FIELDS = tuple(name for name, one in ContentSerializer().fields.items() if not o
 TAGS = ("tags", *(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.TEXTS))
 INTEGERS = tuple(f"metadata.{one.name}" for one in ATTRIBUTES if one.kind == Kind.INTEGER)
 IS_INTEGER = re.compile(r"-?[0-9]{1,18}").fullmatch
+# Column names that suggest a field, likeliest first; compared without case, spaces and punctuation.
+MEANING = {
+    "externalId": ("externalid", "id", "itemid", "articleid", "contentid", "sku", "ref", "reference", "nr", "number"),
+    "title": ("title", "headline", "name", "titel", "titre", "titulo"),
+    "type": ("type", "contenttype", "kind", "typ"),
+    "source": ("source", "url", "link", "permalink", "address"),
+    "tags": ("tags", "keywords", "labels"),
+    "metadata.author": ("author", "byline", "writer", "creator", "autor", "auteur"),
+    "metadata.publishedAt": ("publishedat", "published", "publicationdate", "pubdate", "date"),
+    "metadata.category": ("category", "section", "rubrik", "kategorie", "categorie"),
+    "metadata.wordCount": ("wordcount", "words"),
+}
 
 
 def is_target(name: str) -> bool:
     """Whether the name is a writable field of content or a metadata key such as `metadata.author`."""
     first, dot, key = name.partition(".")
     return name in FIELDS or (first == "metadata" and bool(dot) and bool(IS_KEY(key)))
+
+
+def columns_by_name(columns: list[str]) -> dict[str, str]:
+    """Map fields to columns with the same name, then other fields to columns whose names suggest them."""
+    named = {name: name for name in columns if is_target(name)}
+    for target, words in MEANING.items():
+        meant = [name for name in columns if name not in named and bare(name) in words]
+        if target not in named and meant:
+            named[target] = min(meant, key=lambda name: words.index(bare(name)))
+    return named
+
+
+def bare(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower())
 
 
 def parse_pairs(option: str, pairs: list[str]) -> dict[str, str]:

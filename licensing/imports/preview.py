@@ -6,7 +6,6 @@ Uses `licensing.imports.importer` with limits, so that a request ends within abo
 import csv
 import io
 import json
-import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -19,7 +18,6 @@ from kit.http.errors import ApiError, InvalidRequest
 from kit.rest.export import harmless
 from licensing.content.metadata import ATTRIBUTES
 from licensing.imports.importer import Import, reason
-from licensing.imports.mapping import is_target
 from licensing.imports.rows import BoundedReader, ImportRow, Readable, RowFile, open_rows
 from licensing.imports.survey import MAX_COLUMNS
 
@@ -39,18 +37,6 @@ TARGETS = {
     "tags": "Tags",
     **{f"metadata.{one.name}": one.label for one in ATTRIBUTES},
     "metadata": "Metadata (a JSON object)",
-}
-# Column names that suggest a field, likeliest first; compared without case, spaces and punctuation.
-MEANING = {
-    "externalId": ("externalid", "id", "itemid", "articleid", "contentid", "sku", "ref", "reference", "nr", "number"),
-    "title": ("title", "headline", "name", "titel", "titre", "titulo"),
-    "type": ("type", "contenttype", "kind", "typ"),
-    "source": ("source", "url", "link", "permalink", "address"),
-    "tags": ("tags", "keywords", "labels"),
-    "metadata.author": ("author", "byline", "writer", "creator", "autor", "auteur"),
-    "metadata.publishedAt": ("publishedat", "published", "publicationdate", "pubdate", "date"),
-    "metadata.category": ("category", "section", "rubrik", "kategorie", "categorie"),
-    "metadata.wordCount": ("wordcount", "words"),
 }
 LARGER = "Larger files are for the command import_content (docs/guides/importing.md)."
 
@@ -116,20 +102,6 @@ def columns_of(path: Path, kind: str) -> list[str]:
             if len(found) >= MAX_COLUMNS:
                 break
     return list(found)
-
-
-def columns_by_name(columns: list[str]) -> dict[str, str]:
-    """Map fields to columns with the same name, then other fields to columns whose names suggest them."""
-    named = {name: name for name in columns if is_target(name)}
-    for target, words in MEANING.items():
-        meant = [name for name in columns if name not in named and bare(name) in words]
-        if target not in named and meant:
-            named[target] = min(meant, key=lambda name: words.index(bare(name)))
-    return named
-
-
-def bare(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.lower())
 
 
 def carry_out(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> PreviewOutcome:

@@ -17,7 +17,8 @@ from accounts.models import Account
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.content.models import Content
-from licensing.imports.preview import MOST_SHOWN, TARGETS, Plan, PreviewOutcome, carry_out, columns_by_name, columns_of
+from licensing.imports.mapping import columns_by_name
+from licensing.imports.preview import MOST_SHOWN, TARGETS, Plan, PreviewOutcome, carry_out, columns_of
 from licensing.imports.rows import GZIP_MAGIC
 from licensing.imports.spreadsheets import NAMES, encoding_of
 from operators.base.frame import page

@@ -11,7 +11,8 @@ from django.urls import reverse
 from kit.http.rendering import render_json
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
-from licensing.imports.preview import Plan, carry_out, columns_by_name, columns_of
+from licensing.imports.mapping import columns_by_name
+from licensing.imports.preview import Plan, carry_out, columns_of
 from operators.base import exporting
 from operators.base.links import list_url
 from operators.staff.services import create_operator
