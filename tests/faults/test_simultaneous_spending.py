@@ -1,6 +1,10 @@
-"""Simultaneous checks that spend from one wallet, in all processes: exactly as many pass as it covers."""
+"""Simultaneous checks that spend from one wallet, in all processes: exactly as many pass as it covers.
+
+OBSERVED_CHECKS is the number of observed checks beside them, a multiple of 40.
+"""
 
 import itertools
+import os
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
@@ -14,6 +18,7 @@ from tests.faults.traffic import at_once, request, statuses
 
 pytestmark = pytest.mark.faults
 
+OBSERVED = int(os.environ.get("OBSERVED_CHECKS") or 200)
 LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 
 
@@ -119,6 +124,30 @@ def test_refunds_grants_and_a_merge_beside_checks_of_the_same_wallets_wait_for_e
             float(sum(Decimal(str(one["amount"])) for one in some)) for some in entries
         ]
         assert sum(held(client, one) for one in (wallet, other)) == 200 + 20 - len(late) + 20 * 0.05 - 120 * 0.05
+
+
+def test_observed_checks_beside_spending_all_pass_and_spend_nothing(server: Deployment, key: str) -> None:
+    with server.client(key) as client:
+        item, wallet = prepaid(client, "15", "access")
+        policy = {"name": "Observed", "mode": "observe", "rules": [LICENSED]}
+        observing = client.post("/v1/policies", json=policy).json()["id"]
+        observed = client.post("/v1/content", json={"title": "Observed", "policyId": observing}).json()["id"]
+        paid = request("POST", "/v1/access/check", key, {"contentId": item, "requester": "org"})
+        free = request("POST", "/v1/access/check", key, {"contentId": observed, "requester": "org"})
+
+        replies = at_once(server, [paid, *[free] * (OBSERVED // 40)] * 40)
+
+        assert statuses(replies) == {200: len(replies)}
+        answers = {True: [], False: []}
+        for reply in replies:
+            answers[reply.body["contentId"] == observed].append(reply.body)
+        assert all(one["allowed"] for one in answers[True])
+        assert {one["observed"]["reason"] for one in answers[True] if "observed" in one} <= {"quota_exceeded"}
+        spends = {
+            one["decisionId"] for one in pages(client, f"/v1/wallets/{wallet}/entries") if one["type"] == "spend"
+        }
+        assert spends == {one["id"] for one in answers[False] if one["allowed"]}
+        assert (len(spends), held(client, wallet)) == (15, 0)
 
 
 def pages(client: httpx.Client, path: str) -> Iterator[dict[str, Any]]:
