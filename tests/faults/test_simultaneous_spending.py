@@ -1,6 +1,6 @@
 """Simultaneous checks that spend from one wallet, in all processes: exactly as many pass as it covers.
 
-OBSERVED_CHECKS is the number of observed checks beside them, a multiple of 40.
+FAULT_CHECKS is the number of observed checks beside them, a multiple of 40.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from tests.faults.traffic import at_once, request, statuses
 
 pytestmark = pytest.mark.faults
 
-OBSERVED = int(os.environ.get("OBSERVED_CHECKS") or 200)
+OBSERVED = int(os.environ.get("FAULT_CHECKS") or 200)
 LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 
 
