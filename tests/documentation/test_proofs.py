@@ -34,6 +34,13 @@ PROOFS = {
     ("docs/guides/logs.md", '{"object"'): f"{HERE}/test_logs.py::test_the_guide_imports_a_log_of_nginx",
     ("docs/guides/upgrade.md", ".venv/bin/python manage.py migrate"): COMMANDS,
     ("docs/guides/restore.md", ".venv/bin/python manage.py migrate"): COMMANDS,
+    ("docs/guides/fail-over.md", "docker compose"): (
+        "tests/faults/test_high_availability.py::test_promoting_the_standby_under_load_loses_no_answered_decision"
+    ),
+    ("docs/guides/fail-over.md", "docker compose exec db1 psql"): (
+        "tests/faults/test_high_availability.py"
+        "::test_without_the_standby_commits_wait_until_the_primary_is_told_to_go_on_alone"
+    ),
     **dict.fromkeys(
         [("docs/guides/restore.md", one) for one in ("archive_mode", "pg_basebackup", "restore_command")],
         "tests/faults/test_restore.py::test_the_archived_log_restores_a_moment",

@@ -27,6 +27,7 @@ ON_ONE_LEG = {
         *(
             "test_restore.py",
             "test_changed_passwords.py",
+            "test_high_availability.py",
             "test_metrics.py",
             "test_unfit_redis.py",
             "test_valkey_sentinel.py",

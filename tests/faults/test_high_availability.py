@@ -1,0 +1,272 @@
+"""The containers of deploy/high-availability, with the steps of docs/guides/fail-over.md.
+
+Docker is not needed: what each container runs, its environment and its files are taken from compose.yaml and run on
+loopback addresses, with the PostgreSQL and Valkey of the other tests.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+import yaml
+
+from run import ROOT
+from tests import templates
+from tests.documentation.blocks import block
+from tests.faults.harness import Deployment, eventually
+from tests.faults.ledger import Ledger
+from tests.faults.traffic import statuses
+from tests.services import Postgres, Valkey, free_port
+from tests.services.server import directory
+
+pytestmark = pytest.mark.faults
+FOLDER = ROOT / "deploy" / "high-availability"
+GUIDE = "docs/guides/fail-over.md"
+CONFIGURATION = "/etc/postgresql"  # in the containers of database nodes
+SECRETS = {"POSTGRES_PASSWORD": "s3cret", "SECRET_KEY": "k" * 50, "API_KEY_PEPPER": "p" * 50}
+ADDRESSES = {"db1": "127.0.0.2", "db2": "127.0.0.3"}
+MOST_SECONDS = 5  # until requests succeed after a promotion; 0.3 to 0.5 on an idle machine
+RATE = 150  # requests a second for each service
+
+
+def services(variables: dict[str, str]) -> dict[str, Any]:
+    """Return the services of compose.yaml with these variables. Raises KeyError if a required one is missing."""
+
+    def value(match: re.Match[str]) -> str:
+        name, default = match[1], match[3] if match[2] == ":-" else None
+        return variables[name] if default is None else variables.get(name, default)
+
+    text = re.sub(r"\$\{(\w+)(:[-?])?([^}]*)\}", value, (FOLDER / "compose.yaml").read_text())
+    made: dict[str, Any] = yaml.safe_load(text)["services"]
+    return made
+
+
+class Node(Postgres):
+    """A database node, run by the entry point of its container."""
+
+    def __init__(self, place: Path, name: str, port: int, container: dict[str, Any]) -> None:
+        super().__init__(place, [])
+        self.name, self.port, self.address = name, port, ADDRESSES[name]
+        mounted = place / "etc"
+        mounted.mkdir()
+        for file in (FOLDER / "postgresql").iterdir():
+            (mounted / file.name).write_text(file.read_text().replace(CONFIGURATION, str(mounted)))
+        with (mounted / "postgresql.conf").open("a") as config:
+            config.write(f"listen_addresses = '{self.address}'\nunix_socket_directories = '{place}'\nfsync = off\n")
+        self.entry = [part.replace(CONFIGURATION, str(mounted)) for part in container["entrypoint"]]
+        self.default = container["command"]
+        self.variables = {name: on_loopback(value, port) for name, value in container["environment"].items()} | {
+            "PGDATA": str(place / "data"),
+            "PGPORT": str(port),
+            "PATH": f"{self.binaries}:{os.environ['PATH']}",
+        }
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://licensing:{SECRETS['POSTGRES_PASSWORD']}@{self.address}:{self.port}/licensing"
+
+    def command(self) -> list[str]:
+        return [*self.entry, *self.default]
+
+    def execute(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in the container."""
+        return subprocess.run(
+            command,
+            cwd=self.directory,
+            env=self.environment() | {"PGHOST": str(self.directory)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            **self.as_user,
+        )
+
+    def run_once(self, action: str) -> subprocess.CompletedProcess[str]:
+        """Run a container of the node with another command."""
+        return self.execute(*self.entry, action)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            return connection.execute(query).fetchall()  # type: ignore[call-overload,no-any-return]
+
+
+def on_loopback(text: str, port: int) -> str:
+    """Replace the nodes' names in a setting by their addresses."""
+    text = text.replace(":5432", f":{port}")
+    return re.sub(r"(?<=[=@,])db[12]\b", lambda name: ADDRESSES[name[0]], text)
+
+
+class Containers:
+    """What `docker compose` runs, with its commands."""
+
+    def __init__(self, place: Path, stack: ExitStack) -> None:
+        self.described = services(SECRETS)
+        port = free_port()
+        self.nodes: dict[str, Node] = {}
+        for name in ADDRESSES:
+            self.nodes[name] = Node(stack.enter_context(directory()), name, port, self.described[name])
+            stack.callback(self.nodes[name].kill)
+        [program, *options] = self.described["valkey"]["command"]
+        assert program == "valkey-server"
+        self.valkey = Valkey(stack.enter_context(directory()), options)
+        stack.callback(self.valkey.kill)
+        self.services: dict[str, Deployment] = {}
+        (place / "data").mkdir(mode=0o700)
+        for name in ("service1", "service2"):
+            (place / name).mkdir()
+            given = self.described[name]["environment"].items()
+            environment = {setting: on_loopback(value, port) for setting, value in given}
+            environment |= {"REDIS_URL": self.valkey.url, "DATA_DIR": str(place / "data")}
+            self.services[name] = Deployment(place / name, **environment)
+            stack.callback(self.services[name].close)
+
+    def follow(self, printed: str) -> None:
+        """Run the printed `docker compose` commands one after the other."""
+        for line in printed.splitlines():
+            done = self.run(shlex.split(line))
+            assert done is None or done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+    def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
+        match command:
+            case ["docker", "compose", "run", "--rm", node, action]:
+                return self.nodes[node].run_once(action)
+            case ["docker", "compose", "exec", node, *rest]:
+                return self.nodes[node].execute(*rest)
+            case ["docker", "compose", "stop", node]:
+                self.nodes[node].stop()
+            case ["docker", "compose", "rm", "--stop", "--force", node]:
+                self.nodes[node].kill()
+            case ["docker", "volume", "rm", volume]:
+                shutil.rmtree(self.nodes[volume.partition("_")[2]].directory / "data")
+            case ["docker", "compose", "up", "--detach", "--build"]:
+                self.start_all()
+            case ["docker", "compose", "up", "--detach", node]:
+                self.nodes[node].start()
+            case _:
+                raise AssertionError(command)
+        return None
+
+    def start_all(self) -> None:
+        for server in (*self.nodes.values(), self.valkey):
+            server.start()
+        with templates.one_at_a_time():
+            templates.fill_on_postgresql(self.nodes["db1"].url)  # as the migrations would, but faster
+        service = self.services["service1"]
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        migrate = self.described["migrate"]["command"]
+        subprocess.run(migrate, cwd=ROOT, env={**service.environment, "PATH": path}, check=True, timeout=120)
+        for service in self.services.values():
+            service.launch()
+        for service in self.services.values():
+            service.start()
+
+
+@pytest.fixture(scope="module")
+def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]:
+    """Everything, started as printed."""
+    with ExitStack() as stack:
+        started = Containers(tmp_path_factory.mktemp("containers"), stack)
+        started.follow(block(GUIDE, "docker compose run --rm db1 create").partition("docker compose exec service1")[0])
+        yield started
+
+
+def readiness(service: Deployment) -> tuple[int, str]:
+    reply = httpx.get(f"{service.url}/readyz", timeout=30)
+    return reply.status_code, reply.json()["checks"]["database"]
+
+
+def standby_of(node: Node) -> tuple[str, ...] | None:
+    """Return what the guide's query says of the standby."""
+    [query] = re.findall(r'--command "(.*)"', block(GUIDE, 'docker compose exec db1 psql --command "SELECT'))
+    found = node.rows(query)
+    return found[0][:3] if found else None
+
+
+def step(first: str, lost: str) -> str:
+    """Return the guide's commands that begin so, for the loss of this node instead of the one they are printed for."""
+    printed = block(GUIDE, first)
+    return printed if lost == "db1" else printed.translate(str.maketrans("12", "21"))
+
+
+def test_a_missing_secret_is_named():
+    text = (FOLDER / "compose.yaml").read_text()
+    assert set(re.findall(r"\$\{(\w+):\?", text)) == set(SECRETS)
+
+
+@pytest.mark.parametrize("rejoining", ["docker compose run --rm db1 rejoin", "docker compose rm"])
+def test_promoting_the_standby_under_load_loses_no_answered_decision(containers: Containers, rejoining: str):
+    """Then the old primary becomes the standby: rewound, or copied anew after the nodes have changed places."""
+    lost, left = ("db1", "db2") if "rejoin" in rejoining else ("db2", "db1")
+    old, new = containers.nodes[lost], containers.nodes[left]
+    servers = list(containers.services.values())
+    assert eventually(lambda: standby_of(old) == (left, "streaming", "sync"))
+    ledgers = [Ledger(server, server.accounts(1)[0][0]) for server in servers]
+    with ledgers[0].load(per_second=RATE) as first, ledgers[1].load(per_second=RATE) as second:
+        loads = (first, second)
+        for load in loads:
+            load.wait_for(150)
+        old.kill()
+        time.sleep(1)
+        before = [readiness(server) for server in servers]
+        containers.follow(step("docker compose stop", lost))
+        containers.follow(step("docker compose exec db2 pg_ctl promote", lost))
+        promoted = time.monotonic()
+        counts = [len(load.exchanges) for load in loads]
+        assert all(load.eventually_succeeds(count, 50) for load, count in zip(loads, counts, strict=True))
+        took = time.monotonic() - promoted
+        after = [readiness(server) for server in servers]
+        refused = old.run_once("start")
+        containers.follow(step(rejoining, lost))
+        assert eventually(lambda: standby_of(new) == (lost, "streaming", "async"))
+        containers.follow(step('docker compose exec db2 psql --command "ALTER SYSTEM RESET', lost))
+        assert eventually(lambda: standby_of(new) == (lost, "streaming", "sync"))
+    print(f"served {took:.1f} s after the promotion")  # pytest shows it with -rP
+
+    assert {status for status, _ in before} == {503}
+    assert {cause for _, cause in before} <= {"unreachable", "read_only"}
+    assert took < MOST_SECONDS
+    assert after == [(200, "ok")] * 2
+    assert refused.returncode == 1
+    assert f"docker compose run --rm {lost} rejoin" in refused.stderr
+    for ledger, load in zip(ledgers, loads, strict=True):
+        assert set(statuses(load.replies)) <= {200, 503}
+        assert load.refused == 0
+        assert ledger.discrepancies() == []
+
+
+def test_without_the_standby_commits_wait_until_the_primary_is_told_to_go_on_alone(containers: Containers):
+    db1, db2 = containers.nodes.values()
+    server = containers.services["service1"]
+    assert eventually(lambda: standby_of(db1) == ("db2", "streaming", "sync"))
+    ledger = Ledger(server, server.accounts(1)[0][0])
+    with ledger.load(per_second=RATE) as load:
+        load.wait_for(100)
+        db2.kill()
+        time.sleep(1)
+        waiting = len(load.exchanges)
+        time.sleep(3)
+        assert 200 not in statuses(load.replies[waiting:])
+        assert readiness(server) == (200, "ok")
+        containers.follow(block(GUIDE, 'docker compose exec db1 psql --command "ALTER SYSTEM SET'))
+        assert load.eventually_succeeds(len(load.exchanges), 50)
+        db2.start()
+        assert eventually(lambda: standby_of(db1) == ("db2", "streaming", "async"))
+        containers.follow(block(GUIDE, 'docker compose exec db1 psql --command "ALTER SYSTEM RESET'))
+        assert eventually(lambda: standby_of(db1) == ("db2", "streaming", "sync"))
+    assert ledger.discrepancies() == []
+
+
+def test_no_second_database_is_made(containers: Containers):
+    for node in containers.nodes.values():
+        assert node.run_once("create").returncode == 1
