@@ -31,6 +31,7 @@ HOLD = f"SELECT pg_advisory_xact_lock({HELD.format(account='%s')})"
 FIND = "SELECT 1 FROM accounts_account WHERE id = %s"
 KEEP = {"postgresql": f"{FIND} FOR KEY SHARE", "sqlite": FIND}  # SQLite runs one writing transaction at a time
 EVERYTHING = None  # passed instead of names
+GONE = -1  # epoch of a deleted account; no key is valid at it
 MAX_MISSED = 1_000  # epochs whose changes are read; beyond that, dropping the whole cache is cheaper
 LIFETIME = timedelta(minutes=10)  # of a recorded change
 
@@ -48,6 +49,14 @@ SELECT account.epoch, change.names, change.epoch FROM accounts_account account
 LEFT JOIN accounts_epochchange change ON change.account_id = account.id AND change.epoch > %s
   AND change.epoch <= account.epoch AND change.epoch > account.epoch - {MAX_MISSED}
 WHERE account.id = %s"""  # noqa: S608 - made of constants
+
+
+def current_epoch(account_id: str) -> int:
+    """Return the account's epoch, or GONE. Read it before the facts it is to cover."""
+    with prepared_cursor() as cursor:
+        cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [account_key(account_id)])
+        row = cursor.fetchone()
+    return GONE if row is None else row[0]
 
 
 def hold(account_id: str) -> int:

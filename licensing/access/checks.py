@@ -10,6 +10,7 @@ from django.db import transaction
 
 from accounts.keys.callers import Caller
 from accounts.plans import epochs
+from accounts.plans.epochs import current_epoch
 from analytics.recording import recorder
 from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import read_snapshot
@@ -18,7 +19,9 @@ from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.charging.paying import record_spending, rehearse_observed
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup.facts import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.lookup.items import find_items
+from licensing.access.lookup.request import LookupResult
+from licensing.access.lookup.requesters import find_requesters
 from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.requesters.numbers import reserve
 

@@ -20,7 +20,7 @@ from licensing.access.bodies import Check, EdgeTerms
 from licensing.access.charging.charges import charge_of
 from licensing.access.charging.credits import rehearse_spending, spends_if_enforced, with_credits
 from licensing.access.facts import facts_of, recorded_facts
-from licensing.access.lookup.facts import LookupResult
+from licensing.access.lookup.request import LookupResult
 from licensing.access.newcomers import by_current_ids
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token

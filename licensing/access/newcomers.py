@@ -6,7 +6,8 @@ from dataclasses import replace
 from msgspec import structs
 
 from licensing.access.bodies import Check
-from licensing.access.lookup.facts import LookupResult, Selector, find_requesters
+from licensing.access.lookup.request import LookupResult, Selector
+from licensing.access.lookup.requesters import find_requesters
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.requesters.models import Requester
 from licensing.requesters.services import create_missing

@@ -6,11 +6,13 @@ from math import cos, pi
 from random import Random
 
 from accounts.models import Account
+from accounts.plans.epochs import current_epoch
 from analytics.recording import recorder
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup.facts import LookupResult, current_epoch, find_items
+from licensing.access.lookup.items import find_items
+from licensing.access.lookup.request import LookupResult
 from licensing.access.newcomers import keep_requesters
 from licensing.demo.story import CUSTOMERS, Customer
 from licensing.policies.facts import GivenFacts

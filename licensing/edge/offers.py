@@ -24,7 +24,8 @@ from licensing.access.bodies import Check
 from licensing.access.charging.credits import rehearse_all
 from licensing.access.decisions import decide_check, strictest_page
 from licensing.access.faults import URL_RULE
-from licensing.access.lookup.facts import find_items, find_requesters
+from licensing.access.lookup.items import find_items
+from licensing.access.lookup.requesters import find_requesters
 from licensing.access.newcomers import by_current_ids
 from licensing.access.rendering import present_charge, present_credits
 from licensing.access.serializers import ChargeShown, CreditsShown

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from kit.values.hosts import host_of_header
 from kit.values.paths import normalize_path
-from licensing.access.lookup.facts import find_pages
+from licensing.access.lookup.items import find_pages
 from licensing.access.lookup.pages import page_by_rule
 from licensing.access.subjects import Item
 from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_of_site

@@ -15,6 +15,7 @@ from cachetools import LRUCache
 from django.db import transaction
 from msgspec import Struct
 
+from accounts.plans.epochs import current_epoch
 from analytics.recording.past import PastDecision
 from analytics.recording.statement import RATE_LIMIT_EXCEEDED
 from kit.http.middleware import parse_address
@@ -24,7 +25,8 @@ from kit.values.timestamps import as_django_writes, render_timestamp
 from licensing.access.decisions import decide_check, strictest_page
 from licensing.access.facts import recorded_facts
 from licensing.access.lifetimes import next_change
-from licensing.access.lookup.facts import current_epoch, find_pages, find_requesters
+from licensing.access.lookup.items import find_pages
+from licensing.access.lookup.requesters import find_requesters
 from licensing.access.newcomers import by_current_ids, keep_requesters
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table

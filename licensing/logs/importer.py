@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from accounts.plans.epochs import current_epoch
 from analytics.archive.changes import note_change
 from analytics.events.partitions import ensure_partitions, month_of
 from analytics.models import EventHorizon
@@ -24,7 +25,6 @@ from kit.http.errors import InvalidRequest
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from kit.values.hosts import host_of_header
-from licensing.access.lookup.facts import current_epoch
 from licensing.edge.crawlers import current_table
 from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.verification.reverse_dns import AddressNames

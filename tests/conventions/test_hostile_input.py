@@ -5,12 +5,14 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
+from accounts.plans.epochs import current_epoch
 from analytics.recording import recorder
 from kit.http.parsing import object_of_pairs
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup.facts import LookupResult, current_epoch, find_items
+from licensing.access.lookup.items import find_items
+from licensing.access.lookup.request import LookupResult
 from licensing.access.newcomers import keep_requesters
 from tests import factories
 

@@ -5,7 +5,7 @@ import pytest
 from accounts.keys.services import revoke_api_key
 from accounts.models import ApiKey
 from analytics.models import AccessEvent
-from licensing.access.lookup.facts import find_items
+from licensing.access.lookup.items import find_items
 from licensing.licenses.services import revoke_license
 from licensing.policies.services import update_policy
 from licensing.sites.services import update_site

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from kit.values.same_page import SamePage
-from licensing.access.lookup.facts import find_items
+from licensing.access.lookup.items import find_items
 from licensing.content.models import Content
 from licensing.content.rekeying import has_stale_keys
 from licensing.content.services import delete_content, update_content

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from kit.values.same_page import SamePage
-from licensing.access.lookup.facts import find_items
+from licensing.access.lookup.items import find_items
 from licensing.content.models import Content
 from licensing.content.rekeying import has_stale_keys
 from licensing.content.url_key import page_keys

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from threading import Thread
 
 from licensing.access.event_loop.lookup import AsyncLookup, AsyncNumbers
-from licensing.access.lookup.facts import LookupRequest, LookupResult
+from licensing.access.lookup.request import LookupRequest, LookupResult
 
 
 def found_on_the_loop(*many: LookupRequest) -> list[LookupResult | None]:

@@ -5,12 +5,15 @@ from datetime import timedelta
 from django.utils import timezone
 
 from accounts.models import Account
+from accounts.plans.epochs import current_epoch
 from analytics.models import RuleUsage
 from analytics.recording.entries import Entry
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup.facts import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.lookup.items import find_items
+from licensing.access.lookup.request import LookupResult
+from licensing.access.lookup.requesters import find_requesters
 from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.content.models import Content
 from licensing.requesters.numbers import reserve

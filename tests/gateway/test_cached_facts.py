@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.keys import services as accounts
 from accounts.models import ApiKey
+from accounts.plans.epochs import current_epoch
 from analytics.models import LedgerEntry
 from kit.bounded_cache import Values
 from kit.storage import microbatch
@@ -16,8 +17,10 @@ from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.blocking_calls import record_now
-from licensing.access.lookup.facts import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.lookup.items import find_items
 from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.request import LookupResult
+from licensing.access.lookup.requesters import find_requesters
 from licensing.access.subjects import Item
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license, update_license

@@ -9,7 +9,7 @@ from django.utils import timezone
 from msgspec.structs import astuple, replace
 
 from accounts.keys.authentication import Grant, find_grant
-from accounts.plans.epochs import bump
+from accounts.plans.epochs import bump, current_epoch
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.recording.entries import KeyClaim, Reply
 from analytics.usage.report import usage_report
@@ -19,7 +19,8 @@ from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.lookup.facts import LookupResult, current_epoch, find_items
+from licensing.access.lookup.items import find_items
+from licensing.access.lookup.request import LookupResult
 from licensing.access.newcomers import keep_requesters
 from tests import factories
 

@@ -4,9 +4,10 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from accounts.plans.epochs import current_epoch
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.event_loop.lookup import needs_no_thread
-from licensing.access.lookup.facts import LookupRequest, current_epoch
+from licensing.access.lookup.request import LookupRequest
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
 from tests import factories

@@ -22,7 +22,9 @@ from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.snapshot import Epochs
-from licensing.access.lookup.facts import LookupResult, find_items, find_requesters
+from licensing.access.lookup.items import find_items
+from licensing.access.lookup.request import LookupResult
+from licensing.access.lookup.requesters import find_requesters
 from licensing.content import services as content_services
 from licensing.content.bulk import change_items
 from licensing.content.models import Content

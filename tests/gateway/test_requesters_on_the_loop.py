@@ -13,13 +13,15 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from accounts.plans.epochs import current_epoch
 from kit.storage.microbatch import InThread, MicroBatch
 from licensing.access.bodies import Check
 from licensing.access.event_loop.blocking_calls import keep_requesters_now, look_up_account, look_up_now
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.lookup import FIND, AsyncLookup
-from licensing.access.lookup.facts import LookupRequest, LookupResult, current_epoch, find_requesters
 from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.request import LookupRequest, LookupResult
+from licensing.access.lookup.requesters import find_requesters
 from licensing.access.subjects import RequesterSnapshot
 from licensing.content import services as content_services
 from licensing.licenses.services import revoke_license

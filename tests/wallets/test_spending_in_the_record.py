@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from msgspec.structs import replace
 
-from accounts.plans.epochs import bump
+from accounts.plans.epochs import bump, current_epoch
 from analytics.models import AccessEvent, LedgerEntry, Wallet, WalletEntry
 from analytics.recording import recorder
 from analytics.recording.batch import RETRY, STALE, UNPAID, Outcome
@@ -18,7 +18,9 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.bodies import Check
 from licensing.access.charging.paying import spend_in_record
 from licensing.access.decisions import decide_checks
-from licensing.access.lookup.facts import LookupResult, current_epoch, find_items, find_requesters
+from licensing.access.lookup.items import find_items
+from licensing.access.lookup.request import LookupResult
+from licensing.access.lookup.requesters import find_requesters
 from tests import factories
 
 PRICE = Decimal("0.05")

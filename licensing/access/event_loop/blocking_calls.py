@@ -11,7 +11,7 @@ from jwt import PyJWK
 
 from accounts.keys.authentication import Grant, find_grant, note_use
 from accounts.keys.callers import Caller
-from accounts.plans.epochs import Changes, changes_since
+from accounts.plans.epochs import Changes, changes_since, current_epoch
 from analytics.recording import recorder
 from analytics.recording.batch import Outcome
 from analytics.recording.entries import Entry
@@ -19,14 +19,9 @@ from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
-from licensing.access.lookup.facts import (
-    LookupRequest,
-    LookupResult,
-    Selector,
-    current_epoch,
-    find_items,
-    find_requesters,
-)
+from licensing.access.lookup.items import find_items
+from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
+from licensing.access.lookup.requesters import find_requesters
 from licensing.access.newcomers import keep_requesters
 from licensing.access.subjects import RequesterSnapshot
 from licensing.access.tokens.license_tokens import find_key

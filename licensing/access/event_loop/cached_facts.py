@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from django.db import connection
 
-from accounts.plans.epochs import Changes
+from accounts.plans.epochs import GONE, Changes
 from kit.storage.microbatch import InThread, MicroBatch
 from licensing.access.bodies import Check
 from licensing.access.event_loop.blocking_calls import (
@@ -20,7 +20,7 @@ from licensing.access.event_loop.lookup import AsyncChanges, AsyncLookup, AsyncN
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.event_loop.stock import Numbers
-from licensing.access.lookup.facts import GONE, LookupRequest, LookupResult, Selector
+from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
 from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.access.subjects import Item, RequesterSnapshot
 

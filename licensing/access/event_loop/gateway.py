@@ -41,7 +41,7 @@ from licensing.access.event_loop.metrics import count_commit, count_failed_commi
 from licensing.access.event_loop.retries import KeyTaken, LeftToDjango, Retries
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.access.event_loop.stock import LicenseKeys, Signers
-from licensing.access.lookup.facts import LookupResult
+from licensing.access.lookup.request import LookupResult
 
 Keep = Callable[[DecisionBatch], Reply]
 Render = Callable[[DecisionBatch], None]

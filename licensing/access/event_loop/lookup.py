@@ -20,8 +20,8 @@ from kit.telemetry.tracing import traced
 from kit.values import ids
 from licensing.access.event_loop.blocking_calls import Since
 from licensing.access.event_loop.page_lookup import FoundPage, Page, find_pages, may_be_read, policy_ids
-from licensing.access.lookup.facts import LookupRequest, LookupResult, Selector
 from licensing.access.lookup.policies import compiled_policies
+from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
 from licensing.access.subjects import Item, RequesterSnapshot, description, stored_facts
 from licensing.content.models import Status
 from licensing.licenses.compiled import compiled_licenses

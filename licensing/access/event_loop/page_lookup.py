@@ -12,7 +12,7 @@ import orjson
 from kit.storage.async_postgres import Row, Sessions
 from kit.values import ids
 from kit.values.pages import RequestedPages, has_one_reading
-from licensing.access.lookup.facts import item_of
+from licensing.access.lookup.items import item_of
 from licensing.access.lookup.pages import page_named_by
 from licensing.access.lookup.policies import NotCached, compiled_policies
 from licensing.access.subjects import Item
@@ -48,7 +48,7 @@ def may_be_read(url: str) -> bool:
 
 
 async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page, FoundPage]:
-    """Return pages like licensing.access.lookup.facts.find_pages.
+    """Return pages like licensing.access.lookup.items.find_pages.
 
     Absent are those that need a thread, because their site or a policy is not cached, or the account is gone.
     """
@@ -76,7 +76,7 @@ def build_page(page: RequestedPages, site: Site, rows: Iterable[Content | None])
 
 
 def content_of(row: Row) -> Content | None:
-    """Build an item as licensing.access.lookup.facts.PAGES reads it, or None if no item has the key."""
+    """Build an item as licensing.access.lookup.items.PAGES reads it, or None if no item has the key."""
     _, key, content_type, tags, category, status, policy, source, created, version = row
     if key is None:
         return None

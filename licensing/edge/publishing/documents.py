@@ -12,10 +12,10 @@ from django.db.models import F, Q, QuerySet
 
 from accounts.keys.authentication import find_grant
 from accounts.models import Unknown
+from accounts.plans.epochs import current_epoch
 from kit.http.errors import ApiError
 from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
-from licensing.access.lookup.facts import current_epoch
 from licensing.access.lookup.policies import compiled_policies
 from licensing.content.models import Content, Status
 from licensing.edge.publishing.promises import MINING, PAYMENT, USES

@@ -1,4 +1,4 @@
-"""Look up items with their compiled policies, and requesters. Each takes a fixed number of queries."""
+"""Look up items with their compiled policies. It takes a fixed number of queries."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,56 +9,22 @@ from operator import or_
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
-from msgspec import Struct
 
-from accounts.plans.epochs import account_key
-from kit.storage.prepared import prepared_cursor
 from kit.values import ids
 from kit.values.pages import HALF, RequestedPages
 from licensing.access.lookup.pages import names_of, page_by_rule, page_named_by, refused_page, registered_page
 from licensing.access.lookup.policies import compiled_policies
-from licensing.access.subjects import Item, RequesterSnapshot, description
+from licensing.access.lookup.request import Selector
+from licensing.access.subjects import Item, description
 from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
-from licensing.licenses.compiled import compiled_licenses
 from licensing.policies.decision import CompiledPolicy
-from licensing.requesters.models import Requester
 from licensing.sites.lookup import find_sites
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
 from licensing.sites.pages import Candidate, candidates_of, requested_page
 
 MAX_PAGES = 30  # registered URLs that one requested URL may name; `?id=1&id=2&id=3` names three
-
-# `contentId`, `externalId`, `source` or `page`, and its value; `elsewhere` for a page the key is not valid for.
-Selector = tuple[str, str]
-
-
-class LookupRequest(Struct, frozen=True, gc=False):
-    """The items and requesters to look up for one request."""
-
-    account_id: str
-    selectors: set[Selector]
-    requesters: set[str]
-
-
-class LookupResult(Struct, frozen=True, gc=False):
-    """The items and requesters that were found, at least as new as `epoch`. Unknown requesters have no `pk`."""
-
-    epoch: int
-    items: dict[Selector, Item]
-    requesters: dict[str, RequesterSnapshot]
-
-
-GONE = -1  # epoch of a deleted account; no key is valid at it
-
-
-def current_epoch(account_id: str) -> int:
-    """Return the account's epoch, or GONE. Read it before the facts it is to cover."""
-    with prepared_cursor() as cursor:
-        cursor.execute("SELECT epoch FROM accounts_account WHERE id = %s", [account_key(account_id)])
-        row = cursor.fetchone()
-    return GONE if row is None else row[0]
 
 
 def items_of(rows: Iterable[Content]) -> list[Item]:
@@ -186,16 +152,3 @@ def page_of_no_policy(
     if site is not None:
         return replace(page_by_rule(site, None, page.address, names), is_open=False)
     return None if other_pages is None else refused_page(other_pages, page.address, names)
-
-
-def find_requesters(account_id: str, wanted: Iterable[str]) -> dict[str, RequesterSnapshot]:
-    """Return requesters by id, with their licences. Unknown ids have no `pk`; merged ids give the requester they were
-    merged into.
-    """
-    names = set(wanted)
-    owned = Requester.objects.filter(account_id=account_id, requester_id__in=names).select_related("merged_into")
-    rows = {row.requester_id: row.current for row in owned}
-    revisions = {row.pk: row.licenses_revision for row in rows.values() if row.licenses_revision}
-    licenses = compiled_licenses.get(revisions)
-    known = {name: RequesterSnapshot.from_row(name, row, licenses.get(row.pk)) for name, row in rows.items()}
-    return {name: known.get(name, RequesterSnapshot(None, None)) for name in names}
