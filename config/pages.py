@@ -1,61 +1,28 @@
-"""Pages beside the API: front page, reference, probes, metrics, public keys."""
+"""Pages beside the API: front page, reference, probes, public keys."""
 
 from functools import cache
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.utils.crypto import constant_time_compare
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.auditing.models import AuditEntry
-from accounts.events.models import Event
-from accounts.retries.models import IdempotencyRecord
-from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
-from analytics.events import partitions
-from analytics.models import AccessEvent, LedgerEntry, RecentUsage
 from config.admin_settings import NAME
 from config.documentation.build import COMMANDS
 from config.documentation.serving import is_built
+from config.documentation.story import story
 from config.live_check import live_check
-from config.markdown import story
 from config.probes import ALIVE, readiness
 from kit.http.content_security import content_security_policy
-from kit.http.middleware import TrustedProxies, client_address_of
 from kit.rest.views import ApiViewSet
-from kit.telemetry.metrics import BuildInfo, registry
-from kit.telemetry.tables import TableSizes
-from kit.version import VERSION
 from licensing.access.models import Algorithm
 from licensing.access.tokens.signing import key_set
-from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
 
 CONTENT_SECURITY_POLICY = content_security_policy()
-
-# docs/reference/observability.md says what bounds each of them.
-GROWING_TABLES = (
-    AccessEvent._meta.db_table,
-    *([partitions.DEFAULT] if connection.vendor == "postgresql" else []),
-    LedgerEntry._meta.db_table,
-    AuditEntry._meta.db_table,
-    IdempotencyRecord._meta.db_table,
-    VisitorDay._meta.db_table,
-    Page._meta.db_table,
-    PageDay._meta.db_table,
-    ReferralDay._meta.db_table,
-    Event._meta.db_table,
-    WebhookDelivery._meta.db_table,
-    WebhookAttempt._meta.db_table,
-    RecentUsage._meta.db_table,
-)
-table_sizes = TableSizes(GROWING_TABLES)
-
-LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
 
 
 def page(request: HttpRequest, template: str, place: str, **context: object) -> HttpResponse:
@@ -107,16 +74,6 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return JsonResponse(body, status=status)
 
 
-def metrics(request: HttpRequest) -> HttpResponse:
-    """Return Prometheus metrics, of all workers if there are several."""
-    if not may_read_metrics(request):
-        raise Http404
-    everything = registry()
-    everything.register(BuildInfo(VERSION))
-    everything.register(table_sizes)
-    return HttpResponse(generate_latest(everything), content_type=CONTENT_TYPE_LATEST)
-
-
 def jwks(request: HttpRequest) -> JsonResponse:
     """Return the public keys of signed decisions and licence tokens, current after a rotation."""
     return JsonResponse(key_set(), content_type="application/jwk-set+json", headers={"Cache-Control": "max-age=60"})
@@ -126,18 +83,6 @@ def license_jwks(request: HttpRequest) -> JsonResponse:
     """Return the public keys of licence tokens only, at the address defined by the Open License Protocol."""
     keys = key_set(Algorithm.ES256)
     return JsonResponse(keys, content_type="application/jwk-set+json", headers={"Cache-Control": "max-age=60"})
-
-
-def may_read_metrics(request: HttpRequest) -> bool:
-    """Whether the client sent METRICS_TOKEN; if none is set, whether it is on this machine and not behind a proxy."""
-    if settings.METRICS_TOKEN:
-        sent = request.headers.get("Authorization", "")
-        return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
-    client = client_address_of(request)
-    # A trusted proxy reports its client, whose address then counts.
-    known = "X-Forwarded-For" in request.headers and TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
-    forwarded = not known and any(name in request.headers for name in LEFT_BY_PROXIES)
-    return client is not None and client.is_loopback and not forwarded
 
 
 @cache

@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from config import pages
+from config import metrics_page, pages
 from kit.http.unknown import unknown_path
 
 MOVED = {  # pages of /docs/ by their former addresses
@@ -31,7 +31,7 @@ urlpatterns = [
     path("docs/<path:rest>", pages.docs),
     path("livez", pages.livez),
     path("readyz", pages.readyz),
-    path("metrics", pages.metrics),
+    path("metrics", metrics_page.metrics),
     path(".well-known/jwks.json", pages.jwks),
     path(".well-known/jwks.json/platform", pages.license_jwks),
     path("olp/jwks.json", pages.license_jwks),

@@ -6,7 +6,7 @@ import orjson
 from django.db.backends.utils import CursorWrapper
 
 from analytics.recording.batch import Batch
-from analytics.wallets.book import level_of
+from analytics.wallets.events import level_of
 from analytics.wallets.models import WalletEntryType
 from kit.values.decimals import from_millionths
 from kit.values.timestamps import as_django_writes

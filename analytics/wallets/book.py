@@ -5,15 +5,14 @@ grants that count stays the same, so spends need not be allocated to grants one 
 was spent since, and grants are used in one order.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from copy import copy
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import NamedTuple
 
+from analytics.wallets.events import EXHAUSTED, TOPPED_UP, News, thresholds_reached
 from analytics.wallets.models import Every, Grant, GrantKind, Wallet, WalletEntry, WalletEntryType
 
-LOW, EXHAUSTED, TOPPED_UP = "wallet.low", "wallet.exhausted", "wallet.topped_up"
 LAST = datetime.max.replace(tzinfo=UTC)
 DAYS = {Every.DAY: 1, Every.WEEK: 7}
 MONTHS = {Every.MONTH: 1, Every.YEAR: 12}
@@ -50,24 +49,6 @@ def period_after(anchor: datetime, every: str, moment: datetime) -> datetime:
 
 def order_of_spending(grant: Grant) -> tuple[int, datetime, datetime, str]:
     return grant.priority, grant.expires_at or LAST, grant.effective_at, grant.pk
-
-
-def level_of(threshold: Mapping[str, float], reference: Decimal) -> Decimal:
-    """Return the balance at which a threshold is reached."""
-    if "percent" in threshold:
-        return reference * int(threshold["percent"]) / 100
-    return Decimal(str(threshold["value"]))
-
-
-class News(NamedTuple):
-    """An event of a wallet that is to be written: its type, and the balance before.
-
-    `wallet` is a copy as of the event, or None for the wallet as it is stored.
-    """
-
-    type: str
-    balance: Decimal
-    wallet: Wallet | None = None
 
 
 class Book:
@@ -161,10 +142,7 @@ class Book:
     def watch(self, before: Decimal, now: datetime) -> None:
         """Announce the thresholds that the balance has fallen to, or below, and that nothing is left."""
         wallet = self.wallet
-        for threshold in wallet.thresholds:
-            level = level_of(threshold, wallet.reference)
-            if before > level >= wallet.balance:
-                self.news.append(News(LOW, before))
+        self.news += thresholds_reached(wallet, before)
         if wallet.balance <= wallet.floor < before:
             self.exhaust(before, now)
 

@@ -7,13 +7,10 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.events import recording
-from accounts.events.models import Event
-from accounts.events.objects import objects
-from analytics.wallets.book import Book, News
+from analytics.wallets.book import Book
+from analytics.wallets.events import announce
 from analytics.wallets.models import Grant, Wallet, WalletEntry
 from kit.storage.sqlite_turns import turn_to_write
-from kit.values.amounts import render_amount
 
 
 def settle(wallet: Wallet) -> None:
@@ -47,18 +44,8 @@ def keep(book: Book, now: datetime) -> None:
     )
     WalletEntry.objects.bulk_create(book.entries, batch_size=500)
     book.wallet.save()
-    announce(book)
+    announce(book.wallet, book.news)
     book.entries, book.touched, book.news = [], {}, []
-
-
-def announce(book: Book) -> None:
-    """Write the events of a locked wallet, in the transaction that changes its balance."""
-    recording.write([event_of(book.wallet, one) for one in book.news])
-
-
-def event_of(wallet: Wallet, news: News) -> Event:
-    shown = objects["wallet"].show(news.wallet or wallet)
-    return recording.make(wallet.account_id, news.type, wallet.pk, shown, {"balance": render_amount(news.balance)})
 
 
 def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:

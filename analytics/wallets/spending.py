@@ -9,8 +9,9 @@ from django.db.models import QuerySet
 
 from analytics.recording.spending import Spend
 from analytics.wallets.book import Book
+from analytics.wallets.events import announce
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
-from analytics.wallets.rows import announce, keep, open_grants
+from analytics.wallets.rows import keep, open_grants
 from kit.values import ids
 from kit.values.amounts import from_millionths, plain, to_millionths
 from kit.values.timestamps import render_timestamp
@@ -70,7 +71,7 @@ class Purses:
             elif book.entries or book.news:
                 WalletEntry.objects.bulk_create(book.entries)
                 book.wallet.save(update_fields=["balance", "exhausted_at"])
-                announce(book)
+                announce(book.wallet, book.news)
 
     def exhaust(self, spend: Spend) -> None:
         """Note that a check is denied because of this wallet."""

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 from msgspec import Struct
@@ -24,6 +25,11 @@ MOST_FETCHES = 4  # at a time
 FRESH, RETRY = timedelta(days=1), timedelta(hours=1)  # before a list is fetched again, and after a failure
 HEADERS = {"Accept": "application/json", "User-Agent": "content-access-licensing"}
 logger = logging.getLogger(__name__)
+
+
+def are_wanted() -> bool:
+    """Whether CRAWLER_LISTS lets this installation fetch the lists and decide by them."""
+    return bool(settings.CRAWLER_LISTS)
 
 
 class FetchResult(Struct, frozen=True):

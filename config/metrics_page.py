@@ -1,0 +1,61 @@
+"""`GET /metrics`: Prometheus metrics of this process, or of all workers, for whoever may read them."""
+
+from django.conf import settings
+from django.db import connection
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from accounts.auditing.models import AuditEntry
+from accounts.events.models import Event
+from accounts.retries.models import IdempotencyRecord
+from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
+from analytics.events import partitions
+from analytics.models import AccessEvent, LedgerEntry, RecentUsage
+from kit.http.middleware import TrustedProxies, client_address_of
+from kit.telemetry.metrics import BuildInfo, registry
+from kit.telemetry.tables import TableSizes
+from kit.version import VERSION
+from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
+
+# docs/reference/observability.md says what bounds each of them.
+GROWING_TABLES = (
+    AccessEvent._meta.db_table,
+    *([partitions.DEFAULT] if connection.vendor == "postgresql" else []),
+    LedgerEntry._meta.db_table,
+    AuditEntry._meta.db_table,
+    IdempotencyRecord._meta.db_table,
+    VisitorDay._meta.db_table,
+    Page._meta.db_table,
+    PageDay._meta.db_table,
+    ReferralDay._meta.db_table,
+    Event._meta.db_table,
+    WebhookDelivery._meta.db_table,
+    WebhookAttempt._meta.db_table,
+    RecentUsage._meta.db_table,
+)
+table_sizes = TableSizes(GROWING_TABLES)
+
+LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Return Prometheus metrics, of all workers if there are several."""
+    if not may_read_metrics(request):
+        raise Http404
+    everything = registry()
+    everything.register(BuildInfo(VERSION))
+    everything.register(table_sizes)
+    return HttpResponse(generate_latest(everything), content_type=CONTENT_TYPE_LATEST)
+
+
+def may_read_metrics(request: HttpRequest) -> bool:
+    """Whether the client sent METRICS_TOKEN; if none is set, whether it is on this machine and not behind a proxy."""
+    if settings.METRICS_TOKEN:
+        sent = request.headers.get("Authorization", "")
+        return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
+    client = client_address_of(request)
+    # A trusted proxy reports its client, whose address then counts.
+    known = "X-Forwarded-For" in request.headers and TrustedProxies().include(request.META.get("REMOTE_ADDR", ""))
+    forwarded = not known and any(name in request.headers for name in LEFT_BY_PROXIES)
+    return client is not None and client.is_loopback and not forwarded
