@@ -5,8 +5,9 @@
     python -m tests.mutation FILE.py --tests tests/endpoints/test_access.py
 
 Each mutant runs in a process forked after test collection, with one function replaced. It meets the tests that call
-this function, until one fails. Code that runs at import (tables) is not mutated. Uses SQLite. Prints the score and
-surviving mutants.
+this function, until one fails. Code that runs at import (tables) is not mutated. Prints the score and surviving
+mutants. Uses SQLite; for code that only PostgreSQL runs, such as analytics/recording/batch.py, start it with
+`python -m tests.services --no-fsync python -m tests.mutation FILE.py`.
 """
 
 import argparse
@@ -80,7 +81,10 @@ TESTS = {
         *files("webhooks", "limit_events"),
         *files("edge", "metered_reading"),
     ],
-    "analytics/recording/batch.py": RECORDING,
+    "analytics/recording/batch.py": [
+        *RECORDING,
+        *files("gateway", "one_commit", "newcomers", "requesters_on_the_loop", "keys_of_retries", "lost_connections"),
+    ],
     "analytics/ledger/refunds.py": LEDGER,
     "analytics/ledger/adjustments.py": LEDGER,
     "accounts/limits/counters.py": LIMITS,

@@ -102,6 +102,15 @@ def test_what_was_decided_before_a_change_does_not_take_what_was_decided_after_i
     assert AccessEvent.objects.count() == 2
 
 
+def test_of_a_client_that_has_left_nothing_is_stored_in_a_shared_commit(gateway, checks, entries_of):
+    waiting = [replace(entry, is_awaited=lambda: True) for entry in entries_of(checks, NEXT[0])]
+    left = [replace(entry, is_awaited=lambda: False) for entry in entries_of(checks, NEXT[0])]
+    stored, refused = async_to_sync(gateway.record)([waiting, left])
+    assert [outcome.stale for outcome in stored] == [False, False]
+    assert all(outcome.unawaited for outcome in refused)
+    assert AccessEvent.objects.count() == LedgerEntry.objects.filter(type="usage").count() == 2
+
+
 def test_recording_changes_no_entry(gateway, checks, entries_of):
     entries = [*entries_of(checks, NEXT[0]), *entries_of(checks, NEXT[0])]
     before = [astuple(entry.case) for entry in entries]
