@@ -160,8 +160,9 @@ def parse_plain(raw: bytes) -> JsonObject | None:
         value = orjson.loads(raw)
         if not isinstance(value, dict):
             return None
-        again = orjson.dumps(value)
-        if MAY_HAVE_NUMBER(again) or again.count(b"{") + again.count(b"[") > MAX_DEPTH:
+        may_be_deep = raw.count(b"{") + raw.count(b"[") > MAX_DEPTH
+        # Most batches: counting alone is cheaper than writing them again and searching them for numbers.
+        if may_be_deep or MAY_HAVE_NUMBER(again := orjson.dumps(value)):
             marks = 2 * count_texts(value)
         else:
             marks = again.count(b'"')
