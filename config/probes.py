@@ -55,10 +55,11 @@ class Readiness:
         loop = asyncio.get_running_loop()
         if self.asking is None or self.asking.done() or self.asking.get_loop() is not loop:
             self.asking = loop.run_in_executor(self.thread, self.ask)
-        try:
-            return await asyncio.wait_for(asyncio.shield(self.asking), SECONDS)
-        except TimeoutError:
+        asking = self.asking
+        await asyncio.wait([asking], timeout=SECONDS)  # wait_for requires a task since Python 3.12
+        if not asking.done():
             return readiness_with(outages.of_pool() if outages.pool else "timeout")
+        return asking.result()
 
     def ask(self) -> Report:
         with own_connection(SECONDS):

@@ -78,7 +78,7 @@ class LightTask:
     """A coroutine, with the result of the shared call that it awaits.
 
     If it awaits anything else, it becomes an asyncio task. Until then there is no current task, so use
-    `asyncio.timeout` only after a first wait.
+    `asyncio.timeout` only after a first wait, and `asyncio.wait` in place of `asyncio.wait_for`.
     """
 
     __slots__ = ("context", "has_ended", "tasks", "work")

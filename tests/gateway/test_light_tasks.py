@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from kit.storage import light_tasks
 from kit.storage.light_tasks import LightTasks
 from kit.storage.microbatch import MicroBatch
+from tests.conventions.test_sizes import PRODUCT, sources
 from tests.gateway.test_microbatch import Calls, turn
 
 whose: ContextVar[int] = ContextVar("whose")
@@ -183,3 +184,7 @@ def test_one_that_fails_is_told_of_and_the_others_go_on() -> None:
         return [2 * item for item in items]
 
     assert asyncio.run(scenario()) == [KeyError, 2]
+
+
+def test_nothing_uses_wait_for_which_requires_a_task_since_python_3_12():
+    assert [path.name for path in sources(*PRODUCT) if "asyncio.wait_for(" in path.read_text()] == []
