@@ -1,4 +1,4 @@
-"""`GET /metrics`: Prometheus metrics of this process, or of all workers, for whoever may read them."""
+"""The Prometheus endpoint `/metrics`, and who may read it."""
 
 from django.conf import settings
 from django.db import connection

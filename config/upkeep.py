@@ -20,7 +20,7 @@ from kit.http.errors import ServiceUnavailable
 from kit.storage.outages import is_outage, log_failure
 from licensing.customers import erasure
 from licensing.edge.crawlers import fetch_published_lists
-from licensing.edge.verification.published_lists import are_wanted, stored_lists
+from licensing.edge.verification.published_lists import stored_lists, uses_published_lists
 from licensing.edge.verification.stored_names import forget_outdated_names
 from licensing.policies import rate_limits
 from licensing.visits import counting
@@ -122,13 +122,13 @@ JOBS = [
         fetch_published_lists,
         LISTS_SECONDS,
         "Address lists of crawlers could not be fetched; trying again",
-        is_due=are_wanted,
+        is_due=uses_published_lists,
     ),
     Job(
         stored_lists.read,
         READING_LISTS_SECONDS,
         "Address lists of crawlers could not be read; trying again",
-        is_due=are_wanted,
+        is_due=uses_published_lists,
     ),
     TELLING,
     Job(

@@ -6,6 +6,6 @@ from pyiceberg.table import StaticTable
 
 
 def newest_table(archive: Path) -> StaticTable | None:
-    """Return the newest version of the table; None if there is none yet."""
+    """Return the newest version of the table, or None before the first run."""
     versions = sorted(archive.glob("licensing/decisions/metadata/*.metadata.json"))
     return StaticTable.from_metadata(str(versions[-1])) if versions else None

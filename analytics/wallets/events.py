@@ -1,4 +1,4 @@
-"""Events of wallets: `wallet.low`, `wallet.exhausted` and `wallet.topped_up`.."""
+"""Events of wallets: `wallet.low`, `wallet.exhausted` and `wallet.topped_up`."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal

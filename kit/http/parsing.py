@@ -161,7 +161,7 @@ def parse_plain(raw: bytes) -> JsonObject | None:
         if not isinstance(value, dict):
             return None
         may_be_deep = raw.count(b"{") + raw.count(b"[") > MAX_DEPTH
-        # Most batches: counting alone is cheaper than writing them again and searching them for numbers.
+        # Batches usually are: counting their strings is cheaper than writing them again and searching for numbers.
         if may_be_deep or MAY_HAVE_NUMBER(again := orjson.dumps(value)):
             marks = 2 * count_texts(value)
         else:

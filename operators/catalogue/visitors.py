@@ -18,7 +18,7 @@ from kit.storage.replica import Reading
 from kit.values.pages import with_https
 from licensing.edge.crawlers import Table, current_table
 from licensing.edge.verification.models import AddressList
-from licensing.edge.verification.published_lists import are_wanted
+from licensing.edge.verification.published_lists import uses_published_lists
 from licensing.visits.crawler_report import By, CrawlerReport, crawler_report
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import Choice as Visited
@@ -103,8 +103,8 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "most_accounts": MOST_ACCOUNTS,
         "empty_state": NOBODY.shown(request),
         "crawlers": render_table(current_table.get()),
-        "lists": list_rows(current_table.get()) if are_wanted() else [],
-        "fetches_lists": are_wanted(),
+        "lists": list_rows(current_table.get()) if uses_published_lists() else [],
+        "fetches_lists": uses_published_lists(),
         "sees_money": sees_money,
         "chart_files": CHART_FILES,
     }

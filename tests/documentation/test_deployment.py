@@ -325,7 +325,7 @@ def test_compose_has_what_the_printed_commands_name():
 
 @on_compose
 def test_every_setting_in_the_environment_file_reaches_the_container(compose: str):
-    """By `env_file`; `environment` takes precedence."""
+    """Compose reads `env_file`; `environment` overrides it."""
     service = yaml.safe_load((ROOT / compose).read_text())["x-service"]
     assert service["env_file"] == [{"path": ".env", "required": False}]
     fixed = {name for name, value in service["environment"].items() if f"${{{name}" not in value}

@@ -108,7 +108,7 @@ def on_loopback(text: str, port: int) -> str:
 
 
 class Containers:
-    """What `docker compose` runs, with its commands."""
+    """The containers of compose.yaml as local processes, which `docker compose` commands start and stop."""
 
     def __init__(self, place: Path, stack: ExitStack) -> None:
         self.described = services(SECRETS)

@@ -1,4 +1,4 @@
-"""What to look up for a request, and what was found."""
+"""Input and result of the look-up for a request."""
 
 from msgspec import Struct
 

@@ -27,7 +27,7 @@ HEADERS = {"Accept": "application/json", "User-Agent": "content-access-licensing
 logger = logging.getLogger(__name__)
 
 
-def are_wanted() -> bool:
+def uses_published_lists() -> bool:
     """Whether CRAWLER_LISTS lets this installation fetch the lists and decide by them."""
     return bool(settings.CRAWLER_LISTS)
 
