@@ -38,11 +38,13 @@ class Window(Struct, frozen=True):
     order: Order
     begin: datetime | None
     end: datetime | None = None
-    first: timedelta = timedelta(0)  # the length of the list's first window
+    first: timedelta | None = None  # the length of the list's first window, which itself has None
 
     @property
     def is_short(self) -> bool:
-        return self.begin is None or self.end is None or abs(self.end - self.begin) <= SHORT * abs(self.first)
+        if self.first is None or self.begin is None or self.end is None:
+            return True
+        return abs(self.end - self.begin) <= SHORT * abs(self.first)
 
     def of(self, rows: QuerySet[M]) -> QuerySet[M]:
         behind, until = ("lte", "gt") if self.order.descending else ("gte", "lt")
@@ -102,14 +104,15 @@ def windows(every: QuerySet[Model], order: Order, begin: datetime | None) -> Ite
     sign = "-" if order.descending else ""
     moments = every.order_by(f"{sign}{order.field}").values_list(order.field, flat=True)
     following = Window(order, begin).of(moments)
-    start = begin or moments.first()
     edge = next(iter(following[FIRST_ROWS : FIRST_ROWS + 1]), None)
-    if start is None or edge is None:
+    if edge is None:
         yield Window(order, begin)
         return
-    last = moments.reverse().first()
+    yield Window(order, begin, edge)
+    start, last = begin or moments.first(), moments.reverse().first()
+    if start is None:  # all rows have been deleted since
+        return
     first = length = edge - start
-    yield Window(order, begin, edge, first)
     seconds = 0.0
     while length and (last < edge if order.descending else last > edge):
         if seconds < SLOW_SECONDS:
