@@ -18,7 +18,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db.models import Model, QuerySet
 from msgspec import Struct
 
-from kit.rest.lists.orders import Moments, Order
+from kit.rest.lists.orders import Moments, Order, Position
 from kit.rest.pagination import KeysetPagination
 from kit.storage.replica import reading_connection
 
@@ -70,11 +70,13 @@ class WindowedPagination(KeysetPagination):
 
     every: QuerySet[Model] | None = None
 
-    def read(self, rows: QuerySet[M], order: Order, size: int, begin: object = None) -> list[M]:
+    def read(self, rows: QuerySet[M], order: Order, size: int, after: Position | None = None) -> list[M]:
         if self.every is None or order.kind is not Moments:
-            return super().read(rows, order, size, begin)
+            return super().read(rows, order, size, after)
+        if after is not None:
+            rows = order.after(rows, after)
         found: list[M] = []
-        for window in windows(self.every, order, begin if isinstance(begin, datetime) else None):
+        for window in windows(self.every, order, None if after is None else after.value):
             found += self.read_window(rows, window, size - len(found))
             if len(found) == size:
                 break
