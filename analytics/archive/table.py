@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from shutil import rmtree
-from typing import NamedTuple, Self
+from typing import Self
 
 import orjson
 import pyarrow as pa
@@ -38,47 +38,25 @@ from pyiceberg.types import (
 )
 from sqlalchemy import URL
 
+from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, folder_of_table
 from kit.private_files import private_directory
 from kit.storage.poolers import connection_string
 
-NAMESPACE, DECISIONS = "licensing", "decisions"
 NAME = f"{NAMESPACE}.{DECISIONS}"
 EPOCH = date(1970, 1, 1)
 Month = tuple[str, date]  # an account's id, and the first day of a month
 Row = Sequence[object]  # values in the order of COLUMNS
-
-
-class Column(NamedTuple):
-    """A column of the table. `field` is the decision's field, None for the partition's columns."""
-
-    kind: PrimitiveType
-    field: str | None
-    required: bool = False
-
-
-# Field ids are positions; add new columns at the end.
-COLUMNS = {
-    "account": Column(StringType(), None, required=True),
-    "month": Column(DateType(), None, required=True),
-    "id": Column(StringType(), "pk", required=True),
-    "created": Column(TimestamptzType(), "created", required=True),
-    "content": Column(StringType(), "content_id", required=True),
-    "requester": Column(LongType(), "requester_id", required=True),
-    "requester_id": Column(StringType(), "requester__requester_id"),
-    "policy": Column(StringType(), "policy_id"),
-    "policy_version": Column(IntegerType(), "policy_version"),
-    "allowed": Column(BooleanType(), "allowed", required=True),
-    "reason": Column(StringType(), "reason"),
-    "observed": Column(StringType(), "observed"),
-    "rule_index": Column(IntegerType(), "rule_index"),
-    "permission": Column(StringType(), "permission"),
-    "rate_remaining": Column(LongType(), "rate_remaining"),
-    "rate_reset": Column(LongType(), "rate_reset"),
-    "facts": Column(StringType(), "facts", required=True),
+KINDS: dict[str, PrimitiveType] = {
+    "boolean": BooleanType(),
+    "date": DateType(),
+    "int": IntegerType(),
+    "long": LongType(),
+    "string": StringType(),
+    "timestamptz": TimestamptzType(),
 }
 SCHEMA = Schema(
     *(
-        NestedField(number, name, column.kind, required=column.required)
+        NestedField(number, name, KINDS[column.kind], required=column.required)
         for number, (name, column) in enumerate(COLUMNS.items(), 1)
     )
 )
@@ -158,9 +136,6 @@ class DecisionTable:
         files = [task.file for task in self.table.refresh().scan().plan_files()]
         return {(file.partition[0], EPOCH + timedelta(days=file.partition[1])) for file in files}
 
-    def path_of(self, account_id: str, month: date, name: str) -> str:
-        return f"{self.table.location()}/data/{account_id}/{month:%Y-%m}/{name}.parquet"
-
     def write(self, path: str, chunks: Iterable[Sequence[Row]]) -> Checksum:
         """Write rows to a file that is not part of the table yet."""
         written = Checksum()
@@ -200,10 +175,6 @@ class DecisionTable:
         for file in folder_of_table().rglob("*.*"):
             if file.as_uri() not in used:
                 file.unlink()
-
-
-def folder_of_table() -> Path:
-    return Path(settings.ARCHIVE_DIR, NAMESPACE, DECISIONS)
 
 
 def of_month(account_id: str, month: date) -> str:
