@@ -8,7 +8,7 @@ that may match are read, and first only the columns that decide.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,20 @@ class Stretch(Struct, frozen=True):
                 break
         return found
 
+    def chunks(self, size: int, *, after: Position | None = None) -> Iterator[list[Values]]:
+        """Yield all decisions, oldest first."""
+        for group in self.groups(after=after):
+            places = list(self.places(group, after=after))
+            for first in range(0, len(places), size):
+                yield group.values(places[first : first + size])
+
+    def positions(self) -> Iterator[Position]:
+        """Yield where the decisions are, newest first."""
+        for group in self.groups(descending=True):
+            moments, keys = group.load(["created", "id"]).columns
+            for place in self.places(group, descending=True):
+                yield Position(moments[place].as_py().astimezone(UTC), keys[place].as_py())
+
     def count(self) -> int:
         return sum(1 for group in self.groups() for _ in self.places(group))
 
@@ -146,10 +160,14 @@ class Group:
     def load(self, names: Sequence[str] | None = None) -> pa.Table:
         return self.file.read_row_group(self.number, columns=names, use_threads=False)  # checks need the other cores
 
+    @cached_property
+    def whole(self) -> pa.Table:
+        return self.load(list(FIELDS))
+
     def values(self, places: Sequence[int]) -> list[Values]:
         if not places:
             return []
-        rows = self.load(list(FIELDS)).take(pa.array(places)).to_pylist()
+        rows = self.whole.take(pa.array(places)).to_pylist()
         for row in rows:
             row |= {"created": row["created"].astimezone(UTC), "facts": orjson.loads(row["facts"])}
         return [{FIELDS[name]: value for name, value in row.items()} for row in rows]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Columns of the archive by the names of filters.
 COLUMNS = {
     "contentId": "content",
     "policyId": "policy",
@@ -42,7 +43,15 @@ class HistoryPagination(WindowedPagination):
     selected: SelectedDecisions
 
     def read(self, rows: QuerySet[M], order: Order, size: int, after: Position | None = None) -> list[M]:
-        horizon = remembered.current()
+        while True:
+            horizon = remembered.current()
+            found = self.read_both(rows, order, size, after, horizon)
+            if remembered.current() == horizon:  # otherwise what was read may have been removed meanwhile
+                return found
+
+    def read_both(
+        self, rows: QuerySet[M], order: Order, size: int, after: Position | None, horizon: datetime | None
+    ) -> list[M]:
         if horizon is None:
             return super().read(rows, order, size, after)
         recent = rows.filter(created__gte=horizon)

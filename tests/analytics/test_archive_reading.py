@@ -21,6 +21,7 @@ from analytics.events.partitions import ensure_partitions, list_partitions, mont
 from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
 from analytics.rollups.rebuild import rebuild
+from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from tests import factories
 from tests.analytics.recording import record_all, some_events
@@ -161,6 +162,22 @@ def test_files_are_the_same_and_continue_behind_an_archived_decision(api, events
     before = {query: api.get(f"{LIST}?{query}").content for query in queries}
     move_to_archive()
     assert {query: api.get(f"{LIST}?{query}").content for query in queries} == before
+
+
+@pytest.mark.parametrize("limit", [None, 1, 30, 150, 290])
+def test_simulations_replay_archived_decisions(api, account, events, table, limit):
+    rule = {"priority": 1, "action": "allow", "conditions": {"default": True}}
+    rule["rateLimit"] = {"requests": 1, "period": "day"}
+    policy = factories.policy(account)
+    Content.objects.filter(account=account).update(policy=policy)
+    draft = {"rules": [rule], "startDate": "2025-11-01", "endDate": "2026-03-01"} | ({"limit": limit} if limit else {})
+    path = f"/v1/policies/{policy.pk}/simulate"
+    replies = [api.post(path, draft), api.post(path, draft | {"startDate": "2025-12-24", "endDate": "2026-01-20"})]
+    assert [reply.status for reply in replies] == [200, 200]
+    move_to_archive()
+    assert [api.post(path, draft).content] == [replies[0].content]
+    later = api.post(path, draft | {"startDate": "2025-12-24", "endDate": "2026-01-20"})
+    assert later.content == replies[1].content
 
 
 def test_reports_and_rebuilt_rollups_are_the_same(api, account, events, table):
