@@ -32,18 +32,19 @@ FIELDS = [column.field for column in COLUMNS.values() if column.field is not Non
 def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
     """Copy the closed months that are missing or have changed, and remove those that were purged.
 
-    Returns the number of months copied and removed. Safe to interrupt at any moment: run it again. `anew` discards the
-    archive first. Raises ValidationError while a purge or a rebuild is running, and ArchiveError.
+    Returns the number of months copied and removed. Safe to interrupt at any moment: run it again. `anew` discards all
+    copies of what the database has first. Raises ValidationError while a purge or a rebuild is running, and
+    ArchiveError.
     """
     copied = removed = 0
     with exclusive_maintenance(), DecisionTable() as table:
-        dropped_until = stored_horizon()
         if anew:
-            if dropped_until is not None:
-                raise ArchiveError(f"Only the archive has the decisions before {dropped_until:%Y-%m-%d}. Keep it.")
-            ArchivedMonth.objects.all().delete()
-            table.discard()
+            ArchivedMonth.objects.exclude(pk__in=only_copies()).delete()
+            table.discard(keep=files_of_only_copies())
         there = table.months()
+        for archived in only_copies():
+            if (archived.account_id, archived.month) not in there:  # the table is new, such as in another database
+                add_again(table, archived)
         for account_id, month in sorted(months_to_remove(there)):
             table.replace(account_id, month, None)
             ArchivedMonth.objects.filter(account_id=account_id, month=month).delete()
@@ -51,12 +52,29 @@ def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
         for account_id, month in months_to_copy(there, now):
             copy(table, account_id, month)
             copied += 1
-        if dropped_until is not None:
-            for archived in ArchivedMonth.objects.filter(month__lt=dropped_until.date(), is_current=False):
-                rewrite(table, archived)
-                copied += 1
-        table.prune()
+        for archived in only_copies().filter(is_current=False):
+            rewrite(table, archived)
+            copied += 1
+        table.prune(keep=files_of_only_copies())
     return copied, removed
+
+
+def only_copies() -> QuerySet[ArchivedMonth]:
+    """Return the months that only the archive has."""
+    end = stored_horizon()
+    return ArchivedMonth.objects.none() if end is None else ArchivedMonth.objects.filter(month__lt=end.date())
+
+
+def files_of_only_copies() -> set[str]:
+    return {file_of(one.account_id, one.month, one.file).as_uri() for one in only_copies()}
+
+
+def add_again(table: DecisionTable, archived: ArchivedMonth) -> None:
+    """Add the file of a month that only the archive has to the table. Raises ArchiveError if the file is missing."""
+    path = file_of(archived.account_id, archived.month, archived.file)
+    if not path.exists():
+        raise ArchiveError(f"{path} is missing, and nothing else has these decisions. Restore it from a backup.")
+    table.replace(archived.account_id, archived.month, path.as_uri())
 
 
 def months_to_remove(there: Iterable[Month]) -> Iterator[Month]:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property, reduce
 from itertools import islice
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import orjson
@@ -23,6 +24,8 @@ from pyarrow.parquet import ParquetFile
 from analytics.archive.layout import COLUMNS, file_of
 from analytics.archive.models import ArchivedMonth
 from analytics.events.partitions import month_of
+from kit.http.errors import check_client_connected, check_time
+from kit.rest.lists.counting import Total
 from kit.rest.lists.orders import Position
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
@@ -60,8 +63,6 @@ class FactComparison(Struct, frozen=True):
 
     def mask(self, facts: pa.ChunkedArray) -> pa.ChunkedArray:
         """Find what may match in the JSON, as `orjson` has written it."""
-        if "" in self.texts and self.is_prefix:
-            return pc.is_valid(facts)
         members = [orjson.dumps({self.name: text}).decode()[1:-1] for text in self.texts]
         if self.is_prefix:
             members = [member.removesuffix('"') for member in members]
@@ -82,9 +83,13 @@ class Stretch(Struct, frozen=True):
     facts: tuple[FactComparison, ...] = ()
 
     def read(self, size: int, *, descending: bool, after: Position | None = None) -> list[Values]:
-        """Return the first decisions in order of (created, id), or the first behind `after`."""
-        found: list[Values] = []
+        """Return the first decisions in order of (created, id), or the first behind `after`.
+
+        Raises ServiceUnavailable if it takes longer than a statement may, and ClientGone.
+        """
+        began, found = monotonic(), list[Values]()
         for group in self.groups(descending=descending, after=after):
+            check_time(began)
             places = self.places(group, descending=descending, after=after)
             found += group.values(list(islice(places, size - len(found))))
             if len(found) == size:
@@ -105,8 +110,17 @@ class Stretch(Struct, frozen=True):
             for place in self.places(group, descending=True):
                 yield Position(moments[place].as_py().astimezone(UTC), keys[place].as_py())
 
-    def count(self) -> int:
-        return sum(1 for group in self.groups() for _ in self.places(group))
+    def count(self, seconds: float) -> Total:
+        """Count the decisions; estimate those that are not counted within `seconds` by the others."""
+        end, found, seen, unseen = monotonic() + seconds, 0, 0, 0
+        for group in self.groups():
+            check_client_connected()
+            if monotonic() < end:
+                found += sum(1 for _ in self.places(group))
+                seen += group.size
+            else:
+                unseen += group.size
+        return Total(found + unseen * found // max(seen, 1), is_exact=not unseen)
 
     def groups(self, *, descending: bool = False, after: Position | None = None) -> Iterator["Group"]:
         """Yield the groups of rows that may have such decisions, in order."""
@@ -154,8 +168,9 @@ class Group:
 
     def __init__(self, file: ParquetFile, number: int) -> None:
         self.file, self.number = file, number
-        statistics = file.metadata.row_group(number).column(list(COLUMNS).index("created")).statistics
-        self.first, self.last = statistics.min, statistics.max
+        metadata = file.metadata.row_group(number)
+        statistics = metadata.column(list(COLUMNS).index("created")).statistics
+        self.size, self.first, self.last = metadata.num_rows, statistics.min, statistics.max
 
     def load(self, names: Sequence[str] | None = None) -> pa.Table:
         return self.file.read_row_group(self.number, columns=names, use_threads=False)  # checks need the other cores

@@ -4,12 +4,12 @@ Its catalogue is in the service's own database, or beside the files with SQLite.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from shutil import rmtree
 from typing import Self
 
 import orjson
@@ -124,12 +124,12 @@ class DecisionTable:
             raise ArchiveError(f"The archive is in {table.location()}, not in ARCHIVE_DIR. {anew}")
         return table
 
-    def discard(self) -> None:
-        """Forget the table and delete its files. The next use creates it again."""
+    def discard(self, keep: AbstractSet[str] = frozenset()) -> None:
+        """Forget the table and delete its files except those to keep. The next use creates it again."""
         with suppress(NoSuchTableError):
             self.catalogue.drop_table(NAME)
         self.__dict__.pop("table", None)
-        rmtree(folder_of_table(), ignore_errors=True)
+        delete_except(keep)
 
     def months(self) -> set[Month]:
         """Return the accounts and months that the table has."""
@@ -163,7 +163,7 @@ class DecisionTable:
             if path is not None:
                 transaction.add_files([path])
 
-    def prune(self) -> None:
+    def prune(self, keep: AbstractSet[str] = frozenset()) -> None:
         """Forget former snapshots, and delete the files of replaced months and of interrupted runs."""
         table = self.table.refresh()
         if len(table.snapshots()) > 1:
@@ -172,9 +172,13 @@ class DecisionTable:
         if (snapshot := table.current_snapshot()) is not None:
             used |= {snapshot.manifest_list, *(one.manifest_path for one in snapshot.manifests(table.io))}
             used |= {task.file.file_path for task in table.scan().plan_files()}
-        for file in folder_of_table().rglob("*.*"):
-            if file.as_uri() not in used:
-                file.unlink()
+        delete_except(used | keep)
+
+
+def delete_except(used: AbstractSet[str]) -> None:
+    for file in folder_of_table().rglob("*.*"):
+        if file.as_uri() not in used:
+            file.unlink()
 
 
 def of_month(account_id: str, month: date) -> str:

@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from analytics.archive.horizon import remembered
 from analytics.models import AccessEvent
 from kit.http.errors import ServiceUnavailable
+from kit.rest.lists.counting import Total
 from kit.rest.lists.orders import Order, Position
 from kit.rest.lists.windows import M, WindowedPagination
 from kit.values.pages import both_schemes
@@ -76,9 +77,9 @@ def read_archive(
     return events_of(found)
 
 
-def count_archive(selected: SelectedDecisions, horizon: datetime) -> int:
+def count_archive(selected: SelectedDecisions, horizon: datetime, seconds: float) -> Total:
     with available_archive():
-        return archived(selected, horizon).count()
+        return archived(selected, horizon).count(seconds)
 
 
 def find_archived(account_id: str, id: str) -> AccessEvent | None:
@@ -118,7 +119,7 @@ def archived(selected: SelectedDecisions, horizon: datetime) -> "Stretch":
             comparisons.append(Comparison("requester", operator, selected.numbers_of(value)))
         elif one.of in COLUMNS:
             comparisons.append(Comparison(COLUMNS[one.of], one.operator, value))
-        else:
+        elif value or one.operator != "prefix":  # every decision begins with nothing
             texts = {text for member in members(value) for text in texts_of(one.of, member)}
             facts.append(FactComparison(one.of, tuple(sorted(texts)), is_prefix=one.operator == "prefix"))
     end = horizon if window.end is None else min(horizon, window.end)

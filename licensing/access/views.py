@@ -182,7 +182,8 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         if horizon is None:
             return super().total(rows, counting)
         recent = super().total(rows.filter(created__gte=horizon), counting)
-        return Total(recent.number + count_archive(self.selected, horizon), recent.is_exact)
+        older = count_archive(self.selected, horizon, counting.seconds)
+        return Total(recent.number + older.number, recent.is_exact and older.is_exact)
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[AccessEvent]], Sequence[Rendered]]:
         return partial(render_events, names_key="key" in self.expansions("key"))

@@ -3,6 +3,7 @@
 import random
 from datetime import UTC, datetime, timedelta
 from itertools import product
+from shutil import copytree
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -16,16 +17,20 @@ from analytics.archive.dropping import drop_archived
 from analytics.archive.horizon import remembered
 from analytics.archive.layout import folder_of_table
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
-from analytics.archive.table import ArchiveError
+from analytics.archive.reading import Stretch
+from analytics.archive.table import ArchiveError, DecisionTable
 from analytics.events.partitions import ensure_partitions, list_partitions, month_after, month_of
 from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
 from analytics.rollups.rebuild import rebuild
+from kit import statements
+from kit.http.errors import ServiceUnavailable
+from kit.rest.lists import counting
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from tests import factories
 from tests.analytics.recording import record_all, some_events
-from tests.analytics.test_archive import BEGIN, NOW, table, texts_in
+from tests.analytics.test_archive import BEGIN, NOW, archived, table, texts_in
 
 __all__ = ["table"]  # a fixture
 LIST = "/v1/access/decisions"
@@ -52,7 +57,7 @@ def events(account):
     for event in AccessEvent.objects.all():
         event.facts = {
             "contentType": "article",
-            "url": draw.choice(URLS),
+            **({"url": draw.choice(URLS)} if draw.random() < 0.9 else {}),
             "identifiedBy": draw.choice(["signature", "address"]),
             "keyId": "key_1",
             **({"siteId": SITE, "referrer": "chatgpt.com"} if draw.random() < 0.3 else {}),
@@ -233,6 +238,18 @@ def test_a_missing_file_is_an_error_of_the_service_and_no_shorter_list(api, even
     assert (reply.status, reply.error["message"]) == (503, "The service cannot read its archive of old decisions.")
 
 
+def test_a_long_search_is_given_up_and_a_long_count_estimated(api, account, events, table, monkeypatch):
+    move_to_archive()
+    wanted = f"{LIST}?created[lt]=2026-01-20&limit=1"
+    assert "totalCountIsExact" not in api.get(wanted).body
+    monkeypatch.setattr(counting, "SECONDS", 0)
+    page = api.get(wanted)
+    assert page["totalCountIsExact"] is False
+    assert page["totalCount"] >= 2
+    with statements.time_limit(0), pytest.raises(ServiceUnavailable, match="Narrow the filters"):
+        Stretch(account.pk, None, HORIZON).read(1, descending=True)
+
+
 def test_nothing_is_removed_if_a_file_differs_or_a_month_has_changed(account, events, table):
     archive(NOW)
     there = AccessEvent.objects.count()
@@ -279,10 +296,28 @@ def test_only_months_that_are_over_for_long_enough_are_removed(events, table, se
         assert "analytics_accessevent_2025_12" in list_partitions()
 
 
-def test_the_archive_is_not_discarded_once_it_has_the_only_copy(account, events, table):
+def test_an_archive_made_anew_keeps_the_only_copies(api, account, events, table, settings, tmp_path):
+    before = pages(api, "sort=created", 100)
     move_to_archive()
-    with pytest.raises(ArchiveError, match="Only the archive has the decisions before 2026-02-01"):
+    there = archived(table)
+    settings.ARCHIVE_DIR = copytree(settings.ARCHIVE_DIR, tmp_path / "moved")
+    archive(NOW, anew=True)
+    assert pages(api, "sort=created", 100) == before
+    with DecisionTable() as moved:
+        assert archived(moved) == there
+        moved.discard()
+
+
+def test_a_lost_only_copy_is_said(events, table):
+    move_to_archive()
+    for file in folder_of_table().rglob("*.parquet"):
+        file.unlink()
+    with pytest.raises(ArchiveError, match=r"\.parquet is missing, and nothing else has these decisions"):
         archive(NOW, anew=True)
+
+
+def test_nothing_is_imported_into_a_month_that_only_the_archive_has(account, events, table):
+    move_to_archive()
     with pytest.raises(ValidationError, match="None can be added there"):
         changes.note_change(account.pk, [BEGIN.date()])
 
