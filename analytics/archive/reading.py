@@ -24,7 +24,8 @@ from pyarrow.parquet import ParquetFile
 from analytics.archive.layout import COLUMNS, file_of
 from analytics.archive.models import ArchivedMonth
 from analytics.events.partitions import month_of
-from kit.http.errors import check_client_connected, check_time
+from kit import statements
+from kit.http.errors import check_client_connected, took_too_long
 from kit.rest.lists.counting import Total
 from kit.rest.lists.orders import Position
 from kit.values import ids
@@ -161,6 +162,14 @@ class Stretch(Struct, frozen=True):
 
     def has_facts(self, facts: Values) -> bool:
         return all(one.matches(facts) for one in self.facts)
+
+
+def check_time(began: float) -> None:
+    """Raise ServiceUnavailable if reading takes longer than a statement may, or ClientGone."""
+    check_client_connected()
+    bound = statements.bound.get()
+    if bound is not None and monotonic() - began > bound.seconds:
+        raise took_too_long()
 
 
 class Group:

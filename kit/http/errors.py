@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterable
 from itertools import islice
-from time import monotonic
 from typing import ClassVar, Self, TypedDict, Unpack
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
@@ -257,26 +256,14 @@ def database_error(exc: Exception) -> ApiError:
     if not statements.was_ended(exc):
         outages.log(logger, exc)
         return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
-    if statements.is_for_nobody():
-        return ClientGone()
-    return took_too_long()
+    return ClientGone() if statements.is_for_nobody() else took_too_long()
 
 
 def took_too_long() -> ServiceUnavailable:
     bound = statements.bound.get()
     limit = f" than {bound.seconds} seconds" if bound is not None else ""
-    return ServiceUnavailable(
-        f"This takes longer{limit}, so it was given up. Narrow the filters or the window of time.",
-        retry_after=RETRY_LONG_AFTER,
-    )
-
-
-def check_time(began: float) -> None:
-    """Raise ServiceUnavailable if work that is no statement has taken longer than one may, or ClientGone."""
-    check_client_connected()
-    bound = statements.bound.get()
-    if bound is not None and monotonic() - began > bound.seconds:
-        raise took_too_long()
+    message = f"This takes longer{limit}, so it was given up. Narrow the filters or the window of time."
+    return ServiceUnavailable(message, retry_after=RETRY_LONG_AFTER)
 
 
 def check_client_connected() -> None:
