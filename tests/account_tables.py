@@ -1,0 +1,81 @@
+"""Which account a row of PostgreSQL belongs to: decision record 11 counts what is listed here.
+
+`tests/conventions/test_account_tables.py` compares these lists with the migrated database.
+"""
+
+# SQL that selects the rows of one account, for tables that do not name the account itself. In this order, a row can
+# be deleted before the row through which it is found.
+FOUND_THROUGH = {
+    "accounts_webhookattempt": "event_id IN (SELECT id FROM accounts_event WHERE account_id = {account})",
+    "accounts_webhookdelivery": "event_id IN (SELECT id FROM accounts_event WHERE account_id = {account})",
+    "analytics_ruleusage": "policy_id IN (SELECT id FROM licensing_policy WHERE account_id = {account})",
+    "licensing_policyrevision": "policy_id IN (SELECT id FROM licensing_policy WHERE account_id = {account})",
+    "licensing_siterule": "site_id IN (SELECT id FROM licensing_site WHERE account_id = {account})",
+    "accounts_endnotice": """encode(substring(object_id FROM octet_length(object_id) - 15), 'hex')::uuid IN (
+      SELECT id FROM licensing_license WHERE account_id = {account} UNION ALL
+      SELECT id FROM analytics_grant WHERE account_id = {account} UNION ALL
+      SELECT id FROM accounts_apikey WHERE account_id = {account})""",
+}
+# Its key is text that begins with the id of an account or of a policy.
+NAMED_IN_TEXT = {"accounts_limitnotice"}
+# Operators, and which accounts they may see.
+OF_OPERATORS = {
+    "accounts_authenticator",
+    "accounts_recoverycode",
+    "accounts_savedfilter",
+    "accounts_staffscope",
+    "accounts_staffscope_accounts",
+    "accounts_stafftimezone",
+    "auth_group",
+    "auth_group_permissions",
+    "auth_permission",
+    "auth_user",
+    "auth_user_groups",
+    "auth_user_user_permissions",
+    "django_admin_log",
+    "django_content_type",
+    "django_session",
+}
+# Each server can fetch or compute its own.
+OWN_OF_EACH_SERVER = {"django_migrations", "licensing_addresslist", "licensing_addressname", "accounts_redaction"}
+# All servers must agree on these.
+SHARED = {
+    "accounts_pepperfingerprint",  # keys and stored secrets are only readable with this pepper
+    "analytics_exchangerate",
+    "licensing_signingkey",  # tokens name the key, not the account
+}
+# One row about all accounts: how far a job has got.
+POSITIONS = {"analytics_eventhorizon", "licensing_visitscounted"}
+WITHOUT_ACCOUNT = NAMED_IN_TEXT | OF_OPERATORS | OWN_OF_EACH_SERVER | SHARED | POSITIONS
+
+# Primary keys that are chosen at random, or made from the time and random bits: unique over all servers.
+RANDOM = "uuid"
+# Other unique keys without the account.
+UNIQUE_WITHOUT_ACCOUNT = {
+    "accounts_apikey_digest_key",  # a request is authenticated by it, before its account is known
+    "an_end_is_told_once",
+    "licensing_otherhosts_pages_id_key",
+    "licensing_site_pages_id_key",
+    "one_count_per_rule_and_requester",
+    "one_delivery_per_endpoint",
+    "one_revision_per_version",
+    "one_site_rule_per_position",
+    "one_wallet_of_license",
+    "one_wallet_of_requester",
+}
+# Tables whose numbers other rows of the account hold, so that a row keeps its number wherever it is moved.
+NUMBERS_THAT_ROWS_REFER_TO = {"licensing_page", "licensing_requester"}
+
+TABLES = """
+SELECT relname, EXISTS (
+  SELECT FROM pg_attribute WHERE attrelid = pg_class.oid AND attname = 'account_id' AND NOT attisdropped)
+FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition"""
+
+
+def rows_of_account(table: str) -> str | None:
+    """Return the condition for an account's rows, with `{account}` for its id; None if the table has none."""
+    if table in WITHOUT_ACCOUNT:
+        return None
+    if table == "accounts_account":
+        return "id = {account}"
+    return FOUND_THROUGH.get(table, "account_id = {account}")
