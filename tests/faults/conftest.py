@@ -29,6 +29,7 @@ ON_ONE_LEG = {
             "test_changed_passwords.py",
             "test_high_availability.py",
             "test_metrics.py",
+            "test_moving_accounts.py",
             "test_unfit_redis.py",
             "test_valkey_sentinel.py",
             "test_valkey_cluster.py",
