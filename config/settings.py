@@ -178,6 +178,7 @@ DATABASES = database_settings.databases(DATA_DIR, THREADS + HEAVY_THREADS)
 DATABASE_ROUTERS = ["kit.storage.replica.Router"] if "replica" in DATABASES else []
 REPORTS_MAX_LAG = env_int("REPORTS_MAX_LAG", 60, 3_600)  # seconds that the replica may be behind
 ARCHIVE_DIR = Path(env("ARCHIVE_DIR") or DATA_DIR / "archive").resolve()  # of analytics.archive
+ARCHIVE_AFTER_DAYS = env_int("ARCHIVE_AFTER_DAYS", 0, 36_500, least=0)  # 0: `manage.py archive_events` removes nothing
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TOPOLOGIES = ("", "+sentinel", "+cluster")

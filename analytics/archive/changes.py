@@ -3,8 +3,11 @@
 from collections.abc import Iterable
 from datetime import date
 
+from django.core.exceptions import ValidationError
 from django.db import connection
+from django.db.models import Q
 
+from analytics.archive.horizon import stored_horizon
 from analytics.archive.models import ArchivedMonth
 
 LOCK = 7_202_611_046  # an arbitrary advisory lock number
@@ -13,12 +16,35 @@ LOCK = 7_202_611_046  # an arbitrary advisory lock number
 def note_change(account_id: str, days: Iterable[date]) -> None:
     """Mark the months of these days to be copied again. Call it in the transaction of the change.
 
-    The lock makes it impossible to miss a copy that begins at the same time: either the copy begins after the change
-    is committed, or its row is seen here.
+    Raises ValidationError if only the archive has one of these months.
+    """
+    months, horizon = months_of(days), hold_off_copies()
+    if horizon is not None and any(month < horizon for month in months):
+        raise ValidationError(f"Only the archive has decisions before {horizon}. None can be added there.")
+    ArchivedMonth.objects.filter(account_id=account_id, month__in=months).update(is_current=False)
+
+
+def note_erasure(account_id: str, days: Iterable[date]) -> None:
+    """Mark the months of these days and all that only the archive has. Call it in the transaction of the erasure."""
+    changed, horizon = Q(month__in=months_of(days)), hold_off_copies()
+    if horizon is not None:
+        changed |= Q(month__lt=horizon)
+    ArchivedMonth.objects.filter(changed, account_id=account_id).update(is_current=False)
+
+
+def months_of(days: Iterable[date]) -> set[date]:
+    return {day.replace(day=1) for day in days}
+
+
+def hold_off_copies() -> date | None:
+    """Let no copy begin and no horizon move until the commit. Returns the horizon.
+
+    This makes it impossible to miss a copy that begins at the same time: either the copy begins after the change is
+    committed, or its row is seen here.
     """
     hold_lock("pg_advisory_xact_lock_shared")
-    months = {day.replace(day=1) for day in days}
-    ArchivedMonth.objects.filter(account_id=account_id, month__in=months).update(is_current=False)
+    horizon = stored_horizon()
+    return None if horizon is None else horizon.date()
 
 
 def wait_for_changes() -> None:

@@ -11,8 +11,11 @@ from django.db.models import QuerySet
 
 from accounts.models import Account
 from analytics.archive.changes import wait_for_changes
+from analytics.archive.horizon import stored_horizon
+from analytics.archive.layout import COLUMNS, file_of
 from analytics.archive.models import ArchivedMonth
-from analytics.archive.table import COLUMNS, ArchiveError, Checksum, DecisionTable, Month, Row
+from analytics.archive.redaction import redact
+from analytics.archive.table import ArchiveError, Checksum, DecisionTable, Month, Row
 from analytics.events.partitions import month_after, month_of
 from analytics.events.retention import exclusive_maintenance, horizon
 from analytics.models import AccessEvent
@@ -29,26 +32,49 @@ FIELDS = [column.field for column in COLUMNS.values() if column.field is not Non
 def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
     """Copy the closed months that are missing or have changed, and remove those that were purged.
 
-    Returns the number of months copied and removed. Safe to interrupt at any moment: run it again. `anew` discards the
-    archive first. Raises ValidationError while a purge or a rebuild is running, and ArchiveError.
+    Returns the number of months copied and removed. Safe to interrupt at any moment: run it again. `anew` discards all
+    copies of what the database has first. Raises ValidationError while a purge or a rebuild is running, and
+    ArchiveError.
     """
     copied = removed = 0
     with exclusive_maintenance(), DecisionTable() as table:
         if anew:
-            ArchivedMonth.objects.all().delete()
-            table.discard()
+            ArchivedMonth.objects.exclude(pk__in=only_copies()).delete()
+            table.discard(keep=files_of_only_copies())
         there = table.months()
+        for archived in only_copies():
+            if (archived.account_id, archived.month) not in there:  # the table is new, such as in another database
+                add_again(table, archived)
         for account_id, month in sorted(months_to_remove(there)):
             table.replace(account_id, month, None)
             ArchivedMonth.objects.filter(account_id=account_id, month=month).delete()
             removed += 1
-        for account_id in Account.objects.order_by("pk").values_list("pk", flat=True):
-            for month in months_to_copy(account_id, there, now):
-                if decisions_of(account_id, month).exists():
-                    copy(table, account_id, month)
-                    copied += 1
-        table.prune()
+        for account_id, month in months_to_copy(there, now):
+            copy(table, account_id, month)
+            copied += 1
+        for archived in only_copies().filter(is_current=False):
+            rewrite(table, archived)
+            copied += 1
+        table.prune(keep=files_of_only_copies())
     return copied, removed
+
+
+def only_copies() -> QuerySet[ArchivedMonth]:
+    """Return the months that only the archive has."""
+    end = stored_horizon()
+    return ArchivedMonth.objects.none() if end is None else ArchivedMonth.objects.filter(month__lt=end.date())
+
+
+def files_of_only_copies() -> set[str]:
+    return {file_of(one.account_id, one.month, one.file).as_uri() for one in only_copies()}
+
+
+def add_again(table: DecisionTable, archived: ArchivedMonth) -> None:
+    """Add the file of a month that only the archive has to the table. Raises ArchiveError if the file is missing."""
+    path = file_of(archived.account_id, archived.month, archived.file)
+    if not path.exists():
+        raise ArchiveError(f"{path} is missing, and nothing else has these decisions. Restore it from a backup.")
+    table.replace(archived.account_id, archived.month, path.as_uri())
 
 
 def months_to_remove(there: Iterable[Month]) -> Iterator[Month]:
@@ -59,19 +85,33 @@ def months_to_remove(there: Iterable[Month]) -> Iterator[Month]:
             yield account_id, month
 
 
-def months_to_copy(account_id: str, there: Container[Month], now: datetime) -> Iterator[date]:
+def months_to_copy(there: Container[Month], now: datetime) -> Iterator[Month]:
+    """Yield the closed months of all accounts that have decisions in the database, but no current copy."""
+    for account_id in Account.objects.order_by("pk").values_list("pk", flat=True):
+        for month in months_of(account_id, there, now):
+            if decisions_of(account_id, month).exists():
+                yield account_id, month
+
+
+def months_of(account_id: str, there: Container[Month], now: datetime) -> Iterator[date]:
     """Yield the closed months, from that of the first decision on, without those that are archived as they are."""
     first = AccessEvent.objects.filter(account_id=account_id).order_by("created").values_list("created", flat=True)
-    begin = first.first()
+    dropped_until = stored_horizon()
+    begin = (first if dropped_until is None else first.filter(created__gte=dropped_until)).first()
     if begin is None:
         return
     archived = ArchivedMonth.objects.filter(account_id=account_id, is_current=True, rows__isnull=False)
-    known = set(archived.values_list("month", flat=True))
-    month, end = month_of(begin), month_of(now - CLOSED_AFTER)
+    known = set(archived.exclude(file="").values_list("month", flat=True))
+    month, end = month_of(begin), closed_until(now)
     while month < end:
         if month.date() not in known or (account_id, month.date()) not in there:
             yield month.date()
         month = month_after(month)
+
+
+def closed_until(now: datetime) -> datetime:
+    """Return the end of the last closed month."""
+    return month_of(now - CLOSED_AFTER)
 
 
 def decisions_of(account_id: str, month: date) -> QuerySet[AccessEvent]:
@@ -82,17 +122,42 @@ def decisions_of(account_id: str, month: date) -> QuerySet[AccessEvent]:
 def copy(table: DecisionTable, account_id: str, month: date) -> None:
     """Copy a month and verify the copy before the table gets it. Raises ArchiveError."""
     for _ in range(MAX_ATTEMPTS):
-        path = table.path_of(account_id, month, uuid4().hex)
+        name = uuid4().hex
+        path = file_of(account_id, month, name).as_uri()
         archived = begin_copy(account_id, month)
         written = table.write(path, rows_of(account_id, month))
         verify(table, path, written, decisions_of(account_id, month).count())
         table.replace(account_id, month, path)
         rows, checksum = written.value
         still = ArchivedMonth.objects.filter(pk=archived.pk, is_current=True)
-        if still.update(rows=rows, checksum=checksum):
+        if still.update(rows=rows, checksum=checksum, file=name):
             logger.info("Archived %d decisions of %s in %s", rows, account_id, f"{month:%Y-%m}")
             return
     raise ArchiveError(f"The decisions of {account_id} in {month:%Y-%m} change all the time. Try again later.")
+
+
+def rewrite(table: DecisionTable, archived: ArchivedMonth) -> None:
+    """Write a month that only the archive has without the data of erased requesters. Raises ArchiveError."""
+    account_id, month, name = archived.account_id, archived.month, uuid4().hex
+    erased = erased_requesters(account_id)
+    path = file_of(account_id, month, name).as_uri()
+    written = table.write(path, redact(table.read(file_of(account_id, month, archived.file).as_uri()), erased))
+    verify(table, path, written, archived.rows or 0)
+    table.replace(account_id, month, path)
+    rows, checksum = written.value
+    with turn_to_write(), transaction.atomic():
+        wait_for_changes()
+        # An erasure since then is for the next run.
+        ArchivedMonth.objects.filter(pk=archived.pk).update(
+            rows=rows, checksum=checksum, file=name, is_current=erased_requesters(account_id) == erased
+        )
+
+
+def erased_requesters(account_id: str) -> dict[object, str]:
+    """Return the pseudonyms of erased requesters by number."""
+    requesters = AccessEvent._meta.get_field("requester").related_model
+    erased = requesters._default_manager.filter(account_id=account_id, is_erased=True)
+    return dict(erased.values_list("pk", "requester_id"))
 
 
 def begin_copy(account_id: str, month: date) -> ArchivedMonth:

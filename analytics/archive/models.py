@@ -11,9 +11,21 @@ class ArchivedMonth(models.Model):
     is_current = models.BooleanField()  # False if decisions have changed since the copy began
     rows = models.BigIntegerField(null=True)  # null until the copy is verified
     checksum = models.BigIntegerField(null=True)
+    file = models.CharField(
+        max_length=32, default=""
+    )  # the name of its file (analytics.archive.layout); empty if never verified
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["account", "month"], name="one_archived_month_per_account")]
 
     def __str__(self) -> str:
         return f"{self.account_id} {self.month:%Y-%m}"
+
+
+class ArchiveHorizon(models.Model):
+    """A single row after the first drop: only the archive has the decisions before `begin`."""
+
+    begin = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.begin}"

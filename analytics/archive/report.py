@@ -8,7 +8,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from accounts.models import Account
-from analytics.archive.table import ArchiveError, folder_of_table
+from analytics.archive.layout import folder_of_table
+from analytics.archive.table import ArchiveError
 
 PORT = 15002  # of Spark Connect
 BY_MONTH = """

@@ -4,13 +4,13 @@ Its catalogue is in the service's own database, or beside the files with SQLite.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from shutil import rmtree
-from typing import NamedTuple, Self
+from typing import Self
 
 import orjson
 import pyarrow as pa
@@ -38,47 +38,25 @@ from pyiceberg.types import (
 )
 from sqlalchemy import URL
 
+from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, folder_of_table
 from kit.private_files import private_directory
 from kit.storage.poolers import connection_string
 
-NAMESPACE, DECISIONS = "licensing", "decisions"
 NAME = f"{NAMESPACE}.{DECISIONS}"
 EPOCH = date(1970, 1, 1)
 Month = tuple[str, date]  # an account's id, and the first day of a month
 Row = Sequence[object]  # values in the order of COLUMNS
-
-
-class Column(NamedTuple):
-    """A column of the table. `field` is the decision's field, None for the partition's columns."""
-
-    kind: PrimitiveType
-    field: str | None
-    required: bool = False
-
-
-# Field ids are positions; add new columns at the end.
-COLUMNS = {
-    "account": Column(StringType(), None, required=True),
-    "month": Column(DateType(), None, required=True),
-    "id": Column(StringType(), "pk", required=True),
-    "created": Column(TimestamptzType(), "created", required=True),
-    "content": Column(StringType(), "content_id", required=True),
-    "requester": Column(LongType(), "requester_id", required=True),
-    "requester_id": Column(StringType(), "requester__requester_id"),
-    "policy": Column(StringType(), "policy_id"),
-    "policy_version": Column(IntegerType(), "policy_version"),
-    "allowed": Column(BooleanType(), "allowed", required=True),
-    "reason": Column(StringType(), "reason"),
-    "observed": Column(StringType(), "observed"),
-    "rule_index": Column(IntegerType(), "rule_index"),
-    "permission": Column(StringType(), "permission"),
-    "rate_remaining": Column(LongType(), "rate_remaining"),
-    "rate_reset": Column(LongType(), "rate_reset"),
-    "facts": Column(StringType(), "facts", required=True),
+KINDS: dict[str, PrimitiveType] = {
+    "boolean": BooleanType(),
+    "date": DateType(),
+    "int": IntegerType(),
+    "long": LongType(),
+    "string": StringType(),
+    "timestamptz": TimestamptzType(),
 }
 SCHEMA = Schema(
     *(
-        NestedField(number, name, column.kind, required=column.required)
+        NestedField(number, name, KINDS[column.kind], required=column.required)
         for number, (name, column) in enumerate(COLUMNS.items(), 1)
     )
 )
@@ -146,20 +124,17 @@ class DecisionTable:
             raise ArchiveError(f"The archive is in {table.location()}, not in ARCHIVE_DIR. {anew}")
         return table
 
-    def discard(self) -> None:
-        """Forget the table and delete its files. The next use creates it again."""
+    def discard(self, keep: AbstractSet[str] = frozenset()) -> None:
+        """Forget the table and delete its files except those to keep. The next use creates it again."""
         with suppress(NoSuchTableError):
             self.catalogue.drop_table(NAME)
         self.__dict__.pop("table", None)
-        rmtree(folder_of_table(), ignore_errors=True)
+        delete_except(keep)
 
     def months(self) -> set[Month]:
         """Return the accounts and months that the table has."""
         files = [task.file for task in self.table.refresh().scan().plan_files()]
         return {(file.partition[0], EPOCH + timedelta(days=file.partition[1])) for file in files}
-
-    def path_of(self, account_id: str, month: date, name: str) -> str:
-        return f"{self.table.location()}/data/{account_id}/{month:%Y-%m}/{name}.parquet"
 
     def write(self, path: str, chunks: Iterable[Sequence[Row]]) -> Checksum:
         """Write rows to a file that is not part of the table yet."""
@@ -188,7 +163,7 @@ class DecisionTable:
             if path is not None:
                 transaction.add_files([path])
 
-    def prune(self) -> None:
+    def prune(self, keep: AbstractSet[str] = frozenset()) -> None:
         """Forget former snapshots, and delete the files of replaced months and of interrupted runs."""
         table = self.table.refresh()
         if len(table.snapshots()) > 1:
@@ -197,13 +172,13 @@ class DecisionTable:
         if (snapshot := table.current_snapshot()) is not None:
             used |= {snapshot.manifest_list, *(one.manifest_path for one in snapshot.manifests(table.io))}
             used |= {task.file.file_path for task in table.scan().plan_files()}
-        for file in folder_of_table().rglob("*.*"):
-            if file.as_uri() not in used:
-                file.unlink()
+        delete_except(used | keep)
 
 
-def folder_of_table() -> Path:
-    return Path(settings.ARCHIVE_DIR, NAMESPACE, DECISIONS)
+def delete_except(used: AbstractSet[str]) -> None:
+    for file in folder_of_table().rglob("*.*"):
+        if file.as_uri() not in used:
+            file.unlink()
 
 
 def of_month(account_id: str, month: date) -> str:

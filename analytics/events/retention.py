@@ -10,6 +10,8 @@ import psycopg
 from django.core.exceptions import ValidationError
 from django.db import connection
 
+from analytics.archive.horizon import stored_horizon
+from analytics.archive.models import ArchivedMonth
 from analytics.events.partitions import drop_before, month_of
 from analytics.models import AccessEvent, EventHorizon
 from kit.private_files import lock_of, private_database
@@ -42,11 +44,20 @@ def remember(month: datetime) -> None:
     """Store the horizon before deleting, so that a rebuild does not treat purged events as never recorded."""
     known = horizon()
     EventHorizon.objects.update_or_create(pk=1, defaults={"begin": max(known, month) if known else month})
+    ArchivedMonth.objects.filter(month__lt=month.date()).delete()  # the archive's own files go at its next run
 
 
 def horizon() -> datetime | None:
     """Return the start of the first month that was not purged; None before any purge."""
     return EventHorizon.objects.values_list("begin", flat=True).first()
+
+
+def recorded_since() -> datetime | None:
+    """Return the moment from which on the database has all decisions; None if that is the first one.
+
+    Earlier ones are purged, or only in the archive.
+    """
+    return max((moment for moment in (horizon(), stored_horizon()) if moment is not None), default=None)
 
 
 @contextmanager

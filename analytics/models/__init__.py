@@ -1,6 +1,6 @@
 """Models of decisions, rollups, revenue, statements and wallets."""
 
-from analytics.archive.models import ArchivedMonth
+from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.models.events import AccessEvent, EventHorizon, RuleUsage
 from analytics.models.pending import RecentRevenue, RecentUsage
 from analytics.models.revenue import (
@@ -27,6 +27,7 @@ from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletMove
 
 __all__ = [
     "AccessEvent",
+    "ArchiveHorizon",
     "ArchivedMonth",
     "ClosedLine",
     "ClosedStatement",

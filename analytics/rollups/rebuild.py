@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.models import Min, Model
 
 from analytics import models
-from analytics.events.retention import exclusive_maintenance, horizon
+from analytics.events.retention import exclusive_maintenance, recorded_since
 from analytics.rollups import drift
 from analytics.rollups.drift import Dialect, Difference
 from analytics.rollups.upserts import adapt, month_number, prepare
@@ -44,12 +44,12 @@ def rebuild(
 ) -> list[Step]:
     """Correct the accounts' rollups from the month of `since` on; return the steps with differences.
 
-    `apply=False` only compares. `show` is called after each step. Months with purged events keep their figures. Raises
-    ValidationError if a rebuild or purge is running.
+    `apply=False` only compares. `show` is called after each step. Months with events that are purged or only in the
+    archive keep their figures. Raises ValidationError if a rebuild or purge is running.
     """
     differing = []
     with exclusive_maintenance():
-        purged = horizon()
+        purged = recorded_since()
         for account in accounts:
             for period, difference in steps(account, since, purged):
                 step = Step(

@@ -61,6 +61,9 @@ class Selection(Struct, frozen=True):
     outcomes: tuple[Outcomes, ...] = ()
     keys: Keys | None = None
 
+    def begins_or_ends_before(self, moment: datetime) -> bool:
+        return any(edge is not None and edge < moment for edge in (self.begin, self.end))
+
 
 def count_matching(selection: Selection, seconds: float) -> int:
     """Count the decisions. Raises kit.storage.limited.TookTooLong after `seconds`."""

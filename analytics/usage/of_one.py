@@ -12,7 +12,7 @@ from django.db import connection
 from msgspec import Struct
 
 from analytics.events.partitions import first_id
-from analytics.events.retention import horizon
+from analytics.events.retention import recorded_since
 from analytics.models import AccessEvent, ContentMonth, RequesterMonth
 from analytics.models.usage import DAYS
 from analytics.rollups.roll_up import USAGE_LISTS
@@ -79,7 +79,7 @@ def usage_of_one(one: One, account_id: str, key: Key, window: Window) -> UsageOf
     first = window.start.date()
     if sum(outcomes.values()) == MOST:
         first = min(day for day, _ in outcomes) + DAY  # the earliest day may be incomplete
-    kept = horizon()
+    kept = recorded_since()
     if kept is not None and kept > window.start:
         first = max(first, kept.date())
     totals = requests_by_day(one, account_id, key, window, first) if first > window.start.date() else {}

@@ -256,14 +256,14 @@ def database_error(exc: Exception) -> ApiError:
     if not statements.was_ended(exc):
         outages.log(logger, exc)
         return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
-    if statements.is_for_nobody():
-        return ClientGone()
+    return ClientGone() if statements.is_for_nobody() else took_too_long()
+
+
+def took_too_long() -> ServiceUnavailable:
     bound = statements.bound.get()
     limit = f" than {bound.seconds} seconds" if bound is not None else ""
-    return ServiceUnavailable(
-        f"This takes longer{limit}, so it was given up. Narrow the filters or the window of time.",
-        retry_after=RETRY_LONG_AFTER,
-    )
+    message = f"This takes longer{limit}, so it was given up. Narrow the filters or the window of time."
+    return ServiceUnavailable(message, retry_after=RETRY_LONG_AFTER)
 
 
 def check_client_connected() -> None:

@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
 from kit.rest.lists.counting import COUNTINGS, CountMode, Total, counting_of
-from kit.rest.lists.orders import Order, decode_cursor, decode_key, encode_cursor, encode_key
+from kit.rest.lists.orders import Order, Position, decode_cursor, decode_key, encode_cursor, encode_key
 from kit.values.shown import MAX_SHOWN
 from kit.values.suggestions import did_you_mean
 
@@ -75,12 +75,11 @@ class KeysetPagination(BasePagination):
         caller: Any = request.auth  # an accounts grant
         scope = f"{caller.account_id} {request.path} {sort} {filters!r}"
         counting = counting_of(query)
-        rows, begin = queryset, None
+        after = None
         if "cursor" in query:
             value, raw_id = decode_cursor(scope, query["cursor"])
-            begin = order.kind.decode(value)
-            rows = order.after(rows, begin, decode_key(queryset.model, raw_id))
-        shown, last = self.fill(rows, order, limit, show, begin)
+            after = Position(order.kind.decode(value), decode_key(queryset.model, raw_id))
+        shown, last = self.fill(queryset, order, limit, show, after)
         page: dict[str, object] = {"object": "list", "data": shown, "hasMore": last is not None}
         if counting is not CountMode.NONE:
             is_whole = last is None and "cursor" not in query
@@ -97,7 +96,7 @@ class KeysetPagination(BasePagination):
         order: Order,
         limit: int,
         show: Callable[[list[M]], Iterable[object]],
-        begin: object = None,
+        after: Position | None = None,
     ) -> tuple[list[orjson.Fragment], M | None]:
         """Return a page's rows as JSON, and its last row if more follow.
 
@@ -109,37 +108,33 @@ class KeysetPagination(BasePagination):
         size, step = 0, READ_FIRST
         while True:
             step = min(step, limit - len(shown))
-            if last is not None:
-                begin = getattr(last, order.field)
-            rows = self.read(ordered if last is None else order.after_row(ordered, last), order, step + 1, begin)
+            rows = self.read(ordered, order, step + 1, after)
             for row, told in zip(rows[:step], show(rows[:step]), strict=True):
                 encoded = render_json(told)
                 if shown and size + len(encoded) > MAX_PAGE:
                     return shown, last
                 size += len(encoded) + 1
                 shown.append(orjson.Fragment(encoded))
-                last = row
+                last, after = row, order.position(row)
             if len(rows) <= step:
                 return shown, None
             if len(shown) == limit:
                 return shown, last
             step = (MAX_PAGE - size) * len(shown) // size + 1
 
-    def read(self, rows: QuerySet[M], order: Order, size: int, begin: object = None) -> list[M]:
-        """Return the first rows of a sorted queryset. `begin` is the value behind which it starts, if any."""
-        return list(rows[:size])
+    def read(self, rows: QuerySet[M], order: Order, size: int, after: Position | None = None) -> list[M]:
+        """Return the first rows of a sorted queryset, or the first behind a position."""
+        return list((rows if after is None else order.after(rows, after))[:size])
 
     def following(self, queryset: QuerySet[M], request: Request, size: int) -> Callable[[M | None], list[M]]:
         """Return the function that reads the next `size` rows after a row, in the requested order."""
         _, order = self.order(request)
         ordered = order.sorted(queryset)
 
-        def after(last: M | None) -> list[M]:
-            if last is None:
-                return self.read(ordered, order, size)
-            return self.read(order.after_row(ordered, last), order, size, getattr(last, order.field))
+        def following(last: M | None) -> list[M]:
+            return self.read(ordered, order, size, None if last is None else order.position(last))
 
-        return after
+        return following
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, object]]:
         return [

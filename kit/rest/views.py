@@ -21,7 +21,6 @@ from kit.rest.conditional import check_if_match, entity_tag, is_known
 from kit.rest.deprecated import tell
 from kit.rest.lists.mixin import ListMixin, M
 from kit.rest.pagination import KeysetPagination
-from kit.rest.resources import find
 from kit.rest.sparse import pick_fields, requested_fields
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.suggestions import did_you_mean
@@ -228,7 +227,7 @@ class ApiViewSet(Steps, ListMixin[M]):
 
     def find(self, rows: QuerySet[M]) -> M:
         """Return the row that the path names. Raises NotFound."""
-        return find(rows, self.kwargs["id"])
+        return self.row_of(rows, self.kwargs["id"])
 
     def get_object(self) -> M:
         return self.find(self.get_queryset())

@@ -17,14 +17,15 @@ from rest_framework.response import Response
 from accounts.keys.authentication import license_token
 from accounts.keys.callers import Caller
 from accounts.viewsets import AccountViewSet
+from analytics.archive.horizon import remembered
 from analytics.models import AccessEvent
 from analytics.usage.matching import count_matching
-from kit.http.errors import ApiError, ServiceUnavailable
+from kit.http.errors import ApiError, NotFound, ServiceUnavailable
 from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
 from kit.rest.lists.counting import CountMode, Total
 from kit.rest.lists.mixin import Given
-from kit.rest.lists.windows import WindowedPagination
+from kit.rest.pagination import KeysetPagination
 from kit.rest.sparse import pick_fields, requested_fields
 from kit.storage.limited import TookTooLong
 from kit.storage.loading import join
@@ -35,6 +36,7 @@ from licensing.access.checks import check_access
 from licensing.access.event_loop.application import outcomes_of
 from licensing.access.event_loop.metrics import count_checks_in_thread
 from licensing.access.filters import DecisionFilters
+from licensing.access.history import HistoryPagination, count_archive, find_archived
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present_batch, present_check, present_recorded, present_refunds
 from licensing.access.selected_decisions import SelectedDecisions
@@ -140,7 +142,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
     exportable = {"list": "decisions"}
     serializer_class = DecisionSerializer
     filterset_class = DecisionFilters
-    pagination_class = WindowedPagination
+    pagination_class = HistoryPagination
     query_parameters = frozenset({"expand"})
     queryset = join(AccessEvent.objects.all(), "requester", "requester_id")
 
@@ -156,12 +158,32 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
     def apply(self, given: Iterable[Given], rows: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
         return self.selected.filter(rows, given)
 
+    def pager(self, every: QuerySet[AccessEvent]) -> KeysetPagination:
+        pager = super().pager(every)
+        if isinstance(pager, HistoryPagination):
+            pager.selected = self.selected
+        return pager
+
+    def row_of(self, rows: QuerySet[AccessEvent], id: str) -> AccessEvent:
+        try:
+            return super().row_of(rows, id)
+        except NotFound:
+            if (event := find_archived(self.account_id, id)) is None:
+                raise
+            return event
+
     def total(self, rows: QuerySet[AccessEvent], counting: CountMode) -> Total:
+        horizon = remembered.current()
         selection = self.selected.counted_by_rollups()
-        if selection is not None:
+        # The rollups have the archived decisions, too, but the hours at both ends are counted in the database.
+        if selection is not None and (horizon is None or not selection.begins_or_ends_before(horizon)):
             with suppress(TookTooLong):
                 return Total(count_matching(selection, counting.seconds))
-        return super().total(rows, counting)
+        if horizon is None:
+            return super().total(rows, counting)
+        recent = super().total(rows.filter(created__gte=horizon), counting)
+        older = count_archive(self.selected, horizon, counting.seconds)
+        return Total(recent.number + older.number, recent.is_exact and older.is_exact)
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[AccessEvent]], Sequence[Rendered]]:
         return partial(render_events, names_key="key" in self.expansions("key"))

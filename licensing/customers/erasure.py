@@ -25,7 +25,7 @@ from accounts.models import AuditEntry, SavedFilter
 from accounts.plans import epochs
 from accounts.retries.redaction import redact_replies
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
-from analytics.archive.changes import note_change
+from analytics.archive.changes import note_erasure
 from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.clients.models import LicenseClient
@@ -33,16 +33,11 @@ from licensing.clients.services import revoke_client
 from licensing.customers.recordings import wait_for_recordings
 from licensing.customers.redaction import Person, Redacted
 from licensing.licenses.models import License
-from licensing.policies.facts import OF_ITEM, OF_WALLETS
+from licensing.policies.facts import KEPT_BY_ERASURE
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters import services
 from licensing.requesters.models import Requester
 
-# Facts that a decision keeps: none of those the caller or the edge sent about the requester.
-KEPT_FACTS = {
-    *(fact.name for fact in (*OF_ITEM, *OF_WALLETS)),
-    *("licenses", "lapsedLicense", "offer", "url", "pattern", "keyId", "licenseType", "hasValidLicense"),
-}
 ROWS = 500  # read and written at a time
 
 
@@ -136,10 +131,10 @@ class Copies:
         days: set[date] = set()
         for events in chunks(own):
             for event in events:
-                event.facts = {name: value for name, value in event.facts.items() if name in KEPT_FACTS}
+                event.facts = {name: value for name, value in event.facts.items() if name in KEPT_BY_ERASURE}
             AccessEvent.objects.bulk_update(events, ["facts"])
             days |= {event.created.date() for event in events}
-        note_change(self.account_id, days)
+        note_erasure(self.account_id, days)
 
     def redact_licenses(self) -> None:
         """Clear free text in its licences, clients, payments and ledger; keep terms and amounts."""

@@ -1,6 +1,6 @@
 """Replay recorded decisions against a proposed policy. Reads only: writes nothing and locks nothing."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -9,16 +9,14 @@ from time import perf_counter, sleep
 from typing import Any
 
 import orjson
-from django.db.models import F, QuerySet
-from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThanOrEqual
 
-from analytics.models import AccessEvent, LedgerEntry
+from analytics.models import LedgerEntry
 from analytics.windows import ALL, DAY, MICROSECOND, PERIODS, USAGE, end_of_day, start_of_period
 from kit.http.errors import ValidationFailed, check_client_connected
-from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.ids import RawId
 from licensing.access.facts import facts_of_event
+from licensing.drafts.past_decisions import Row, newest_decisions
 from licensing.drafts.replay import Past, Replay, ReplayTotals, earliest_window
 from licensing.policies.conditions import CONDITIONS
 from licensing.policies.decision import CompiledPolicy
@@ -29,7 +27,6 @@ from licensing.policies.rules import parse_rules
 MAX_DECISIONS = 100_000
 MAX_TESTS = 10_000_000  # conditions times decisions; takes one or two seconds of CPU time
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
-CHUNK = 1_000  # decisions in memory at a time
 
 TURN = 3_000  # tests in a burst, about a millisecond
 LONGEST_PAUSE = 0.02  # seconds between two bursts
@@ -40,9 +37,6 @@ UNREAD = frozenset(fact.name for fact in OF_CHECK if fact.load is not as_it_is a
 
 # One burst at a time per process: several would pass the GIL among each other, and checks would wait for them all.
 bursts = Lock()
-
-Row = tuple[RawId, datetime, RawId, str, str | None, bool, str | None, str]  # the values of COLUMNS
-COLUMNS = ("id", "created", "content_id", "requester__requester_id", "permission", "allowed", "reason", "facts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,59 +86,40 @@ def simulate(
     Reads back to the beginning of the longest rate-limit window open at `start`, within the limit. Policies with more
     than a hundred conditions get fewer decisions. Raises ClientGone.
     """
-    events = AccessEvent.objects.filter(
-        account_id=policy.account_id, content__policy_id=policy.pk, content__deleted_at=None, created__lt=end
-    ).filter(created__gte=earliest_window(draft, max(start, BEGINNING)))
     tests = tests_of(draft)
     limit = min(limit or MAX_DECISIONS, MAX_TESTS // max(tests, 1))
     turn = max(1, TURN // (TESTS_OF_READING + tests))
-    oldest = list(events.order_by("-created", "-id").values_list("created", "id")[limit - 1 : limit + 1])
-    cut = oldest[0] if len(oldest) > 1 else None
+    past = newest_decisions(policy, earliest_window(draft, max(start, BEGINNING)), end, limit)
     replay = Replay(draft, start)
     at_stake: dict[str, Decimal] = {}
     since = None
     earns = LedgerEntry.objects.filter(account_id=policy.account_id).exists()
     asked = {condition.name for rule in draft.rules for condition in rule.conditions}
     unread = UNREAD - asked
-    if cut is not None:
-        events = events.filter(TupleGreaterThanOrEqual(Tuple(F("created"), F("id")), cut))
-    for chunk in chunks(events.order_by("created", "id").values_list(*COLUMNS)):
+    for chunk in past.chunks:
         check_client_connected()
         denied = []
         for begin in range(0, len(chunk), turn):
             with bursts:
                 began = perf_counter()
                 for row in chunk[begin : begin + turn]:
-                    past = past_of(row, unread)
-                    change = replay.see(past)
-                    if change is not None and past.allowed:
-                        denied.append(past.id)
-                    if since is None and past.facts.now >= start:
-                        since = past.facts.now
+                    one = past_of(row, unread)
+                    change = replay.see(one)
+                    if change is not None and one.allowed:
+                        denied.append(one.id)
+                    if since is None and one.facts.now >= start:
+                        since = one.facts.now
             # Sleep as long as the burst took, including waits for the GIL, so that busy processes yield more time.
             sleep(min(perf_counter() - began, LONGEST_PAUSE))
         if earns:
             add_charges(at_stake, denied)
-    return Simulation(draft, start, end, since, cut is not None and cut[0] > start, replay.tally, at_stake)
+    is_truncated = past.cut is not None and past.cut > start
+    return Simulation(draft, start, end, since, is_truncated, replay.tally, at_stake)
 
 
 def tests_of(draft: CompiledPolicy) -> int:
     """Return how many conditions a decision by the draft may test."""
     return sum(len(rule.tests) for rule in draft.rules)
-
-
-def chunks(events: QuerySet[AccessEvent, Any]) -> Iterator[list[Row]]:
-    """Yield the rows of one query as raw database values, because model conversion would take most of the time.
-
-    Server-side cursors need no transaction here: PostgreSQL keeps the result (WITH HOLD), and SQLite reads on demand.
-    """
-    statement, parameters = events.query.sql_with_params()
-    read = reading_connection()
-    all_at_once = read.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
-    with read.cursor() if all_at_once else read.chunked_cursor() as cursor:
-        cursor.execute(statement, parameters)
-        while rows := cursor.fetchmany(CHUNK):
-            yield rows
 
 
 def past_of(row: Row, unread: Iterable[str] = ()) -> Past:

@@ -19,7 +19,7 @@ from django.utils import timezone
 from accounts.plans.epochs import current_epoch
 from analytics.archive.changes import note_change
 from analytics.events.partitions import ensure_partitions, month_of
-from analytics.models import EventHorizon
+from analytics.events.retention import recorded_since
 from analytics.recording.past import is_recorded, record_past
 from kit.http.errors import InvalidRequest
 from kit.storage.sqlite_turns import turn_to_write
@@ -68,8 +68,7 @@ class LogImport(Decider):
         self.totals = LogTotals()
         self.occurrences = Occurrences(ids.decode("site", site.pk) or b"")
         self.latest = timezone.now() + AHEAD
-        horizon = EventHorizon.objects.first()
-        self.horizon = None if horizon is None else horizon.begin
+        self.horizon = recorded_since()
         self.is_open = lru_cache(MOST_REMEMBERED)(is_open)
         self.live_hours: dict[datetime, bool] = {}
 

@@ -371,6 +371,13 @@ TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.place)  # can be g
 # Facts that callers send, by part of the body.
 SENT = {part: tuple(fact for fact in (*OF_CHECK, *NOTES) if fact.part == part) for part in ("requester", "context")}
 ASKED = tuple(fact for fact in (*NOTES, *FACTS) if fact.field)  # fields of the trial form
+# What a decision keeps when its requester is erased: nothing that the caller or the edge sent about the requester.
+KEPT_BY_ERASURE = frozenset(
+    {
+        *(fact.name for fact in (*OF_ITEM, *OF_WALLETS)),
+        *("licenses", "lapsedLicense", "offer", "url", "pattern", "keyId", "licenseType", "hasValidLicense"),
+    }
+)
 # Facts shown in a recorded decision. The caller's claims about licences are in the decision's `license`.
 OF_VISIT = ("url", "siteId", "identifiedBy", "referrer")  # members of recorded decisions of the edge
 SHOWN = {"requester": tuple(fact for fact in SENT["requester"] if fact.attribute), "context": SENT["context"]}

@@ -12,11 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.models import LedgerEntry
+from kit.storage.reading import read_snapshot
 from licensing.edge.crawlers import Crawler, Referrer, current_table
 from licensing.edge.observed import MOST_PRICED, Sums, added_up, prices_of
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
-from licensing.visits.page_report import Choice, between_counts, uncounted_visits
+from licensing.visits.counting import counted_until
+from licensing.visits.page_report import Choice, uncounted_visits
 from licensing.visits.pages import referrals_in
 
 CENT = Decimal("0.01")
@@ -85,7 +87,8 @@ class CrawlerReport(Struct, frozen=True):
 
 def crawler_report(choice: Choice, by: By, most_priced: int = MOST_PRICED) -> CrawlerReport:
     """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
-    return between_counts(lambda until: report_until(choice, by, until, most_priced))
+    with read_snapshot():
+        return report_until(choice, by, counted_until(), most_priced)
 
 
 def report_until(choice: Choice, by: By, until: datetime | None, most_priced: int) -> CrawlerReport:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 
 from django.db import transaction
-from django.db.models import F
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
 
@@ -44,8 +43,7 @@ def merge_http_pages() -> int:
 def move_counts(pages: Mapping[int, Page]) -> bool:
     """Move some counts of these pages. Returns whether there were any."""
     with turn_to_write(), transaction.atomic():
-        # Locks out other writers of counts, and lets reports that are reading start again.
-        VisitsCounted.objects.update(imports=F("imports") + 1)
+        list(VisitsCounted.objects.select_for_update())  # locks out other writers of counts
         days = list(PageDay.objects.filter(page__in=pages)[:CHUNK])
         referrals = list(ReferralDay.objects.filter(page__in=pages)[:CHUNK])
         if not days and not referrals:

@@ -103,7 +103,7 @@ class ReferralDay(models.Model):
 class VisitsCounted(models.Model):
     """A single row: decisions created before `until` are counted in VisitorDay, PageDay and ReferralDay.
 
-    `imports` grows with each write of imported decisions, which may be older than `until`, and when pages are merged.
+    `imports` grows with each write of imported decisions, which may be older than `until`.
     """
 
     until = models.DateTimeField()

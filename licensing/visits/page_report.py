@@ -13,22 +13,21 @@ from msgspec import Struct
 
 from analytics.models import AccessEvent
 from analytics.windows import Window
+from kit.storage.reading import read_snapshot
 from licensing.access.filters import begins_with
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
-from licensing.visits.counting import decisions
+from licensing.visits.counting import counted_until, decisions
 from licensing.visits.figures import Visits
-from licensing.visits.models import Page, PageDay, ReferralDay, VisitsCounted
+from licensing.visits.models import Page, PageDay, ReferralDay
 from licensing.visits.pages import Found, VisitKey, batches, page_visits_in, stored_pages
 from licensing.visits.report import TOP, Who
 
 TOP_VISITORS = 10  # of a page
 SCHEME = len("https://")  # the origin is the first folder
-ATTEMPTS = 3  # to read between two counts, which are a minute apart
 
 Key = TypeVar("Key")
 OfPage = TypeVar("OfPage", PageDay, ReferralDay)
-Report = TypeVar("Report")
 Grouped = QuerySet[PageDay, tuple[object, ...]]
 SUMS = {
     "allowed_sum": Sum("allowed"),
@@ -115,18 +114,12 @@ NOTHING = PageReport(total=None, days={}, visitors=[], pages=[], folders=[])
 
 
 def page_report(choice: Choice) -> PageReport:
-    """Build the report from counted visits and decisions that are not counted yet; each visit counts once."""
-    return between_counts(lambda until: report_until(choice, until))
+    """Build the report from counted visits and decisions that are not counted yet; each visit counts once.
 
-
-def between_counts(make: Callable[[datetime | None], Report]) -> Report:
-    """Return what `make` reads between two counts. It gets the time until which visits are counted."""
-    for _ in range(ATTEMPTS):
-        counted = VisitsCounted.objects.values_list("until", "imports").first()
-        report = make(None if counted is None else counted[0])
-        if VisitsCounted.objects.values_list("until", "imports").first() == counted:
-            break
-    return report
+    One snapshot, because more could be counted between two queries.
+    """
+    with read_snapshot():
+        return report_until(choice, counted_until())
 
 
 def report_until(choice: Choice, until: datetime | None) -> PageReport:

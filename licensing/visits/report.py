@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db.models import Max, Q, Sum, Value
+from django.db.models import Max, Q, Sum
 from msgspec import Struct
 
 from analytics.windows import MICROSECOND, Window, end_of_day, midnight
+from kit.storage.reading import read_snapshot
 from licensing.edge.crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
-from licensing.visits.counting import decisions, visits_in
+from licensing.visits.counting import counted_until, decisions, visits_in
 from licensing.visits.figures import Visits
-from licensing.visits.models import VisitorDay, VisitsCounted
+from licensing.visits.models import VisitorDay
 
 TOP = 100
 OTHER = "other"  # the class of visitors that are not known crawlers
@@ -44,9 +45,14 @@ def whole_days(window: Window) -> Window:
 
 
 def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
-    """Build the report for whole days, from counted visits and decisions not counted yet; each visit counts once."""
-    found, until = counted_visits(account_ids, window)
-    for who, visits in pending_visits(account_ids, window, until).items():
+    """Build the report for whole days, from counted visits and decisions not counted yet; each visit counts once.
+
+    One snapshot, because more could be counted between two queries.
+    """
+    with read_snapshot():
+        found = counted_visits(account_ids, window)
+        pending = pending_visits(account_ids, window, counted_until())
+    for who, visits in pending.items():
         found[who] = found[who] + visits if who in found else visits
     ranked = sorted(found.items(), key=lambda one: (-one[1].total, -one[1].last_seen.timestamp(), one[0]))
     requesters, classes = known_requesters(account_ids, [pk for (pk, _), _ in ranked[:TOP]])
@@ -62,26 +68,17 @@ def visitor_report(account_ids: Sequence[str], window: Window) -> VisitorReport:
     return VisitorReport(visitors, len(ranked), [(*key, visits) for key, visits in told])
 
 
-def counted_visits(account_ids: Sequence[str], window: Window) -> tuple[dict[Who, Visits], datetime | None]:
-    """Return the counted visits and the time until which they are counted.
-
-    One statement, because more could be counted between two.
-    """
+def counted_visits(account_ids: Sequence[str], window: Window) -> dict[Who, Visits]:
     days = VisitorDay.objects.filter(
         account_id__in=account_ids, day__gte=window.start.date(), day__lt=window.end.date()
     )
     sums = days.values_list("requester_id", "identified_by").annotate(
         Sum("allowed"), Sum("observed"), Sum("denied"), Max("last_seen")
     )
-    nobody = [Value(0), Value(""), Value(0), Value(0), Value(0)]
-    rows = list(sums.union(VisitsCounted.objects.values_list(*nobody, "until"), all=True))
-    until = next((row[-1] for row in rows if not row[1]), None)
-    found = {
+    return {
         (pk, by): Visits(int(allowed), int(observed), int(denied), last)
-        for pk, by, allowed, observed, denied, last in rows
-        if by
+        for pk, by, allowed, observed, denied, last in sums
     }
-    return found, until
 
 
 def pending_visits(account_ids: Sequence[str], window: Window, until: datetime | None) -> dict[Who, Visits]:

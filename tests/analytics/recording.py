@@ -43,7 +43,8 @@ def as_entry(event: Event, epoch: int) -> Entry:
         facts={"contentType": "article"},
         created=render_timestamp(event.created) or "",
     )
-    return Entry(case, [ids.hex_of("dec", ids.new_id("dec"))], [ids.hex_of("cnt", event.content.pk)])
+    _, keys = ids.successive("dec", 1, ids.nanoseconds_of(event.created))
+    return Entry(case, keys, [ids.hex_of("cnt", event.content.pk)])
 
 
 def record_all(events: Sequence[Event]) -> None:

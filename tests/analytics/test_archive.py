@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from analytics.archive import changes, copying
 from analytics.archive.copying import FIELDS, archive
+from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth
-from analytics.archive.table import COLUMNS, ArchiveError, DecisionTable
+from analytics.archive.table import ArchiveError, DecisionTable
 from analytics.events.partitions import month_of
 from analytics.events.retention import purge_events
 from analytics.models import AccessEvent

@@ -2,7 +2,10 @@
 
 from collections import Counter
 from datetime import timedelta
+from itertools import islice
 from random import Random
+from threading import Event, Thread
+from time import sleep
 
 import pytest
 from django.db import connection
@@ -164,6 +167,37 @@ def test_a_report_of_many_pages_takes_as_many_queries_as_one_of_few(ask, api, si
     visit(30)
     VisitsCounted.objects.update(until=timezone.now() - timedelta(days=1))
     assert queries() == few + 1  # the robots.txt of the sites of visits that are not counted yet
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("report", ["pages", "crawlers", "visitors"])
+def test_a_report_counts_every_request_once_while_others_count_them(ask, api, site, monkeypatch, report):
+    monkeypatch.setattr(counting, "MOST_DECISIONS", 1)
+    for number in range(60):
+        ask(f"/closed/{number}", user_agent="GPTBot/1.0")
+        sleep(0.001)  # another millisecond, so another step
+    counting.count_visits()  # writes how far it has come
+    began, counted = Event(), []
+
+    def count_more(execute, sql, *arguments):
+        """Count another request in another process's place after each query of the report."""
+        found = execute(sql, *arguments)
+        if "licensing_visitscounted" in sql:
+            began.set()
+        if began.is_set():
+            thread = Thread(target=lambda: (counted.extend(islice(in_future(), 1)), connection.close()))
+            thread.start()
+            thread.join()
+        return found
+
+    def in_future():
+        return counting.steps(timezone.now() + timedelta(minutes=2))
+
+    with connection.execute_wrapper(count_more):
+        found = api.get(f"/v1/analytics/{report}")
+    assert 1 < len(counted) < 60
+    shown = found["visitors"][0] if report == "visitors" else found["summary"]
+    assert shown["denied"] == 60
 
 
 def test_a_file_has_the_pages(ask, api, site):

@@ -237,6 +237,10 @@ def test_no_more_than_the_windows_needed_are_read(stocked, db, path, monkeypatch
     read = [one["sql"] for one in seen.captured_queries if table in one["sql"] and " LIMIT 2" in one["sql"]]
     assert len(read) == 1
     assert '"created" > ' in read[0]
+    looking_for_windows = [
+        one["sql"] for one in seen.captured_queries if "OFFSET" in one["sql"] or " LIMIT 1" in one["sql"]
+    ]
+    assert [table in sql for sql in looking_for_windows].count(True) == 1
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no windows")

@@ -1,4 +1,4 @@
-"""manage.py archive_events killed at any moment, beside a service that records decisions."""
+"""manage.py archive_events killed at any moment, beside a service that records and reads decisions."""
 
 import random
 import re
@@ -12,9 +12,10 @@ import pytest
 
 from run import ROOT
 from tests.archived import newest_table
-from tests.faults.conftest import kills
-from tests.faults.harness import Deployment
+from tests.faults.conftest import ON_POSTGRESQL, kills
+from tests.faults.harness import Deployment, deployed
 from tests.faults.ledger import Ledger
+from tests.services import postgres, valkey
 
 pytestmark = pytest.mark.faults
 
@@ -87,3 +88,58 @@ def test_a_killed_archive_loses_and_doubles_nothing(server: Deployment, key: str
         assert used == {str(file) for file in tmp_path.rglob("*.parquet")}  # nothing of the killed ones is left
     finally:
         del server.environment["ARCHIVE_DIR"]
+
+
+# As `archive_events --drop`, but with less time between the new horizon and the removal.
+REMOVE = """
+import django
+django.setup()
+from django.core.management import call_command
+from analytics.archive import dropping
+dropping.GRACE = 12
+call_command("archive_events", "--drop")
+"""
+LEFT = "SELECT count(*) FROM analytics_accessevent WHERE created < date_trunc('month', now(), 'UTC')"
+
+
+@pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite has no partitions to drop")
+def test_a_killed_removal_leaves_every_decision_to_be_read_once(tmp_path: Path) -> None:
+    month = time.strftime("%Y-%m-01")
+    closed = {"format": "jsonl", "sort": "created", "created[lt]": month}
+    with (
+        postgres(fsync=False) as database,
+        valkey() as redis,
+        deployed(tmp_path, workers=2, postgres=database, valkey=redis) as server,
+    ):
+        made = str(server.manage("seed_demo", "--days", "100", "--beside"))
+        [(key, _)] = server.accounts(1)
+        ledger = Ledger(server, key)
+        demo = re.search(r"Bearer (\w+)", made)
+        assert demo
+        with server.client(demo[1]) as client, ledger.load():
+
+            def read() -> list[str]:
+                return client.get("/v1/access/decisions", params=closed).text.splitlines()
+
+            wanted = read()
+            assert len(wanted) > 100
+            for _ in range(kills(3)):
+                process = removing(server)
+                time.sleep(random.uniform(1, 18))
+                assert read() == wanted
+                process.kill()
+                process.wait(20)
+                assert read() == wanted
+            process = removing(server)
+            output, _ = process.communicate(timeout=120)
+            assert process.returncode == 0, output
+            assert read() == wanted
+        [(left,)] = server.rows(LEFT)
+        assert (left, ledger.discrepancies()) == (0, [])
+
+
+def removing(server: Deployment) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", REMOVE],
+        cwd=ROOT, env=server.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip

@@ -1,7 +1,11 @@
+from datetime import timedelta
+
+from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from kit.commands import ServiceCommand
+from kit.values.timestamps import render_timestamp
 
 
 class Command(ServiceCommand):
@@ -14,11 +18,25 @@ class Command(ServiceCommand):
         super().add_arguments(parser)
         help_text = "Discard the archive and copy everything again, for example after the database was restored."
         parser.add_argument("--anew", action="store_true", help=help_text)
+        help_text = (
+            "Then remove archived months from the database, if they have been over for ARCHIVE_AFTER_DAYS. "
+            "The API reads them from the archive. With ARCHIVE_AFTER_DAYS this is the default."
+        )
+        parser.add_argument("--drop", action="store_true", help=help_text)
 
-    def perform(self, *, anew: bool, **_: object) -> tuple[str, dict[str, object]]:
+    def perform(self, *, anew: bool, drop: bool, **_: object) -> tuple[str, dict[str, object]]:
         try:
             from analytics.archive.copying import archive  # noqa: PLC0415 - packages that are not always there
+            from analytics.archive.dropping import drop_archived  # noqa: PLC0415 - as above
         except ModuleNotFoundError as error:
             raise CommandError(f"{error}. docs/guides/archive.md says what to install.") from None
-        copied, removed = archive(timezone.now(), anew=anew)
-        return f"Archived {copied} months and removed {removed}.", {"archived": copied, "removed": removed}
+        now, days = timezone.now(), settings.ARCHIVE_AFTER_DAYS
+        copied, removed = archive(now, anew=anew)
+        said = f"Archived {copied} months and removed {removed}."
+        told: dict[str, object] = {"archived": copied, "removed": removed}
+        if drop or days:
+            begin = drop_archived(now, now - timedelta(days=days))
+            told["databaseBegins"] = render_timestamp(begin)
+            if begin is not None:
+                said += f" The database has the decisions from {begin:%Y-%m-%d} on."
+        return said, told

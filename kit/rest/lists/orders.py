@@ -5,7 +5,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import sha256
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.db.models import AutoField, F, Model, QuerySet
@@ -66,6 +66,13 @@ class TextsInOrder:
     decode = staticmethod(bytes.decode)
 
 
+class Position(NamedTuple):
+    """A row's place in a list: its value of the order's column, and its id."""
+
+    value: Any
+    key: str | int
+
+
 @dataclass(frozen=True)
 class Order:
     """A list's order: by a column that is never null, then by id, in the same direction.
@@ -81,13 +88,13 @@ class Order:
         keys = (self.kind.column(self.field), F("id"))
         return queryset.order_by(*(key.desc() if self.descending else key.asc() for key in keys))
 
-    def after(self, queryset: QuerySet[M], value: object, key: str | int) -> QuerySet[M]:
-        """Return the rows behind the one with that value and id."""
+    def after(self, queryset: QuerySet[M], position: Position) -> QuerySet[M]:
+        """Return the rows behind a position."""
         is_behind = TupleLessThan if self.descending else TupleGreaterThan
-        return queryset.filter(is_behind(Tuple(self.kind.column(self.field), F("id")), (value, key)))
+        return queryset.filter(is_behind(Tuple(self.kind.column(self.field), F("id")), position))
 
-    def after_row(self, queryset: QuerySet[M], row: M) -> QuerySet[M]:
-        return self.after(queryset, getattr(row, self.field), row.pk)
+    def position(self, row: Model) -> Position:
+        return Position(getattr(row, self.field), row.pk)
 
 
 def encode_cursor(scope: str, value: bytes, raw_id: bytes) -> str:

@@ -18,7 +18,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db.models import Model, QuerySet
 from msgspec import Struct
 
-from kit.rest.lists.orders import Moments, Order
+from kit.rest.lists.orders import Moments, Order, Position
 from kit.rest.pagination import KeysetPagination
 from kit.storage.replica import reading_connection
 
@@ -38,11 +38,13 @@ class Window(Struct, frozen=True):
     order: Order
     begin: datetime | None
     end: datetime | None = None
-    first: timedelta = timedelta(0)  # the length of the list's first window
+    first: timedelta | None = None  # the length of the list's first window, which itself has None
 
     @property
     def is_short(self) -> bool:
-        return self.begin is None or self.end is None or abs(self.end - self.begin) <= SHORT * abs(self.first)
+        if self.first is None or self.begin is None or self.end is None:
+            return True
+        return abs(self.end - self.begin) <= SHORT * abs(self.first)
 
     def of(self, rows: QuerySet[M]) -> QuerySet[M]:
         behind, until = ("lte", "gt") if self.order.descending else ("gte", "lt")
@@ -68,11 +70,13 @@ class WindowedPagination(KeysetPagination):
 
     every: QuerySet[Model] | None = None
 
-    def read(self, rows: QuerySet[M], order: Order, size: int, begin: object = None) -> list[M]:
+    def read(self, rows: QuerySet[M], order: Order, size: int, after: Position | None = None) -> list[M]:
         if self.every is None or order.kind is not Moments:
-            return super().read(rows, order, size, begin)
+            return super().read(rows, order, size, after)
+        if after is not None:
+            rows = order.after(rows, after)
         found: list[M] = []
-        for window in windows(self.every, order, begin if isinstance(begin, datetime) else None):
+        for window in windows(self.every, order, None if after is None else after.value):
             found += self.read_window(rows, window, size - len(found))
             if len(found) == size:
                 break
@@ -102,14 +106,15 @@ def windows(every: QuerySet[Model], order: Order, begin: datetime | None) -> Ite
     sign = "-" if order.descending else ""
     moments = every.order_by(f"{sign}{order.field}").values_list(order.field, flat=True)
     following = Window(order, begin).of(moments)
-    start = begin or moments.first()
     edge = next(iter(following[FIRST_ROWS : FIRST_ROWS + 1]), None)
-    if start is None or edge is None:
+    if edge is None:
         yield Window(order, begin)
         return
-    last = moments.reverse().first()
+    yield Window(order, begin, edge)
+    start, last = begin or moments.first(), moments.reverse().first()
+    if start is None:  # all rows have been deleted since
+        return
     first = length = edge - start
-    yield Window(order, begin, edge, first)
     seconds = 0.0
     while length and (last < edge if order.descending else last > edge):
         if seconds < SLOW_SECONDS:

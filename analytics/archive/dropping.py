@@ -1,0 +1,103 @@
+"""Remove decisions from the database that the archive has."""
+
+import os
+from datetime import datetime
+from time import sleep
+
+from django.db import connection, transaction
+
+from analytics.archive.changes import wait_for_changes
+from analytics.archive.copying import closed_until, decisions_of, months_to_copy
+from analytics.archive.horizon import remembered, stored_horizon
+from analytics.archive.layout import file_of, folder_of_table
+from analytics.archive.models import ArchivedMonth, ArchiveHorizon
+from analytics.archive.table import ArchiveError, Checksum, DecisionTable
+from analytics.events.partitions import drop_before, first_id, month_of
+from analytics.events.retention import BATCH, exclusive_maintenance
+from analytics.models import AccessEvent
+from kit.storage.sqlite_turns import turn_to_write
+from kit.values import ids
+
+# From the new horizon to the removal: longer than processes remember the horizon and than a reply takes.
+GRACE = 60.0  # seconds
+
+
+def drop_archived(now: datetime, until: datetime) -> datetime | None:
+    """Remove the decisions of archived months before that of `until` from the database.
+
+    Returns the moment from which on the database has all decisions, None if that is the first. Compares each month's
+    file with its checksum and with the number of its decisions before. Safe to interrupt at any moment: run it again.
+    Raises ValidationError while a purge or a rebuild is running, and ArchiveError.
+    """
+    with exclusive_maintenance():
+        begin, end = stored_horizon(), min(month_of(until), closed_until(now))
+        first = AccessEvent.objects.order_by("pk").values_list("created", flat=True).first()
+        if first is not None and first < end and (begin is None or begin < end):
+            verify_months(begin, end)
+            sync_files()
+            move_horizon(now, end)
+        horizon = stored_horizon()
+        if horizon is not None:
+            remove_before(horizon)
+        return horizon
+
+
+def verify_months(begin: datetime | None, end: datetime) -> None:
+    """Compare the copies of the months from `begin` to `end` with the database. Raises ArchiveError."""
+    if AccessEvent.objects.filter(pk__lt=first_decision(end), created__gte=end).exists():
+        raise ArchiveError(f"Some decisions from {end:%Y-%m} on have ids of an earlier month. Nothing was removed.")
+    months = ArchivedMonth.objects.filter(month__lt=end.date())
+    if begin is not None:
+        months = months.filter(month__gte=begin.date())
+    with DecisionTable() as table:
+        for archived in months.order_by("month"):
+            verify_copy(table, archived)
+
+
+def verify_copy(table: DecisionTable, archived: ArchivedMonth) -> None:
+    """Read the month's file once more. Raises ArchiveError."""
+    read = Checksum()
+    for rows in table.read(file_of(archived.account_id, archived.month, archived.file).as_uri()):
+        read.add(rows)
+    recorded = decisions_of(archived.account_id, archived.month).count()
+    if read.value != (archived.rows, archived.checksum) or recorded != archived.rows:
+        raise ArchiveError(f"The archive differs from the decisions of {archived}. Nothing was removed.")
+
+
+def sync_files() -> None:
+    """Wait until the disk has the archive."""
+    folder = folder_of_table()
+    for path in (folder, *folder.rglob("*")):
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def move_horizon(now: datetime, end: datetime) -> None:
+    """Let lists read the archive before `end`. Raises ArchiveError if a month has changed since it was copied."""
+    with DecisionTable() as table:
+        there = table.months()
+    with turn_to_write(), transaction.atomic():
+        wait_for_changes()
+        for account_id, month in months_to_copy(there, now):
+            if month < end.date():
+                raise ArchiveError(f"The decisions of {account_id} in {month:%Y-%m} have changed. Run it again.")
+        ArchiveHorizon.objects.update_or_create(pk=1, defaults={"begin": end})
+    remembered.forget()
+
+
+def remove_before(horizon: datetime) -> None:
+    archived = AccessEvent.objects.filter(pk__lt=first_decision(horizon))
+    if not archived.exists():
+        return
+    sleep(GRACE)
+    if connection.vendor == "postgresql":
+        drop_before(horizon)
+    while some := list(archived.values_list("pk", flat=True)[:BATCH]):  # outside of partitions
+        AccessEvent.objects.filter(pk__in=some).delete()
+
+
+def first_decision(moment: datetime) -> str:
+    return ids.encode("dec", first_id(moment).bytes)

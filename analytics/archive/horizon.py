@@ -1,0 +1,38 @@
+"""The moment before which only the archive has the decisions.
+
+`manage.py archive_events --drop` moves it first, and removes the decisions from the database a while later. So a
+process may remember it, and what was being read at that moment finds everything where it looked for it.
+"""
+
+from datetime import datetime
+from time import monotonic
+
+from django.db import DEFAULT_DB_ALIAS
+from msgspec import Struct
+
+from analytics.archive.models import ArchiveHorizon
+
+REMEMBERED = 10.0  # seconds
+
+
+def stored_horizon() -> datetime | None:
+    """Return the horizon from the primary; None if the database has all decisions that were not purged."""
+    return ArchiveHorizon.objects.using(DEFAULT_DB_ALIAS).values_list("begin", flat=True).first()
+
+
+class Remembered(Struct):
+    """The horizon as this process knows it, without a query for each list."""
+
+    begin: datetime | None = None
+    valid_until: float = 0.0
+
+    def current(self) -> datetime | None:
+        if monotonic() >= self.valid_until:
+            self.begin, self.valid_until = stored_horizon(), monotonic() + REMEMBERED
+        return self.begin
+
+    def forget(self) -> None:
+        self.valid_until = 0.0
+
+
+remembered = Remembered()

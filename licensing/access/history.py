@@ -1,0 +1,147 @@
+"""Decisions that only the archive has: as part of a list, and by id.
+
+What reads the archive is imported when it is needed, because its packages are an optional extra.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import QuerySet
+
+from analytics.archive.horizon import remembered
+from analytics.models import AccessEvent
+from kit.http.errors import ServiceUnavailable
+from kit.rest.lists.counting import Total
+from kit.rest.lists.orders import Order, Position
+from kit.rest.lists.windows import M, WindowedPagination
+from kit.values.pages import both_schemes
+from licensing.access.selected_decisions import SelectedDecisions, Window, members
+from licensing.policies.facts import KEPT_BY_ERASURE
+from licensing.requesters.models import Requester
+
+if TYPE_CHECKING:
+    from analytics.archive.reading import Stretch, Values
+
+logger = logging.getLogger(__name__)
+
+# Columns of the archive by the names of filters.
+COLUMNS = {
+    "contentId": "content",
+    "policyId": "policy",
+    "allowed": "allowed",
+    "reason": "reason",
+    "created": "created",
+}
+
+
+class HistoryPagination(WindowedPagination):
+    """Reads a list of decisions from the database and, before the horizon, from the archive."""
+
+    selected: SelectedDecisions
+
+    def read(self, rows: QuerySet[M], order: Order, size: int, after: Position | None = None) -> list[M]:
+        while True:
+            horizon = remembered.current()
+            found = self.read_both(rows, order, size, after, horizon)
+            if remembered.current() == horizon:  # otherwise what was read may have been removed meanwhile
+                return found
+
+    def read_both(
+        self, rows: QuerySet[M], order: Order, size: int, after: Position | None, horizon: datetime | None
+    ) -> list[M]:
+        if horizon is None:
+            return super().read(rows, order, size, after)
+        recent = rows.filter(created__gte=horizon)
+        if order.descending:
+            is_archived = after is not None and after.value < horizon
+            found = [] if is_archived else super().read(recent, order, size, after)
+            if len(found) < size:
+                found += read_archive(self.selected, horizon, order, size - len(found), after if is_archived else None)
+            return found
+        is_recent = after is not None and after.value >= horizon
+        found = [] if is_recent else read_archive(self.selected, horizon, order, size, after)
+        if len(found) < size:
+            found += super().read(recent, order, size - len(found), after if is_recent else None)
+        return found
+
+
+def read_archive(
+    selected: SelectedDecisions, horizon: datetime, order: Order, size: int, after: Position | None
+) -> list[Any]:
+    with available_archive():
+        found = archived(selected, horizon).read(size, descending=order.descending, after=after)
+    return events_of(found)
+
+
+def count_archive(selected: SelectedDecisions, horizon: datetime, seconds: float) -> Total:
+    with available_archive():
+        return archived(selected, horizon).count(seconds)
+
+
+def find_archived(account_id: str, id: str) -> AccessEvent | None:
+    """Return the decision if only the archive has it."""
+    horizon = remembered.current()
+    if horizon is None:
+        return None
+    with available_archive():
+        from analytics.archive.reading import find  # noqa: PLC0415
+
+        found = find(account_id, id, horizon)
+    return None if found is None else events_of([found])[0]
+
+
+@contextmanager
+def available_archive() -> Iterator[None]:
+    """Raises ServiceUnavailable if the archive's packages or files are missing."""
+    try:
+        yield
+    except (ModuleNotFoundError, OSError) as error:
+        logger.exception("The archive cannot be read")
+        raise ServiceUnavailable("The service cannot read its archive of old decisions.") from error
+
+
+def archived(selected: SelectedDecisions, horizon: datetime) -> "Stretch":
+    """Return the archived decisions that pass the list's filters."""
+    from analytics.archive.reading import Comparison, FactComparison, Stretch  # noqa: PLC0415
+
+    window = Window()
+    comparisons: list[Comparison] = []
+    facts: list[FactComparison] = []
+    for one, value in selected.given:
+        if one.of == "created" and isinstance(value, datetime) and one.operator != "ne":
+            window.narrow(one.operator, value)
+        if one.of == "requesterId":
+            operator = "ne" if one.operator == "ne" else "in"
+            comparisons.append(Comparison("requester", operator, selected.numbers_of(value)))
+        elif one.of in COLUMNS:
+            comparisons.append(Comparison(COLUMNS[one.of], one.operator, value))
+        elif value or one.operator != "prefix":  # every decision begins with nothing
+            texts = {text for member in members(value) for text in texts_of(one.of, member)}
+            facts.append(FactComparison(one.of, tuple(sorted(texts)), is_prefix=one.operator == "prefix"))
+    end = horizon if window.end is None else min(horizon, window.end)
+    return Stretch(selected.account_id, window.begin, end, tuple(comparisons), tuple(facts))
+
+
+def texts_of(fact: str, text: str) -> set[str]:
+    return both_schemes(text) if fact == "url" else {text}
+
+
+def events_of(found: "Sequence[Values]") -> list[AccessEvent]:
+    """Build the decisions with their requesters. Facts that an erasure removes are left out at once."""
+    requesters = Requester.objects.only("requester_id", "is_erased").in_bulk(
+        {values["requester_id"] for values in found}
+    )
+    events = []
+    for values in found:
+        former = values.pop("requester__requester_id")
+        requester = requesters.get(values["requester_id"]) or Requester(pk=values["requester_id"], requester_id=former)
+        event = AccessEvent.from_db(DEFAULT_DB_ALIAS, list(values), list(values.values()))
+        event.requester = requester
+        if requester.is_erased:
+            event.facts = {name: value for name, value in event.facts.items() if name in KEPT_BY_ERASURE}
+        events.append(event)
+    return events

@@ -1,0 +1,329 @@
+"""The API answers the same before decisions are archived and after they are removed from the database."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from shutil import copytree
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from analytics.archive import changes, dropping
+from analytics.archive.copying import archive
+from analytics.archive.dropping import drop_archived
+from analytics.archive.horizon import remembered
+from analytics.archive.layout import folder_of_table
+from analytics.archive.models import ArchivedMonth, ArchiveHorizon
+from analytics.archive.reading import Stretch
+from analytics.archive.table import ArchiveError, DecisionTable
+from analytics.events.partitions import ensure_partitions, list_partitions, month_after, month_of
+from analytics.events.retention import purge_events
+from analytics.models import AccessEvent
+from analytics.rollups.rebuild import rebuild
+from kit import statements
+from kit.http.errors import ServiceUnavailable
+from kit.rest.lists import counting
+from licensing.content.models import Content
+from licensing.policies.decision import Reason
+from tests import factories
+from tests.analytics.recording import record_all, some_events
+from tests.analytics.test_archive import BEGIN, NOW, archived, table, texts_in
+
+__all__ = ["table"]  # a fixture
+LIST = "/v1/access/decisions"
+HORIZON = datetime(2026, 2, 1, tzinfo=UTC)
+SITE = "site_01k9z8q4v5e8rbn3w6y7t2m1xd"
+URLS = ["https://pub.example/a", "http://pub.example/a", "https://pub.example/a/b", 'https://pub.example/"ü"']
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    monkeypatch.setattr(dropping, "GRACE", 0)
+    remembered.forget()
+    yield
+    remembered.forget()
+
+
+@pytest.fixture
+def events(account):
+    """Decisions of four months with policies and facts of every kind."""
+    for month in range(3):
+        ensure_partitions(month_after(month_of(BEGIN), month), months_ahead=0)
+    record_all(some_events(account, 300, BEGIN, 80, seed=11))
+    draw, policy = random.Random(5), factories.policy(account)
+    for event in AccessEvent.objects.all():
+        event.facts = {
+            "contentType": "article",
+            **({"url": draw.choice(URLS)} if draw.random() < 0.9 else {}),
+            "identifiedBy": draw.choice(["signature", "address"]),
+            "keyId": "key_1",
+            **({"siteId": SITE, "referrer": "chatgpt.com"} if draw.random() < 0.3 else {}),
+        }
+        if draw.random() < 0.5:
+            event.policy_id, event.policy_version, event.rule_index = policy.pk, 1, 1
+        event.save()
+    return AccessEvent.objects.order_by("created", "pk")
+
+
+def move_to_archive(now=NOW):
+    archive(now)
+    drop_archived(now, now)
+    if now == NOW:
+        assert not AccessEvent.objects.filter(created__lt=HORIZON).exists()
+
+
+def filters(events):
+    one, other = events[0], events[100]
+    middle = events[150].created.isoformat().replace("+00:00", "Z")
+    name = one.requester.requester_id
+    return [
+        "",
+        f"contentId={one.content_id}",
+        f"contentId[ne]={one.content_id}",
+        f"contentId[in]={one.content_id},{other.content_id}",
+        f"requesterId={name}",
+        f"requesterId[ne]={name}",
+        "requesterId=nobody",
+        "requesterId[ne]=nobody",
+        "policyId[exists]=true",
+        "policyId[exists]=false",
+        "allowed=true",
+        "allowed[ne]=true",
+        f"reason={Reason.NO_LICENSE}",
+        f"reason[ne]={Reason.NO_LICENSE}",
+        "allowed=true&reason[exists]=true",
+        f"created={middle}",
+        f"created[ne]={middle}",
+        f"created[in]={middle}",
+        f"created[gt]={middle}",
+        f"created[lte]={middle}",
+        "created[gte]=2025-12-01&created[lt]=2026-01-15T12:30:00Z",
+        "created[lt]=2026-02-02T10:00:00Z&created[gt]=2026-01-31",
+        "url=https://pub.example/a",
+        "url[in]=https://pub.example/a/b,https://nowhere.example",
+        "url[prefix]=http://pub.example/a",
+        "url[prefix]=",
+        "url=",
+        'url=https://pub.example/"ü"',
+        f"siteId={SITE}",
+        "identifiedBy=signature",
+        f"identifiedBy=address&referrer=chatgpt.com&allowed=false&contentId[ne]={one.content_id}",
+    ]
+
+
+def pages(api, query, limit):
+    """Return all pages of a list, as they were sent."""
+    found, cursor = [], {}
+    while True:
+        page = api.get(f"{LIST}?{query}&limit={limit}" + "".join(f"&cursor={one}" for one in cursor.values()))
+        found.append(page.content)
+        if not page["hasMore"]:
+            return found
+        cursor = {"cursor": page["nextCursor"]}
+
+
+def test_lists_are_the_same_in_both_orders_with_every_filter(api, events, table):
+    queries = [f"sort={sort}&{query}" for sort, query in product(("created", "-created"), filters(events))]
+    before = {query: pages(api, query, 100) for query in queries}
+    assert sum(len(found) for found in before.values()) > 80
+    move_to_archive()
+    for query, found in before.items():
+        assert pages(api, query, 100) == found, query
+
+
+def test_cursors_lead_across_the_horizon_and_go_on_after_the_archiving(api, events, table):
+    whole = {sort: pages(api, f"sort={sort}&count=none&expand=key", 7) for sort in ("created", "-created")}
+    half = api.get(LIST, limit=100, sort="created", count="none")
+    rest = api.get(LIST, limit=100, sort="created", count="none", cursor=half["nextCursor"]).content
+    move_to_archive()
+    assert whole == {sort: pages(api, f"sort={sort}&count=none&expand=key", 7) for sort in whole}
+    assert api.get(LIST, limit=100, sort="created", count="none", cursor=half["nextCursor"]).content == rest
+
+
+def test_each_decision_is_found_by_its_id(api, other_api, events, table):
+    ids = [event.pk for event in events[::10]]
+    before = [api.get(f"{LIST}/{id}").content for id in ids]
+    unknown = "dec_" + ids[0][4:-6] + "000000"
+    missing = {one: api.get(f"{LIST}/{one}").content for one in (unknown, "dec_" + "0" * 26, "dec_" + "7" * 26)}
+    move_to_archive()
+    assert [api.get(f"{LIST}/{id}").content for id in ids] == before
+    for one in (*missing, "nonsense"):
+        assert api.get(f"{LIST}/{one}").status == 404
+    assert {other_api.get(f"{LIST}/{id}").status for id in ids} == {404}
+
+
+def test_files_are_the_same_and_continue_behind_an_archived_decision(api, events, table):
+    middle = events[120].pk
+    queries = [
+        "format=csv",
+        "format=jsonl&sort=created",
+        "format=jsonl&allowed=false&url[prefix]=https://pub.example/a",
+        f"format=jsonl&after={middle}",
+        f"format=csv&sort=created&after={middle}",
+    ]
+    before = {query: api.get(f"{LIST}?{query}").content for query in queries}
+    move_to_archive()
+    assert {query: api.get(f"{LIST}?{query}").content for query in queries} == before
+
+
+@pytest.mark.parametrize("limit", [None, 1, 30, 150, 290])
+def test_simulations_replay_archived_decisions(api, account, events, table, limit):
+    rule = {"priority": 1, "action": "allow", "conditions": {"default": True}}
+    rule["rateLimit"] = {"requests": 1, "period": "day"}
+    policy = factories.policy(account)
+    Content.objects.filter(account=account).update(policy=policy)
+    draft = {"rules": [rule], "startDate": "2025-11-01", "endDate": "2026-03-01"} | ({"limit": limit} if limit else {})
+    path = f"/v1/policies/{policy.pk}/simulate"
+    replies = [api.post(path, draft), api.post(path, draft | {"startDate": "2025-12-24", "endDate": "2026-01-20"})]
+    assert [reply.status for reply in replies] == [200, 200]
+    move_to_archive()
+    assert [api.post(path, draft).content] == [replies[0].content]
+    later = api.post(path, draft | {"startDate": "2025-12-24", "endDate": "2026-01-20"})
+    assert later.content == replies[1].content
+
+
+def test_reports_and_rebuilt_rollups_are_the_same(api, account, events, table):
+    window = {"startDate": "2025-11-01", "endDate": "2026-02-28", "groupBy": "month"}
+    before = api.get("/v1/analytics/usage", **window).content
+    move_to_archive()
+    assert api.get("/v1/analytics/usage", **window).content == before
+    assert rebuild([account.pk]) == []
+    assert api.get("/v1/analytics/usage", **window).content == before
+
+
+def test_a_list_needs_no_query_more_without_an_archive(api, events, table):
+    api.get(LIST)
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        api.get(LIST, sort="created")
+    assert not [query for query in queries if "archive" in query["sql"]]
+
+
+def test_an_erased_requester_is_hidden_at_once_and_leaves_the_files_at_the_next_run(api, account, events, table):
+    name = events[0].requester.requester_id
+    AccessEvent.objects.filter(requester__requester_id=name).update(facts={"ip": "203.0.113.77", "url": URLS[0]})
+    archive(NOW)
+    drop_archived(NOW, NOW)
+    assert name in texts_in(table.folder)
+    erased = api.delete(f"/v1/requesters/{name}")
+    assert erased.status in (200, 204)
+    every = b"".join(pages(api, "count=none", 100))
+    assert b"203.0.113.77" not in every
+    assert name.encode() not in every
+    assert archive(NOW)[0] > 1
+    assert not any(trace in texts_in(table.folder) for trace in (name, "203.0.113.77"))
+    assert b"".join(pages(api, "count=none", 100)) == every
+    assert archive(NOW) == (0, 0)
+
+
+def test_purged_months_are_gone_at_once(api, events, table):
+    oldest = events[0].pk
+    move_to_archive()
+    assert api.get(f"{LIST}/{oldest}").status == 200
+    purge_events(datetime(2025, 12, 5, tzinfo=UTC))
+    assert api.get(f"{LIST}/{oldest}").status == 404
+    assert api.get(LIST, sort="created")["data"][0]["created"] >= "2025-12-01"
+    assert archive(NOW)[1] == 2
+
+
+def test_a_missing_file_is_an_error_of_the_service_and_no_shorter_list(api, events, table):
+    move_to_archive()
+    for file in folder_of_table().rglob("*.parquet"):
+        file.unlink()
+    reply = api.get(LIST, sort="created")
+    assert (reply.status, reply.error["message"]) == (503, "The service cannot read its archive of old decisions.")
+
+
+def test_a_long_search_is_given_up_and_a_long_count_estimated(api, account, events, table, monkeypatch):
+    move_to_archive()
+    wanted = f"{LIST}?created[lt]=2026-01-20&limit=1"
+    assert "totalCountIsExact" not in api.get(wanted).body
+    monkeypatch.setattr(counting, "SECONDS", 0)
+    page = api.get(wanted)
+    assert page["totalCountIsExact"] is False
+    assert page["totalCount"] >= 2
+    with statements.time_limit(0), pytest.raises(ServiceUnavailable, match="Narrow the filters"):
+        Stretch(account.pk, None, HORIZON).read(1, descending=True)
+
+
+def test_nothing_is_removed_if_a_file_differs_or_a_month_has_changed(account, events, table):
+    archive(NOW)
+    there = AccessEvent.objects.count()
+    first = ArchivedMonth.objects.earliest("month")
+    ArchivedMonth.objects.filter(pk=first.pk).update(checksum=1)
+    with pytest.raises(ArchiveError, match=r"The archive differs from the decisions of .* Nothing was removed"):
+        drop_archived(NOW, NOW)
+    ArchivedMonth.objects.filter(pk=first.pk).update(checksum=first.checksum)
+    changes.note_change(account.pk, [BEGIN.date()])
+    with pytest.raises(ArchiveError, match="have changed"):
+        drop_archived(NOW, NOW)
+    assert (AccessEvent.objects.count(), ArchiveHorizon.objects.count()) == (there, 0)
+
+
+def test_decisions_whose_month_is_not_archived_are_not_removed(account, other_account, events, table):
+    archive(NOW)
+    record_all(some_events(other_account, 5, BEGIN, 5, seed=1))
+    there = AccessEvent.objects.count()
+    with pytest.raises(ArchiveError, match="have changed"):
+        drop_archived(NOW, NOW)
+    assert AccessEvent.objects.count() == there
+
+
+def test_a_removal_that_was_interrupted_reads_each_decision_once_and_goes_on(api, events, table, monkeypatch):
+    before = pages(api, "sort=created", 100)
+    archive(NOW)
+    with monkeypatch.context() as patched:
+        patched.setattr(dropping, "remove_before", lambda horizon: None)
+        drop_archived(NOW, NOW)
+    assert AccessEvent.objects.filter(created__lt=HORIZON).exists()
+    assert pages(api, "sort=created", 100) == before
+    assert archive(NOW) == (0, 0)
+    drop_archived(NOW, NOW)
+    assert not AccessEvent.objects.filter(created__lt=HORIZON).exists()
+    assert pages(api, "sort=created", 100) == before
+
+
+def test_only_months_that_are_over_for_long_enough_are_removed(events, table, settings):
+    archive(NOW)
+    assert drop_archived(NOW, NOW - timedelta(days=45)) == datetime(2025, 12, 1, tzinfo=UTC)
+    assert AccessEvent.objects.earliest("created").created >= datetime(2025, 12, 1, tzinfo=UTC)
+    if connection.vendor == "postgresql":
+        assert "analytics_accessevent_2025_11" not in list_partitions()
+        assert "analytics_accessevent_2025_12" in list_partitions()
+
+
+def test_an_archive_made_anew_keeps_the_only_copies(api, account, events, table, settings, tmp_path):
+    before = pages(api, "sort=created", 100)
+    move_to_archive()
+    there = archived(table)
+    settings.ARCHIVE_DIR = copytree(settings.ARCHIVE_DIR, tmp_path / "moved")
+    archive(NOW, anew=True)
+    assert pages(api, "sort=created", 100) == before
+    with DecisionTable() as moved:
+        assert archived(moved) == there
+        moved.discard()
+
+
+def test_a_lost_only_copy_is_said(events, table):
+    move_to_archive()
+    for file in folder_of_table().rglob("*.parquet"):
+        file.unlink()
+    with pytest.raises(ArchiveError, match=r"\.parquet is missing, and nothing else has these decisions"):
+        archive(NOW, anew=True)
+
+
+def test_nothing_is_imported_into_a_month_that_only_the_archive_has(account, events, table):
+    move_to_archive()
+    with pytest.raises(ValidationError, match="None can be added there"):
+        changes.note_change(account.pk, [BEGIN.date()])
+
+
+@pytest.mark.parametrize(("days", "options"), [(30, []), (0, ["--drop"])])
+def test_the_command_removes_what_it_has_archived(events, table, settings, days, options):
+    settings.ARCHIVE_AFTER_DAYS = days
+    call_command("archive_events", *options)
+    assert AccessEvent.objects.filter(created__lt=HORIZON).count() == 0
