@@ -283,3 +283,29 @@ def test_a_commit_that_hangs_at_a_wallet_holds_no_other_up_for_long(begin_to_spe
         await asyncio.gather(*begun)
 
     async_to_sync(scenario)()
+
+
+@needs_postgresql
+def test_clients_of_two_commits_that_spend_share_the_next(
+    begin_to_spend, gateway, commits, commits_may_end, monkeypatch
+):
+    monkeypatch.setattr(module, "SECONDS_TO_ASK_AGAIN", 0.5)
+    monkeypatch.setattr(module, "MAX_SECONDS_ALONE", 60)
+
+    async def ask_twice():
+        await (await begin_to_spend())
+        await (await begin_to_spend())
+
+    async def scenario():
+        first = await begin_to_spend()
+        await until(lambda: len(commits) == 3)
+        others = asyncio.gather(*(ask_twice() for _ in range(module.SEVERAL)))
+        await until(lambda: len(gateway.spending.waiting) == module.SEVERAL)
+        commits_may_end.set()
+        await first
+        await until(lambda: len(commits) == 4)
+        late = await begin_to_spend()
+        await asyncio.gather(others, late)
+
+    async_to_sync(scenario)()
+    assert commits == [1, 1, 1, module.SEVERAL, module.SEVERAL + 1]

@@ -5,7 +5,7 @@ while they hold, plan limits take one shared round trip, and the record one shar
 was decided on facts that still hold; a decision on others is made again.
 """
 
-from asyncio import wait
+from asyncio import sleep, wait
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
@@ -50,6 +50,8 @@ MAX_ATTEMPTS = 5  # on cached facts
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 ENOUGH_TO_COMMIT = 50  # decisions: a commit of as many costs by its rows, and more would only come later
 COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
+SECONDS_TO_ASK_AGAIN = 0.001  # until a client's next request, on a connection that stays open
+SEVERAL = 4  # requests that one commit answered: the next commit waits for what they ask again
 MAX_SECONDS_ALONE = 0.05  # of a commit of ENOUGH_TO_COMMIT or more, or that spends; it may be waiting for a lock
 
 
@@ -69,6 +71,7 @@ class Gateway:
             self.spending = MicroBatch(self.record_spending, in_flight=COMMITS_IN_FLIGHT, gather=self.gather_spending)
         self.being_written = 0  # decisions that do not spend
         self.spending_commits = 0  # under way
+        self.spent_at, self.spent_together = 0.0, 0  # when the last of them ended, and how many requests it had
         self.facts = CachedFacts(self.snapshot, self.gather_counted)
         self.slow_path: MicroBatch[SlowPath, list[Answer | ApiError] | ApiError] = MicroBatch(
             InThread("slow path", check_now), max_items=20, max_waiting=1_000
@@ -213,9 +216,16 @@ class Gateway:
         await self.gather_into(self.records)
 
     async def gather_spending(self) -> None:
-        """Do the same for checks that spend. Two such commits at once would wait for each other's wallets."""
+        """Do the same for checks that spend. Two such commits at once would wait for each other's wallets.
+
+        What arrives during a commit also waits a moment for the next requests of the clients that it answers.
+        Otherwise the two groups would take turns for good, each with commits of its own.
+        """
         if self.spending_commits and (written := self.spending.answers()) is not None:
             await wait([written], timeout=MAX_SECONDS_ALONE)
+        seconds = self.spent_at + SECONDS_TO_ASK_AGAIN - perf_counter()
+        if seconds > 0 and self.spent_together >= SEVERAL:
+            await sleep(seconds)
         await self.gather_into(self.spending)
 
     async def gather_into(self, records: MicroBatch[Sequence[Entry], Sequence[Outcome]]) -> None:
@@ -242,6 +252,7 @@ class Gateway:
             return await self.write_all(many)
         finally:
             self.spending_commits -= 1
+            self.spent_at, self.spent_together = perf_counter(), len(many)
 
     async def write_all(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """Record many requests in one commit, each entirely or not at all."""
