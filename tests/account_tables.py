@@ -45,7 +45,7 @@ SHARED = {
     "licensing_signingkey",  # tokens name the key, not the account
 }
 # One row about all accounts: how far a job has got.
-POSITIONS = {"analytics_eventhorizon", "licensing_visitscounted"}
+POSITIONS = {"analytics_archivehorizon", "analytics_eventhorizon", "licensing_visitscounted"}
 WITHOUT_ACCOUNT = NAMED_IN_TEXT | OF_OPERATORS | OWN_OF_EACH_SERVER | SHARED | POSITIONS
 
 # Primary keys that are chosen at random, or made from the time and random bits: unique over all servers.
