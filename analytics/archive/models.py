@@ -11,9 +11,8 @@ class ArchivedMonth(models.Model):
     is_current = models.BooleanField()  # False if decisions have changed since the copy began
     rows = models.BigIntegerField(null=True)  # null until the copy is verified
     checksum = models.BigIntegerField(null=True)
-    file = models.CharField(
-        max_length=32, default=""
-    )  # the name of its file (analytics.archive.layout); empty if never verified
+    # The name of its file (analytics.archive.layout); empty if it was copied before the name was stored.
+    file = models.CharField(max_length=32, db_default="", default="")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["account", "month"], name="one_archived_month_per_account")]

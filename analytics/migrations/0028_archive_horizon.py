@@ -20,6 +20,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='archivedmonth',
             name='file',
-            field=models.CharField(default='', max_length=32),
+            field=models.CharField(db_default='', default='', max_length=32),
         ),
     ]
