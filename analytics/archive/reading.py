@@ -8,15 +8,17 @@ that may match are read, and first only the columns that decide.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 from typing import Any
 
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+from cachetools import LRUCache, cached
 from django.db import DEFAULT_DB_ALIAS
 from msgspec import Struct
 from pyarrow.parquet import ParquetFile
@@ -136,10 +138,10 @@ class Stretch(Struct, frozen=True):
         if begin is not None:
             months = months.filter(month__gte=month_of(begin).date())
         for month in months.order_by("-month" if descending else "month"):
-            with open_file(month) as file:
+            with open_file(month) as (path, file):
                 numbers = range(file.num_row_groups)
                 for number in reversed(numbers) if descending else numbers:
-                    group = Group(file, number)
+                    group = Group(path, file, number)
                     if (begin is None or group.last >= begin) and group.first < end:
                         yield group
 
@@ -149,7 +151,9 @@ class Stretch(Struct, frozen=True):
         if self.begin is not None:
             tests.append(Comparison("created", "gte", self.begin))
         behind = [] if after is None else ["id"]
-        rows = group.load([*{one.column for one in tests}.union(behind)])
+        # The rows behind a page or chunk are probably read next, so all their columns are read at once.
+        is_continued = after is not None and group.first <= after.value <= group.last
+        rows = group.whole if is_continued else group.load([*{one.column for one in tests}.union(behind)])
         masks = [one.mask(rows) for one in tests]
         if after is not None:
             masks.append(is_behind(rows, after, descending=descending))
@@ -175,18 +179,18 @@ def check_time(began: float) -> None:
 class Group:
     """A group of rows of a file."""
 
-    def __init__(self, file: ParquetFile, number: int) -> None:
-        self.file, self.number = file, number
+    def __init__(self, path: Path, file: ParquetFile, number: int) -> None:
+        self.path, self.file, self.number = path, file, number
         metadata = file.metadata.row_group(number)
         statistics = metadata.column(list(COLUMNS).index("created")).statistics
         self.size, self.first, self.last = metadata.num_rows, statistics.min, statistics.max
 
-    def load(self, names: Sequence[str] | None = None) -> pa.Table:
+    def load(self, names: Sequence[str]) -> pa.Table:
         return self.file.read_row_group(self.number, columns=names, use_threads=False)  # checks need the other cores
 
-    @cached_property
+    @property
     def whole(self) -> pa.Table:
-        return self.load(list(FIELDS))
+        return rows_of_group(self.file, self.path, self.number)
 
     def values(self, places: Sequence[int]) -> list[Values]:
         if not places:
@@ -218,16 +222,25 @@ def find(account_id: str, id: str, end: datetime) -> Values | None:
     return next(iter(stretch.read(1, descending=True)), None)
 
 
+# A file of a list is read from a group in many chunks. The name of a file is never used again.
+@cached(LRUCache(maxsize=2), key=lambda file, path, number: (path, number), lock=Lock())
+def rows_of_group(file: ParquetFile, path: Path, number: int) -> pa.Table:
+    """Return all columns of a group."""
+    return file.read_row_group(number, columns=list(FIELDS), use_threads=False)
+
+
 @contextmanager
-def open_file(month: ArchivedMonth) -> Iterator[ParquetFile]:
+def open_file(month: ArchivedMonth) -> Iterator[tuple[Path, ParquetFile]]:
     """Open the month's file. It is opened again if it has just been replaced."""
+    path = path_of(month)
     try:
-        file = ParquetFile(path_of(month))
+        file = ParquetFile(path)
     except FileNotFoundError:
         month.refresh_from_db()
-        file = ParquetFile(path_of(month))
+        path = path_of(month)
+        file = ParquetFile(path)
     with file:
-        yield file
+        yield path, file
 
 
 def path_of(month: ArchivedMonth) -> Path:
