@@ -2,12 +2,18 @@
 
 Events are partitioned by id, whose first 48 bits are the millisecond of recording (UUIDv7). Partitions are created in
 advance; events without one go to the default partition and are moved when theirs is created. SQLite uses one table.
+
+Creating and dropping a partition needs a table for itself. Both wait for it only briefly (kit.storage.lock_waits), so
+that checks and lists do not queue up behind them while a long report is read.
 """
 
 from datetime import UTC, datetime
+from functools import partial
 from uuid import UUID
 
 from django.db import connection, transaction
+
+from kit.storage.lock_waits import short_lock_waits, until_unlocked
 
 TABLE = "analytics_accessevent"
 DEFAULT = f"{TABLE}_default"
@@ -48,8 +54,11 @@ def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[s
     made = []
     for ahead in range(months_ahead + 1):
         month = month_after(month_of(now), ahead)
-        if name_of(month) not in list_partitions() and make_partition(month):
-            made.append(name_of(month))
+        if name_of(month) in list_partitions():
+            continue
+        with short_lock_waits(connection):
+            if until_unlocked(partial(make_partition, month)):
+                made.append(name_of(month))
     return made
 
 
@@ -75,7 +84,7 @@ def drop_before(month: datetime) -> list[str]:
     """Drop the partitions of earlier months and return their names. The default partition stays."""
     oldest = name_of(month)
     dropped = sorted(name for name in list_partitions() - {DEFAULT} if name < oldest)
-    for name in dropped:
-        with connection.cursor() as cursor:
+    with short_lock_waits(connection), connection.cursor() as cursor:
+        for name in dropped:
             cursor.execute(f"DROP TABLE {name}")
     return dropped

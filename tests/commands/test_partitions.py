@@ -1,6 +1,8 @@
 """Monthly partitions and retention of recorded decisions (on SQLite there is one table, and rows are deleted)."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from time import sleep
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -10,6 +12,7 @@ from analytics.events import partitions
 from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
 from tests import factories
+from tests.lock_waits import in_thread, is_waited_for, open_session
 
 ON_POSTGRESQL = connection.vendor == "postgresql"
 
@@ -73,3 +76,26 @@ def test_retention_for_a_time_that_makes_no_sense_is_refused(decide, days):
     with pytest.raises(CommandError, match="--keep-days takes 0 to 36,500 days"):
         call_command("purge_events", f"--keep-days={days}")
     assert AccessEvent.objects.count() == 1
+
+
+@pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite has one table")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("act", [partitions.ensure_partitions, partitions.drop_before])
+def test_nobody_waits_behind_a_partition_that_waits_for_a_long_report(act):
+    month = datetime(1999, 1, 1, tzinfo=UTC)
+    following = partitions.month_after(month)
+    partitions.ensure_partitions(month, months_ahead=0)
+    arguments = (following, 0) if act is partitions.ensure_partitions else (following,)
+    with open_session() as report, open_session(autocommit=True) as other, ThreadPoolExecutor(1) as thread:
+        report.execute("SELECT count(*) FROM analytics_accessevent")
+        waiting = thread.submit(in_thread, act, *arguments)
+        while not is_waited_for(report.info.backend_pid, other):
+            sleep(0.01)
+        other.execute("SET statement_timeout = '20s'")
+        other.execute("SELECT count(*) FROM analytics_accessevent")
+        assert not waiting.done()
+        report.rollback()
+        [name] = waiting.result(timeout=60)
+    assert (name in partitions.list_partitions()) is (act is partitions.ensure_partitions)
+    partitions.drop_before(partitions.month_after(following))
+    assert name not in partitions.list_partitions()
