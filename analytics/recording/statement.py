@@ -171,10 +171,11 @@ WITH {CHARGES if charging else ""}alike AS MATERIALIZED (
     rule_index, permission, facts, created, {stored.counted} reply, naming, rate_reset, observed, number
     {", purse, taken" if spending else ""}
   FROM alike
-){PURSES if spending else ""}{COUNTERS if counting else ""}, behind AS MATERIALIZED (
-  SELECT alike.*, account.epoch - alike.epoch AS missed
-  FROM alike LEFT JOIN LATERAL (SELECT epoch FROM accounts_account WHERE id = alike.account LIMIT 1) account ON true
-  WHERE account.epoch IS DISTINCT FROM alike.epoch
+){PURSES if spending else ""}{COUNTERS if counting else ""}, current AS MATERIALIZED (
+  SELECT id, epoch FROM accounts_account WHERE id = ANY (ARRAY(SELECT DISTINCT account FROM alike))
+), behind AS MATERIALIZED (
+  SELECT alike.*, current.epoch - alike.epoch AS missed FROM alike LEFT JOIN current ON current.id = account
+  WHERE current.epoch IS DISTINCT FROM alike.epoch
 ), stale AS MATERIALIZED ({STALE.format(first=AFTER_PURSES if spending else "")}
 ){NAMINGS if naming else ""}{claimed_keys if keeping else ""}{settled}{PAYING if spending else ""}, stored AS (
   INSERT INTO analytics_accessevent ({EVENT_COLUMNS}, observed)
