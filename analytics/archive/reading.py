@@ -13,7 +13,6 @@ from itertools import islice
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -33,7 +32,7 @@ from kit.rest.lists.orders import Position
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
 
-Values = dict[str, Any]  # an archived decision by the names of the model's columns, with `requester__requester_id`
+Values = dict[str, object]  # an archived decision by the names of the model's columns, with `requester__requester_id`
 MILLISECOND = timedelta(milliseconds=1)
 FIELDS = {name: column.field or f"{name}_id" for name, column in COLUMNS.items() if name != "month"} | {"id": "id"}
 COMPARISONS = {"gt": pc.greater, "gte": pc.greater_equal, "lt": pc.less, "lte": pc.less_equal}

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models import QuerySet
@@ -60,10 +60,11 @@ class HistoryPagination(WindowedPagination):
             is_archived = after is not None and after.value < horizon
             found = [] if is_archived else super().read(recent, order, size, after)
             if len(found) < size:
-                found += read_archive(self.selected, horizon, order, size - len(found), after if is_archived else None)
+                older = read_archive(self.selected, horizon, order, size - len(found), after if is_archived else None)
+                found += cast("list[M]", older)
             return found
         is_recent = after is not None and after.value >= horizon
-        found = [] if is_recent else read_archive(self.selected, horizon, order, size, after)
+        found = [] if is_recent else cast("list[M]", read_archive(self.selected, horizon, order, size, after))
         if len(found) < size:
             found += super().read(recent, order, size - len(found), after if is_recent else None)
         return found
@@ -71,7 +72,7 @@ class HistoryPagination(WindowedPagination):
 
 def read_archive(
     selected: SelectedDecisions, horizon: datetime, order: Order, size: int, after: Position | None
-) -> list[Any]:
+) -> list[AccessEvent]:
     with available_archive():
         found = archived(selected, horizon).read(size, descending=order.descending, after=after)
     return events_of(found)
@@ -137,8 +138,8 @@ def events_of(found: "Sequence[Values]") -> list[AccessEvent]:
     )
     events = []
     for values in found:
-        former = values.pop("requester__requester_id")
-        requester = requesters.get(values["requester_id"]) or Requester(pk=values["requester_id"], requester_id=former)
+        number, former = cast("int", values["requester_id"]), str(values.pop("requester__requester_id"))
+        requester = requesters.get(number) or Requester(pk=number, requester_id=former)
         event = AccessEvent.from_db(DEFAULT_DB_ALIAS, list(values), list(values.values()))
         event.requester = requester
         if requester.is_erased:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import orjson
 from django.db.models import F, QuerySet
@@ -62,7 +62,7 @@ def positions(events: QuerySet[AccessEvent]) -> QuerySet[AccessEvent, tuple[date
     return events.order_by("-created", "-id").values_list("created", "id")
 
 
-def rows_of(events: QuerySet[AccessEvent, Any]) -> Iterator[list[Row]]:
+def rows_of(events: QuerySet[AccessEvent, object]) -> Iterator[list[Row]]:
     """Yield the rows of one query as raw database values, because model conversion would take most of the time.
 
     Server-side cursors need no transaction here: PostgreSQL keeps the result (WITH HOLD), and SQLite reads on demand.
@@ -92,7 +92,7 @@ def archived_rows(archived: "Stretch", after: Position | None) -> Iterator[list[
 
 
 def row_of(event: AccessEvent) -> Row:
-    key: Any = prepare(AccessEvent, "id", event.pk)
-    content: Any = prepare(AccessEvent, "content_id", event.content_id)
+    key = cast("RawId", prepare(AccessEvent, "id", event.pk))
+    content = cast("RawId", prepare(AccessEvent, "content_id", event.content_id))
     name, facts = event.requester.requester_id, orjson.dumps(event.facts)
     return key, event.created, content, name, event.permission, event.allowed, event.reason, facts

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from threading import Lock
 from time import perf_counter, sleep
-from typing import Any
 
 import orjson
 
@@ -70,12 +69,12 @@ def window_of(
     return start, end
 
 
-def draft_of(policy: Policy, fields: Mapping[str, Any]) -> CompiledPolicy:
+def draft_of(policy: Policy, fields: Mapping[str, object]) -> CompiledPolicy:
     """Compile the policy with the given rules and default action; the saved version if neither is given."""
     if not {"rules", "default_action"} & fields.keys():
         return CompiledPolicy.of(policy.pk, policy.version, policy.default_action, parse_rules(policy.rules))
     rules = parse_rules(fields.get("rules", policy.rules))
-    return CompiledPolicy.of(None, None, fields.get("default_action", policy.default_action), rules)
+    return CompiledPolicy.of(None, None, str(fields.get("default_action", policy.default_action)), rules)
 
 
 def simulate(

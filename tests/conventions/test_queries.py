@@ -10,9 +10,14 @@ from tests.conventions.endpoints import each_list, each_read
 from tests.conventions.test_lists import grow
 
 MOST = 5  # the key, its last use, the count, the rows, and one more
-# Edge reports read the counting state before and after their tables, and each table once.
+# Edge reports read the time until which visits are counted, and each table once.
 # A proxy's file also needs the site's rules, its items, and the policies of both.
-MOST_OF_REPORTS = {"/v1/analytics/pages": 6, "/v1/analytics/crawlers": 8, "/v1/sites/{site}/proxy-config": 7}
+MOST_OF_REPORTS = {
+    "/v1/analytics/pages": 6,
+    "/v1/analytics/visitors": 6,
+    "/v1/analytics/crawlers": 8,
+    "/v1/sites/{site}/proxy-config": 7,
+}
 
 
 @pytest.fixture
