@@ -66,10 +66,12 @@ UNIQUE_WITHOUT_ACCOUNT = {
 # Tables whose numbers other rows of the account hold, so that a row keeps its number wherever it is moved.
 NUMBERS_THAT_ROWS_REFER_TO = {"licensing_page", "licensing_requester"}
 
+# Without the archive's catalogue, whose tables pyiceberg makes.
 TABLES = """
 SELECT relname, EXISTS (
   SELECT FROM pg_attribute WHERE attrelid = pg_class.oid AND attname = 'account_id' AND NOT attisdropped)
-FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition"""
+FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+  AND relname !~ '^iceberg_'"""
 
 
 def rows_of_account(table: str) -> str | None:

@@ -17,6 +17,7 @@ SELECT of.relname, key.relname, indisprimary,
 FROM pg_index JOIN pg_class key ON key.oid = indexrelid JOIN pg_class of ON of.oid = indrelid
 JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
 WHERE indisunique AND of.relnamespace = 'public'::regnamespace AND NOT of.relispartition
+  AND of.relname !~ '^iceberg_'
 GROUP BY 1, 2, 3"""
 FOREIGN_KEYS = """
 SELECT conrelid::regclass::text, confrelid::regclass::text, array_agg(attname::text)
