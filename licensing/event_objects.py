@@ -8,7 +8,7 @@ from accounts.events import deadlines
 from accounts.events.objects import register
 from accounts.limits.events import read_names_by
 from accounts.webhooks.serializers import reasons_for_denials
-from analytics.archive.redaction import keep_facts
+from analytics.archive.redaction import redact_facts_by
 from licensing.content.examples import CONTENT
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.examples import IMPORT
@@ -18,11 +18,11 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import LicenseSerializer, former_terms
 from licensing.policies.decision import Reason
 from licensing.policies.examples import POLICY
-from licensing.policies.facts import KEPT_BY_ERASURE
+from licensing.policies.facts import kept_by_erasure
 from licensing.policies.serializers import PolicySerializer
 from licensing.requesters.services import names_of
 
-keep_facts(KEPT_BY_ERASURE)
+redact_facts_by(kept_by_erasure)
 read_names_by(names_of)
 reasons_for_denials.update({reason.value: reason.words for reason in Reason})
 

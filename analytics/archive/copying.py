@@ -66,15 +66,16 @@ def only_copies() -> QuerySet[ArchivedMonth]:
 
 
 def files_of_only_copies() -> set[str]:
-    return {file_of(one.account_id, one.month, one.file).as_uri() for one in only_copies()}
+    return {archived.path.as_uri() for archived in only_copies()}
 
 
 def add_again(table: DecisionTable, archived: ArchivedMonth) -> None:
     """Add the file of a month that only the archive has to the table. Raises ArchiveError if the file is missing."""
-    path = file_of(archived.account_id, archived.month, archived.file)
-    if not path.exists():
-        raise ArchiveError(f"{path} is missing, and nothing else has these decisions. Restore it from a backup.")
-    table.replace(archived.account_id, archived.month, path.as_uri())
+    if not archived.path.exists():
+        raise ArchiveError(
+            f"{archived.path} is missing, and nothing else has these decisions. Restore it from a backup."
+        )
+    table.replace(archived.account_id, archived.month, archived.path.as_uri())
 
 
 def months_to_remove(there: Iterable[Month]) -> Iterator[Month]:
@@ -141,7 +142,7 @@ def rewrite(table: DecisionTable, archived: ArchivedMonth) -> None:
     account_id, month, name = archived.account_id, archived.month, uuid4().hex
     erased = erased_requesters(account_id)
     path = file_of(account_id, month, name).as_uri()
-    written = table.write(path, redact(table.read(file_of(account_id, month, archived.file).as_uri()), erased))
+    written = table.write(path, redact(table.read(archived.path.as_uri()), erased))
     verify(table, path, written, archived.rows or 0)
     table.replace(account_id, month, path)
     rows, checksum = written.value

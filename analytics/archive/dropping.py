@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from analytics.archive.changes import wait_for_changes
 from analytics.archive.copying import closed_until, decisions_of, months_to_copy
 from analytics.archive.horizon import remembered, stored_horizon
-from analytics.archive.layout import file_of, folder_of_table
+from analytics.archive.layout import folder_of_table
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.archive.table import ArchiveError, Checksum, DecisionTable
 from analytics.events.partitions import drop_before, first_id, month_of
@@ -57,7 +57,7 @@ def verify_months(begin: datetime | None, end: datetime) -> None:
 def verify_copy(table: DecisionTable, archived: ArchivedMonth) -> None:
     """Read the month's file once more. Raises ArchiveError."""
     read = Checksum()
-    for rows in table.read(file_of(archived.account_id, archived.month, archived.file).as_uri()):
+    for rows in table.read(archived.path.as_uri()):
         read.add(rows)
     recorded = decisions_of(archived.account_id, archived.month).count()
     if read.value != (archived.rows, archived.checksum) or recorded != archived.rows:

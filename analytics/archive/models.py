@@ -1,6 +1,9 @@
+from pathlib import Path
+
 from django.db import models
 
 from accounts.models import Account
+from analytics.archive.layout import file_of
 
 
 class ArchivedMonth(models.Model):
@@ -19,6 +22,10 @@ class ArchivedMonth(models.Model):
 
     def __str__(self) -> str:
         return f"{self.account_id} {self.month:%Y-%m}"
+
+    @property
+    def path(self) -> Path:
+        return file_of(self.account_id, self.month, self.file)
 
 
 class ArchiveHorizon(models.Model):

@@ -22,7 +22,7 @@ from django.db import DEFAULT_DB_ALIAS
 from msgspec import Struct
 from pyarrow.parquet import ParquetFile
 
-from analytics.archive.layout import COLUMNS, file_of
+from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth
 from analytics.events.partitions import month_of
 from kit import statements
@@ -231,16 +231,12 @@ def rows_of_group(file: ParquetFile, path: Path, number: int) -> pa.Table:
 @contextmanager
 def open_file(month: ArchivedMonth) -> Iterator[tuple[Path, ParquetFile]]:
     """Open the month's file. It is opened again if it has just been replaced."""
-    path = path_of(month)
+    path = month.path
     try:
         file = ParquetFile(path)
     except FileNotFoundError:
         month.refresh_from_db()
-        path = path_of(month)
+        path = month.path
         file = ParquetFile(path)
     with file:
         yield path, file
-
-
-def path_of(month: ArchivedMonth) -> Path:
-    return file_of(month.account_id, month.month, month.file)

@@ -1,18 +1,20 @@
 """Erasures in months that only the archive has."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import orjson
 
 from analytics.archive.layout import COLUMNS
 
 REQUESTER, REQUESTER_ID, FACTS = (list(COLUMNS).index(name) for name in ("requester", "requester_id", "facts"))
-kept_facts: set[str] = set()
+RedactFacts = Callable[[dict[str, object]], dict[str, object]]
+redact_facts: RedactFacts
 
 
-def keep_facts(names: Iterable[str]) -> None:
-    """Name the facts that an erasure leaves in a decision."""
-    kept_facts.update(names)
+def redact_facts_by(redact: RedactFacts) -> None:
+    """Register what an erasure leaves of a decision's facts."""
+    global redact_facts  # noqa: PLW0603 - the app above registers it once
+    redact_facts = redact
 
 
 def redact(chunks: Iterable[Sequence[Sequence[object]]], erased: Mapping[object, str]) -> Iterator[list[list[object]]]:
@@ -23,7 +25,6 @@ def redact(chunks: Iterable[Sequence[Sequence[object]]], erased: Mapping[object,
 
 def redacted(row: Sequence[object], pseudonym: str) -> list[object]:
     values = list(row)
-    facts = orjson.loads(str(row[FACTS]))
     values[REQUESTER_ID] = pseudonym
-    values[FACTS] = orjson.dumps({name: value for name, value in facts.items() if name in kept_facts}).decode()
+    values[FACTS] = orjson.dumps(redact_facts(orjson.loads(str(row[FACTS])))).decode()
     return values

@@ -20,7 +20,7 @@ from kit.rest.lists.orders import Order, Position
 from kit.rest.lists.windows import M, WindowedPagination
 from kit.values.pages import both_schemes
 from licensing.access.selected_decisions import SelectedDecisions, Window, members
-from licensing.policies.facts import KEPT_BY_ERASURE
+from licensing.policies.facts import kept_by_erasure
 from licensing.requesters.models import Requester
 
 if TYPE_CHECKING:
@@ -143,6 +143,6 @@ def events_of(found: "Sequence[Values]") -> list[AccessEvent]:
         event = AccessEvent.from_db(DEFAULT_DB_ALIAS, list(values), list(values.values()))
         event.requester = requester
         if requester.is_erased:
-            event.facts = {name: value for name, value in event.facts.items() if name in KEPT_BY_ERASURE}
+            event.facts = kept_by_erasure(event.facts)
         events.append(event)
     return events

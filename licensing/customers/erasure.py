@@ -33,7 +33,7 @@ from licensing.clients.services import revoke_client
 from licensing.customers.recordings import wait_for_recordings
 from licensing.customers.redaction import Person, Redacted
 from licensing.licenses.models import License
-from licensing.policies.facts import KEPT_BY_ERASURE
+from licensing.policies.facts import kept_by_erasure
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters import services
 from licensing.requesters.models import Requester
@@ -131,7 +131,7 @@ class Copies:
         days: set[date] = set()
         for events in chunks(own):
             for event in events:
-                event.facts = {name: value for name, value in event.facts.items() if name in KEPT_BY_ERASURE}
+                event.facts = kept_by_erasure(event.facts)
             AccessEvent.objects.bulk_update(events, ["facts"])
             days |= {event.created.date() for event in events}
         note_erasure(self.account_id, days)

@@ -383,6 +383,11 @@ OF_VISIT = ("url", "siteId", "identifiedBy", "referrer")  # members of recorded 
 SHOWN = {"requester": tuple(fact for fact in SENT["requester"] if fact.attribute), "context": SENT["context"]}
 
 
+def kept_by_erasure(facts: Recorded) -> Recorded:
+    """Return what an erasure leaves of a decision's recorded facts."""
+    return {name: value for name, value in facts.items() if name in KEPT_BY_ERASURE}
+
+
 def shown_facts(part: str, recorded: Recorded) -> Recorded:
     """Return the members of that part of a recorded decision."""
     return {fact.key: recorded[fact.name] for fact in SHOWN[part] if fact.name in recorded}

@@ -259,7 +259,7 @@ class Move:
         return suspended_at
 
     def suspend(self, connection: Connection, suspended_at: object) -> None:
-        """Suspend the account since that time, or not if it is None.
+        """Suspend the account from this time on; None lifts the suspension.
 
         An epoch without a row of what changed makes every process read the account again.
         """
