@@ -6,7 +6,8 @@ python3 run.py setup [--dev]      only make .venv with requirements.txt (or requ
 python3 run.py test [ARGUMENT …]  run pytest with the arguments on SQLite, then on PostgreSQL and Valkey;
                                   named tests (FILE, FILE::TEST, -k NAME) on SQLite, in one process
     --leg sqlite|postgresql       on one of the two alone
-    --fast                        on SQLite, unless --leg says otherwise, without servers, browsers and foreign tools
+    --fast                        in about 90 s: on SQLite, unless --leg says otherwise, without servers, browsers, the
+                                  admin and slow tests, and at most 4 cases of each test
 """
 
 import argparse
@@ -51,6 +52,7 @@ OBSERVING = ("LOG_FORMAT", "ACCESS_LOG", "METRICS_TOKEN", "PROMETHEUS_MULTIPROC_
 WEBHOOKS = {"WEBHOOKS_ALLOW_PRIVATE", "WEBHOOKS_DELIVER", "WEBHOOK_RETRY_SCHEDULE", "EVENT_RETENTION_DAYS"}
 DATA = ("DATABASE_POOLING", "REPORTS_DATABASE_URL", "REPORTS_MAX_LAG", "SECRET_KEY", "API_KEY_PEPPER")
 SLOW = ("world", "browser", "faults", "clients", "openapi", "documentation")  # start servers and foreign tools
+NOT_FAST = (*SLOW, "admin", "commands")
 SETTINGS = {*SERVICES, *SERVER, *BOUNDS, *ADMIN, *OBSERVING, *DECISIONS, *PAGES, *WEBHOOKS, *DATA, "DEBUG"}
 
 
@@ -116,7 +118,8 @@ def test(arguments: list[str]) -> int:
     by_name = any(one.startswith("-k") or "::" in one or one.endswith(".py") for one in arguments if one[:2] != "--")
     only = options.leg or ("sqlite" if options.fast or by_name else None)
     if options.fast:
-        arguments += [f"--ignore=tests/{folder}" for folder in SLOW]
+        arguments += [f"--ignore=tests/{folder}" for folder in NOT_FAST]
+        arguments += ["-m", "not slow", "--most-cases", "4"]
         os.environ.setdefault("EXAMPLES", "few")
     with setup_lock() as stamp:
         install(stamp, DEV)

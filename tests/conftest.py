@@ -80,7 +80,31 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--most-cases", type=int, metavar="N", help="run at most N cases of each test")
+
+
+def some_cases(items: list[pytest.Item], most: int) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Return at most that many cases of each test, evenly chosen with the first and the last, and those left out."""
+    by_test: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    chosen = {
+        cases[number * (len(cases) - 1) // max(min(most, len(cases)) - 1, 1)]
+        for cases in by_test.values()
+        for number in range(min(most, len(cases)))
+    }
+    return [item for item in items if item in chosen], [item for item in items if item not in chosen]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if most := config.getoption("--most-cases"):
+        items[:], left_out = some_cases(items, most)
+        config.hook.pytest_deselected(items=left_out)
+    deal(items)
+
+
+def deal(items: list[pytest.Item]) -> None:
     """Start each worker with slow folders (servers, browsers, foreign tools), different ones for each.
 
     Their waits leave the processor to other workers, and only short tests are left for the end.

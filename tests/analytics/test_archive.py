@@ -26,6 +26,7 @@ from tests.analytics.recording import record_all, requester, some_events
 from tests.commands.test_import_access_log import combined, publisher, written
 from tests.commands.test_import_access_log import run as import_log
 
+pytestmark = pytest.mark.slow
 BEGIN = datetime(2025, 11, 20, tzinfo=UTC)
 NOW = datetime(2026, 2, 3, tzinfo=UTC)
 

@@ -32,6 +32,7 @@ from tests import factories
 from tests.analytics.recording import record_all, some_events
 from tests.analytics.test_archive import BEGIN, NOW, archived, table, texts_in
 
+pytestmark = pytest.mark.slow
 __all__ = ["table"]  # a fixture
 LIST = "/v1/access/decisions"
 HORIZON = datetime(2026, 2, 1, tzinfo=UTC)

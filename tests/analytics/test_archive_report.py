@@ -21,7 +21,7 @@ from tests.faults.harness import eventually
 from tests.services import dies_with, free_port
 
 pytest.importorskip("pysail", reason="it needs Sail, see requirements-edge.txt")
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")]
 NOW = datetime(2026, 2, 3, tzinfo=UTC)
 SAIL = Path(sys.executable).with_name("sail")
 THREE_WORKERS = {"SAIL_MODE": "local-cluster", "SAIL_CLUSTER__WORKER_INITIAL_COUNT": "3"}

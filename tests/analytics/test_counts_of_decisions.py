@@ -141,6 +141,7 @@ def test_a_part_is_pending_on_postgresql(recorded, db):
     assert (RecentUsage.objects.count() > 0) == (connection.vendor == "postgresql")
 
 
+@pytest.mark.slow
 def test_every_filter_by_itself_and_in_every_window(recorded, asked):
     alone = {"": lambda event: True, **OUTCOMES, **BOTH, **recorded.contents, **recorded.requesters}
     for (query, holds), (window, lies) in product(alone.items(), [("", lambda event: True), *windows()]):
@@ -150,6 +151,7 @@ def test_every_filter_by_itself_and_in_every_window(recorded, asked):
         assert not counts_one_by_one(statements), (query, window)
 
 
+@pytest.mark.slow
 def test_filters_that_the_rollups_do_not_know_together_are_counted_one_by_one(recorded, asked):
     pairs = [
         *product(OUTCOMES.items(), recorded.contents.items()),

@@ -20,6 +20,7 @@ def latest():
     call_command("migrate", verbosity=0)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_usage_survives_the_new_order_of_columns_and_the_way_back(account, latest):
     record_all(some_events(account, 300, BEGIN, 120, seed=3))

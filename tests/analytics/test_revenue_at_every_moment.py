@@ -79,6 +79,7 @@ def test_a_refund_names_the_decision_and_takes_all_else_from_its_charge(api, cha
     assert report(api)["byContent"][0]["revenue"] == 0
 
 
+@pytest.mark.slow
 def test_figures_agree_at_every_moment_while_threads_add_and_read(transactional_db):
     account = factories.account()
     key = factories.key_text(account)

@@ -204,6 +204,7 @@ def test_a_report_equals_what_all_entries_add_up_to(account, seed, size):
         transaction.set_rollback(True)
 
 
+@pytest.mark.slow
 def test_a_report_of_thousands_of_entries_equals_what_they_add_up_to(account):
     world = World(account, random.Random(20260304), 4000)
     for currency in CURRENCIES:

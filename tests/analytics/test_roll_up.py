@@ -145,6 +145,7 @@ def test_a_roll_up_that_fails_changes_nothing(account, events, monkeypatch):
     assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
 
 
+@pytest.mark.slow
 def test_figures_add_up_at_every_moment_while_others_record_and_roll_up(transactional_db):
     account = factories.account()
     events = some_events(account, 300, BEGIN, 5, seed=5)

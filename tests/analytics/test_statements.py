@@ -130,6 +130,7 @@ def check_against_ledger():
     assert differences() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [40])
 @settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32))

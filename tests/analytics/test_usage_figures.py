@@ -26,6 +26,7 @@ def events(account, other_account):
     return made
 
 
+@pytest.mark.slow
 def test_any_window_is_what_its_events_add_up_to(account, events):
     anywhere = st.datetimes(BEGIN.replace(tzinfo=None), NOW.replace(tzinfo=None))
     midnights = anywhere.map(lambda moment: moment.replace(hour=0, minute=0, second=0, microsecond=0))
@@ -42,6 +43,7 @@ def test_any_window_is_what_its_events_add_up_to(account, events):
     holds()
 
 
+@pytest.mark.slow
 def test_any_period_is_what_its_events_add_up_to(account, events):
     for period, group_by in product(USAGE.periods, GROUPS):
         if (period, group_by) == ("all", "hour"):

@@ -4,6 +4,7 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from django.core.management import call_command
@@ -14,6 +15,7 @@ from launcher import documentation, progress
 from launcher.processes import RunError, call
 from launcher.progress import MigrationNames, PackageCount, Progress
 from operators.staff.services import create_operator
+from tests.conftest import some_cases
 from tests.faults.harness import eventually
 
 PIP = """\
@@ -142,6 +144,27 @@ def test_everything_else_runs_in_several_processes_on_both_databases(commands, a
     assert ["tests.services" in command for command in commands] == [False, True]
     for command in commands:
         assert "-n" in command
+
+
+def test_a_fast_run_has_some_cases_of_each_test_on_sqlite(commands):
+    assert run.main(["test", "--fast"]) == 0
+    [command] = commands
+    assert command[command.index("--most-cases") + 1] == "4"
+    assert "tests.services" not in command
+
+
+class Case(NamedTuple):
+    nodeid: str
+
+
+@pytest.mark.parametrize(("most", "chosen"), [(1, "a"), (2, "aj"), (3, "aej"), (6, "abdfhj"), (11, "abcdefghij")])
+def test_cases_are_chosen_evenly(most, chosen):
+    cases = [Case(f"tests/test_a.py::test_a[{case}]") for case in "abcdefghij"]
+    other = Case("tests/test_a.py::test_b")
+    expected = [Case(f"tests/test_a.py::test_a[{case}]") for case in chosen]
+    kept, left_out = some_cases([*cases, other], most)
+    assert kept == [*expected, other]
+    assert left_out == [case for case in cases if case not in expected]
 
 
 def test_a_start_goes_on_if_the_documentation_cannot_be_built(monkeypatch, tmp_path, capsys):

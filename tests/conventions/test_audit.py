@@ -182,6 +182,7 @@ def functions_that_call(name):
                 yield f"{path.stem}.{node.name}", ast.unparse(node)
 
 
+@pytest.mark.slow
 def test_whatever_ends_what_is_cached_is_a_change_and_recorded():
     bumping = dict(functions_that_call("epochs.bump"))
     assert "services.save_content" in bumping

@@ -100,6 +100,7 @@ def test_of_several_the_earliest_dates_count(api, settings):
     assert [part.split(">")[0][-2:] for part in link.split(", ")] == ["/a", "/b"]
 
 
+@pytest.mark.slow
 def test_the_openapi_document_marks_it(deprecate):
     deprecate("GET /v1/content/{id}", sunset="2027-06-30")
     operation = openapi_document()["paths"]["/v1/content/{id}"]["get"]

@@ -200,6 +200,7 @@ def test_a_file_has_every_row_once_across_chunks(api, account, monkeypatch):
     assert (len(ids), set(ids)) == (100, set(AccessEvent.objects.values_list("pk", flat=True)))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch):
     monkeypatch.setattr("kit.rest.lists.mixin.CHUNK", 50)
     record_all(some_events(account, 3_000, utc("2026-01-01"), 2, seed=1))

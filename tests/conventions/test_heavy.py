@@ -121,6 +121,7 @@ def run(bound, statement):
         return thread.submit(work).result()
 
 
+@pytest.mark.slow
 def test_a_statement_that_runs_too_long_ends_with_advice(db):
     ended, error = run(statements.Bound(1), ENDLESS[connection.vendor])
     assert (ended, error.status_code, error.code) == (True, 503, "service_unavailable")

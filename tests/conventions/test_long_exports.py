@@ -89,6 +89,7 @@ def test_options_of_the_request_hold_for_every_chunk(api, account, form, chunks_
         assert [row["policy"]["id"] for row in rows] == [policy.pk] * 8
 
 
+@pytest.mark.slow
 @each_form
 def test_three_chunks_of_the_real_size_are_complete(api, account, form):
     count = 3 * export.CHUNK

@@ -68,6 +68,7 @@ def endpoints(patterns: list[Any], prefix: str = "/") -> list[tuple[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_document_is_valid_and_made_without_a_warning(capsys: pytest.CaptureFixture[str]):
     call_command("spectacular", validate=True, fail_on_warn=True, stdout=StringIO())
     assert capsys.readouterr().err == ""
@@ -207,6 +208,7 @@ def parts(value: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from parts(member, f"{where}[{index}]")
 
 
+@pytest.mark.slow
 def test_the_document_is_what_the_specification_calls_valid():
     assert [error.message for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []
 

@@ -128,6 +128,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", SHAPES.values(), ids=SHAPES)
 def test_a_policy_takes_about_what_it_is_said_to_and_no_more(rules):
     text = orjson.dumps(rules)
@@ -135,6 +136,7 @@ def test_a_policy_takes_about_what_it_is_said_to_and_no_more(rules):
     assert policy.size / 3 < memory <= policy.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "names"), [(200, 0), (200, 1), (20, 100), (1, 1_000)])
 def test_licences_take_about_what_they_are_said_to_and_no_more(count, names):
     scopes = orjson.dumps([[f"cnt_{number:013d}{name:013d}" for name in range(names)] for number in range(count)])

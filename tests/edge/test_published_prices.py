@@ -129,6 +129,7 @@ def test_patterns_of_equal_length_that_match_the_same_pages_share_a_price_or_hav
     assert get(RSL).content.count(b"<payment") == 1
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(PATTERNS, PRICED_POLICIES), min_size=1, max_size=4, unique_by=lambda pair: compiled(pair[0])),
     ITEMS, PATHS, QUERIES, SEEKERS,

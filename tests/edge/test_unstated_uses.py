@@ -138,6 +138,7 @@ def test_what_an_unlicensed_visitor_is_allowed_is_free_to_some(policy, facts):
         assert facts.permission in free_to_some(policy)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(PATTERNS, TELLING), max_size=5, unique_by=lambda pair: compiled(pair[0])),
     ITEMS, PATHS, QUERIES, UNLICENSED, st.booleans(),

@@ -148,6 +148,7 @@ def denied(account):
     return factories.content(account, source=DENIED, policy_id=policy.pk)
 
 
+@pytest.mark.slow
 @hypothesis.settings(
     max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -258,6 +259,7 @@ def test_a_setting_that_says_nothing_is_refused(words, parameters):
 # --- What was stored before ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_items_of_before_are_found_by_url_and_by_page_after_the_migrations(account, other_account, found):
     """Both keys share one way back and forth: Django needs most of the time to build the models of each migration."""

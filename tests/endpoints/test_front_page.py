@@ -53,6 +53,7 @@ def curl(html: str) -> list[str]:
     return shlex.split(line)
 
 
+@pytest.mark.slow
 def test_a_check_of_the_demo_stands_there_at_once_with_its_charge_and_its_trace(demo):
     told = answer()
     assert "Allowed" in told

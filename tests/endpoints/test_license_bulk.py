@@ -195,6 +195,7 @@ def test_licences_that_name_too_much_are_not_changed_at_once(api, monkeypatch):
     assert statuses(send(api, *({"id": one, "tags": []} for one in held[:2]))) == [200, 200]
 
 
+@pytest.mark.slow
 def test_many_rows_take_as_many_statements_as_few(api, account):
     item = factories.content(account).pk
 

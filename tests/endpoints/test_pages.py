@@ -83,6 +83,7 @@ def test_the_document_needs_no_key(anonymous: ApiClient):
     assert (document.status, document["openapi"]) == (200, "3.1.0")
 
 
+@pytest.mark.slow
 def test_the_document_is_counted_by_client_address(anonymous: ApiClient, clock: Clock):
     replies = [anonymous.get("/v1/openapi.json") for _ in range(61)]
     assert [reply.status for reply in replies] == [200] * 60 + [429]

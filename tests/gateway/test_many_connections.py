@@ -137,6 +137,7 @@ def test_a_body_takes_memory_until_its_request_has_been_served_though_its_client
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_of_requests_sent_at_once_few_are_taken_apart_before_their_turn():
     """A parsed request takes a hundred times its size on the wire."""
     go_on = asyncio.Event()

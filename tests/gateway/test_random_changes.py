@@ -191,6 +191,7 @@ def told(answer: Answer | ApiError) -> object:
     return answer.decision, answer.content_id, revision, known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(rounds(9)))
 def test_each_check_is_decided_as_by_a_process_that_has_cached_nothing(account, application, seed):
     World(account, application, seed).run()

@@ -92,6 +92,7 @@ def test_a_check_leaves_an_access_line_on_either_way(log, api, account, item, ex
     assert 0 < line["duration_ms"] < 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("access_log")
 def test_the_guide_shows_the_fields_of_a_line(log, api, item):
     api.post(CHECK, {"contentId": item.pk, "requester": "org_acme"})

@@ -5,6 +5,7 @@ WALLET_HISTORIES overrides tests.examples: the number of histories.
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -27,6 +28,7 @@ MADE_UP = settings(
 )
 
 
+@pytest.mark.slow
 @both_ways
 def test_balances_grants_and_entries_are_those_of_the_model_in_every_history(db, connect, clock):  # noqa: F811
     begin = clock.now

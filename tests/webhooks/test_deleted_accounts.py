@@ -41,6 +41,7 @@ def write_until_refused(key, over):
         connections.close_all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("_", range(3))
 def test_an_account_is_deleted_while_requests_write_and_webhooks_are_delivered(delivering, _, caplog):
     account, other = (factories.account(name) for name in ("Going", "Staying"))

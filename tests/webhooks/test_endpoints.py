@@ -112,6 +112,7 @@ def test_a_hostile_url_is_refused_on_creation_and_on_change(api, made, settings,
     assert list(WebhookEndpoint.objects.values_list("url", flat=True)) == [URL]
 
 
+@pytest.mark.slow
 def test_a_hostile_url_that_was_stored_is_not_connected_to(account, settings):
     from tests.outbound.receivers import receiver
 
