@@ -6,11 +6,10 @@ was spent since, and grants are used in one order.
 """
 
 from collections.abc import Iterable
-from copy import copy
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from analytics.wallets.events import EXHAUSTED, TOPPED_UP, News, thresholds_reached
+from analytics.wallets.events import EXHAUSTED, TOPPED_UP, News, news_of, thresholds_reached
 from analytics.wallets.models import Every, Grant, GrantKind, Wallet, WalletEntry, WalletEntryType
 
 LAST = datetime.max.replace(tzinfo=UTC)
@@ -69,11 +68,11 @@ class Book:
     def roll_to(self, now: datetime) -> None:
         """Apply everything that is due, in the order of its moments: ends before refills before starts.
 
-        Events describe the wallet after all changes of their moment, so credit that replaces expired credit is not
-        announced as missing.
+        A balance is low only after all changes of a moment, so credit that replaces expired credit is not announced
+        as missing.
         """
         while (due := self.next_change()) is not None and due <= now:
-            before, known = self.wallet.balance, len(self.news)
+            before = self.wallet.balance
             for grant in self.counting:
                 if not self.is_refilled(grant) and grant.expires_at is not None and grant.expires_at <= due:
                     self.take_out(grant, grant.expires_at, WalletEntryType.EXPIRE)
@@ -83,9 +82,6 @@ class Book:
                 if not grant.started and grant.ended_at is None and grant.effective_at <= due:
                     self.start(grant)
             self.watch(before, due)
-            if len(self.news) > known:
-                shown = copy(self.wallet)
-                self.news[known:] = [one._replace(wallet=shown) for one in self.news[known:]]
         self.wallet.next_change_at = self.next_change()
 
     def next_change(self) -> datetime | None:
@@ -124,7 +120,7 @@ class Book:
         wallet.reference = wallet.balance
         if wallet.available:
             wallet.exhausted_at = None
-        self.news.append(News(TOPPED_UP, before))
+        self.news.append(news_of(TOPPED_UP, wallet, before))
 
     def carry(self, amount: Decimal, now: datetime) -> None:
         """Take over the balance of a merged wallet, which is negative if that one was overdrawn."""
@@ -150,7 +146,7 @@ class Book:
         """Announce that nothing is left, or not enough for a check; once until credit is added."""
         if self.wallet.exhausted_at is None:
             self.wallet.exhausted_at = now
-            self.news.append(News(EXHAUSTED, before))
+            self.news.append(news_of(EXHAUSTED, self.wallet, before))
 
     def take_out(self, grant: Grant, moment: datetime, entry: str, rolled: Decimal = ZERO) -> None:
         """Take the rest of the grant from the balance. `rolled` of it moves to the next refill."""

@@ -1,6 +1,7 @@
 """Events of wallets: `wallet.low`, `wallet.exhausted` and `wallet.topped_up`."""
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -14,20 +15,22 @@ LOW, EXHAUSTED, TOPPED_UP = "wallet.low", "wallet.exhausted", "wallet.topped_up"
 
 
 class News(NamedTuple):
-    """An event of a wallet that is to be written: its type, and the balance before.
-
-    `wallet` is a copy as of the event, or None for the wallet as it is stored.
-    """
+    """An event to be written: its type, the wallet as of the event, and the balance before."""
 
     type: str
-    balance: Decimal
-    wallet: Wallet | None = None
+    wallet: Wallet
+    before: Decimal
+
+
+def news_of(type_: str, wallet: Wallet, before: Decimal) -> News:
+    """Return an event that shows the wallet as it is now, whatever the transaction changes later."""
+    return News(type_, copy(wallet), before)
 
 
 def thresholds_reached(wallet: Wallet, before: Decimal) -> list[News]:
     """Return `wallet.low` for each threshold that the balance has fallen to, or below, from `before`."""
     levels = (level_of(threshold, wallet.reference) for threshold in wallet.thresholds)
-    return [News(LOW, before) for level in levels if before > level >= wallet.balance]
+    return [news_of(LOW, wallet, before) for level in levels if before > level >= wallet.balance]
 
 
 def level_of(threshold: Mapping[str, float], reference: Decimal) -> Decimal:
@@ -37,11 +40,11 @@ def level_of(threshold: Mapping[str, float], reference: Decimal) -> Decimal:
     return Decimal(str(threshold["value"]))
 
 
-def announce(wallet: Wallet, news: Iterable[News]) -> None:
+def announce(news: Iterable[News]) -> None:
     """Write the events of a locked wallet, in the transaction that changes its balance."""
-    recording.write([event_of(wallet, one) for one in news])
+    recording.write([event_of(one) for one in news])
 
 
-def event_of(wallet: Wallet, news: News) -> Event:
-    shown = objects["wallet"].show(news.wallet or wallet)
-    return recording.make(wallet.account_id, news.type, wallet.pk, shown, {"balance": render_amount(news.balance)})
+def event_of(news: News) -> Event:
+    wallet, previous = news.wallet, {"balance": render_amount(news.before)}
+    return recording.make(wallet.account_id, news.type, wallet.pk, objects["wallet"].show(wallet), previous)

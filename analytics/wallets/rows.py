@@ -44,7 +44,7 @@ def keep(book: Book, now: datetime) -> None:
     )
     WalletEntry.objects.bulk_create(book.entries, batch_size=500)
     book.wallet.save()
-    announce(book.wallet, book.news)
+    announce(book.news)
     book.entries, book.touched, book.news = [], {}, []
 
 

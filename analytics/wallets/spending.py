@@ -71,7 +71,7 @@ class Purses:
             elif book.entries or book.news:
                 WalletEntry.objects.bulk_create(book.entries)
                 book.wallet.save(update_fields=["balance", "exhausted_at"])
-                announce(book.wallet, book.news)
+                announce(book.news)
 
     def exhaust(self, spend: Spend) -> None:
         """Note that a check is denied because of this wallet."""

@@ -64,6 +64,16 @@ def test_a_balance_that_falls_past_a_threshold_is_announced_once_for_each_fall(a
     assert news() == [("wallet.low", 0.9, 0.95)]  # of the new 0.95, 91 % are less
 
 
+def test_events_of_a_batch_show_the_wallet_as_their_check_left_it(api, account, wallet, grant):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": "0.15"}]})
+    grant("0.22")
+    news()
+    answers = api.post("/v1/access/check/batch", {"requester": "org_acme", "checks": [{"contentId": item.pk}] * 5})
+    assert [one["allowed"] for one in answers["data"]] == [True] * 4 + [False]
+    assert news() == [("wallet.low", 0.12, 0.17), ("wallet.exhausted", 0.02, 0.02)]
+
+
 @pytest.mark.parametrize(("amount", "left"), [("0.1", 0), ("0.12", 0.02)])
 def test_a_wallet_is_exhausted_once_until_credit_is_added(grant, check, amount, left):
     grant(amount)
