@@ -5,8 +5,10 @@ FAULT_CHECKS is the number of observed checks beside them, a multiple of 40.
 
 import itertools
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -57,6 +59,26 @@ def test_of_60_simultaneous_checks_as_many_pass_as_the_wallet_covers(
         assert held(client, wallet) == (0.02 if unit == "USD" else 0)
         entries = client.get(f"/v1/wallets/{wallet}/entries", params={"limit": 100}).json()["data"]
         assert {one["decisionId"] for one in entries if one["type"] == "spend"} == allowed
+
+
+def test_a_refill_that_comes_due_is_made_once_whoever_finds_it(server: Deployment, key: str) -> None:
+    with server.client(key) as client:
+        item, wallet = prepaid(client, "2", "access")
+        address, due = f"/v1/wallets/{wallet}", datetime.now(UTC) + timedelta(seconds=2)
+        refill = {"amount": 5, "every": "day", "anchor": (due - timedelta(days=1)).isoformat()}
+        assert client.patch(address, json={"refill": refill}).json()["balance"] == 7
+        check = request("POST", "/v1/access/check", key, {"contentId": item, "requester": "org"})
+        time.sleep(max((due - datetime.now(UTC)).total_seconds(), 0))
+
+        replies = at_once(server, [check, request("GET", f"{address}/entries", key)] * 20)
+
+        assert statuses(replies) == {200: 40}
+        assert sum(reply.body.get("allowed", False) for reply in replies) == 7
+        entries = client.get(f"{address}/entries", params={"limit": 100}).json()["data"]
+        found = Counter((one["type"], one["amount"]) for one in entries)
+        assert found == {("grant", 2): 1, ("grant", 5): 2, ("expire", -5): 1, ("spend", -1): 7}
+        topped_up = client.get("/v1/events", params={"objectId": wallet, "type": "wallet.topped_up"}).json()["data"]
+        assert len(topped_up) == 3
 
 
 def test_grants_voids_and_checks_at_the_same_moment_lose_nothing(server: Deployment, key: str) -> None:
