@@ -6,7 +6,7 @@ WALLET_HISTORIES overrides tests.examples: the number of histories.
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from types import SimpleNamespace
+from itertools import count
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -49,28 +49,27 @@ def processes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 def test_balances_are_those_of_the_model_when_all_processes_spend(processes: Deployment) -> None:
     server = processes
     server.start()
+    keys = (key for _ in count() for key, _ in server.accounts(20))
 
     class Served(Wallets):
         def __init__(self) -> None:
             super().__init__()
-            [(self.key, _)] = server.accounts(1)
-            self.client = server.client(self.key)  # each request on a new connection, to any process
+            self.key = next(keys)
 
         def send(self, method, path, body=None, **headers):  # type: ignore[no-untyped-def]
-            reply = self.client.request(method, path, json=body, headers=headers)
-            return SimpleNamespace(status=reply.status_code, body=reply.json(), content=reply.content)
+            """Send a request on a new connection, to any process."""
+            [reply] = self.send_all([(method, path, body)], **headers)
+            return reply
 
-        def send_all(self, requests):  # type: ignore[no-untyped-def]
-            return at_once(server, [request(method, path, self.key, body) for method, path, body in requests])
+        def send_all(self, requests, **headers):  # type: ignore[no-untyped-def]
+            return at_once(
+                server, [request(method, path, self.key, body, **headers) for method, path, body in requests]
+            )
 
         def now(self) -> datetime:
             return datetime.now(UTC)
 
         def wait(self, time: object) -> None:
             """Do nothing: a server's clock cannot be moved (tests/wallets lets days pass)."""
-
-        def teardown(self) -> None:
-            super().teardown()
-            self.client.close()
 
     run_state_machine_as_test(Served, settings=MADE_UP)

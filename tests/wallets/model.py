@@ -40,7 +40,7 @@ class Refill:
 class Model:
     """The expected wallet. `entries` are types and amounts in order; `overdraft` is what no grant covers.
 
-    `events` are types with the previous balance; `topped` is the balance after the latest credit.
+    `events` are types with the balance and the previous one; `topped` is the balance after the latest credit.
     """
 
     unit: str
@@ -55,7 +55,7 @@ class Model:
     thresholds: list[dict[str, Any]] = field(default_factory=list)
     topped: Decimal = ZERO
     exhausted: bool = False
-    events: list[tuple[str, Decimal]] = field(default_factory=list)
+    events: list[tuple[str, Decimal, Decimal]] = field(default_factory=list)
 
     @property
     def counting(self) -> list[Portion]:
@@ -70,8 +70,8 @@ class Model:
         return max(self.balance - self.floor, ZERO)
 
     @property
-    def shown(self) -> tuple[Decimal, list[tuple[str, Decimal]], list[tuple[str, Decimal]]]:
-        return self.balance, sorted(self.entries), sorted(self.events)
+    def shown(self) -> tuple[list[tuple[str, Decimal]], list[tuple[str, Decimal, Decimal]]]:
+        return sorted(self.entries), sorted(self.events)
 
     def set_floor(self, floor: Decimal) -> int:
         """Set the floor and return the reply's status. A lower floor makes the wallet usable again."""
@@ -131,7 +131,7 @@ class Model:
     def top_up(self, before: Decimal) -> None:
         self.topped = self.balance
         self.exhausted = self.exhausted and not self.available
-        self.events.append(("wallet.topped_up", before))
+        self.events.append(("wallet.topped_up", self.balance, before))
 
     def take_out(self, portion: Portion, entry: str, rolled: Decimal = ZERO) -> None:
         left, portion.left, portion.over = portion.left, ZERO, True
@@ -142,7 +142,7 @@ class Model:
         for one in self.thresholds:
             level = self.topped * one["percent"] / 100 if "percent" in one else Decimal(one["value"])
             if before > level >= self.balance:
-                self.events.append(("wallet.low", before))
+                self.events.append(("wallet.low", self.balance, before))
         if before > self.floor >= self.balance:
             self.exhaust(before)
 
@@ -150,7 +150,7 @@ class Model:
         """Record once that the wallet is empty or cannot pay for a check."""
         if not self.exhausted:
             self.exhausted = True
-            self.events.append(("wallet.exhausted", self.balance if before is None else before))
+            self.events.append(("wallet.exhausted", self.balance, self.balance if before is None else before))
 
     def make_refill(self, moment: datetime) -> None:
         assert self.refill
@@ -168,7 +168,7 @@ class Model:
         self.portions.append(made)
         self.start(made)
         self.entries[-1:] = [("carry", carried)] * bool(carried) + [("grant", self.refill.amount)]
-        self.events[-1] = ("wallet.topped_up", before)
+        self.events[-1] = ("wallet.topped_up", self.balance, before)
 
     def void(self, portion: Portion) -> None:
         if portion.started and not portion.over:

@@ -131,7 +131,8 @@ class Publisher:
         events = Event.objects.filter(account=self.account, type__startswith="wallet.").order_by("pk")
         entries = WalletEntry.objects.filter(account=self.account)
         told = [
-            (event.type, orjson.loads(event.data)["unit"], orjson.loads(event.previous or "{}")) for event in events
+            (event.type, data["unit"], data["balance"], orjson.loads(event.previous or "{}"))
+            for event, data in ((event, orjson.loads(event.data)) for event in events)
         ]
         spends = list(entries.filter(decision__isnull=False).values_list("decision", flat=True))
         paid = {one.pk for one in decisions if one.allowed and "credits" in one.facts}
