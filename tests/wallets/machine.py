@@ -64,8 +64,11 @@ class Wallets(RuleBasedStateMachine):
         quota=st.booleans(),
         of_license=st.sampled_from([None, "USD", ACCESS]),
         thresholds=THRESHOLDS,
+        credit=st.tuples(MONEY, WHOLE),
     )
-    def open_wallets(self, money: bool, quota: bool, of_license: str | None, thresholds: list[Any]) -> None:
+    def open_wallets(
+        self, money: bool, quota: bool, of_license: str | None, thresholds: list[Any], credit: Amounts
+    ) -> None:
         self.thresholds = thresholds
         self.models: dict[str, Model] = {}
         self.payers: dict[tuple[str | None, str], str] = {}  # the wallet of a licence or the requester, by unit
@@ -92,6 +95,8 @@ class Wallets(RuleBasedStateMachine):
             self.open(unit, None)
         if of_license:
             self.open(of_license, "dear")
+        for number in range(len(self.models)):  # so that most histories spend
+            self.grant(number, credit, priority=128, begins=None, lasts=None, key=None)
 
     def open(self, unit: str, held: str | None) -> None:
         terms = {"licenseId": held and self.licenses[held], "thresholds": self.thresholds}
