@@ -8,7 +8,7 @@ from django.utils.cache import patch_vary_headers
 
 from config.pages import page
 from kit.http.error_pages import error_answer, is_for_browser
-from kit.http.errors import ApiError, InternalError, as_api_error, error_response
+from kit.http.errors import ApiError, InternalError, ServiceUnavailable, as_api_error, error_response
 from kit.http.unknown import nothing_at
 from kit.storage.outages import is_outage
 
@@ -32,11 +32,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def failed(request: HttpRequest) -> HttpResponse:
     """Answer a server error without a template, because that may be what failed.
 
-    While the database is down, answer 503. The outage is in the log once, not with a traceback for each request.
+    While the database or the archive is down, answer 503. The outage is in the log once, not with a traceback for each
+    request.
     """
     exc = sys.exc_info()[1]
     error: ApiError = InternalError("Something went wrong on our side. The request id names it in our log.")
-    if isinstance(exc, Exception) and is_outage(exc):
+    if isinstance(exc, ServiceUnavailable) or (isinstance(exc, Exception) and is_outage(exc)):
         error = as_api_error(exc)
     is_of_admin = settings.ADMIN and admin_pages.is_of_admin(request)
     response = admin_pages.failed(request, error) if is_of_admin else error_answer(error, request)

@@ -4,8 +4,10 @@
 process may remember it, and what was being read at that moment finds everything where it looked for it.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from time import monotonic
+from typing import TypeVar
 
 from django.db import DEFAULT_DB_ALIAS
 from msgspec import Struct
@@ -13,6 +15,7 @@ from msgspec import Struct
 from analytics.archive.models import ArchiveHorizon
 
 REMEMBERED = 10.0  # seconds
+T = TypeVar("T")
 
 
 def stored_horizon() -> datetime | None:
@@ -36,3 +39,12 @@ class Remembered(Struct):
 
 
 remembered = Remembered()
+
+
+def read_at_horizon(read: Callable[[datetime | None], T]) -> T:
+    """Call `read` with the horizon. Repeat it if the horizon has moved: what was read may have been removed."""
+    while True:
+        horizon = remembered.current()
+        found = read(horizon)
+        if remembered.current() == horizon:
+            return found

@@ -5,6 +5,7 @@ decisions in order of (created, id), in groups of rows whose least and greatest 
 that may match are read, and first only the columns that decide.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from threading import Lock
 from time import monotonic
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -107,10 +109,21 @@ class Stretch(Struct, frozen=True):
 
     def positions(self) -> Iterator[Position]:
         """Yield where the decisions are, newest first."""
+        began = monotonic()
         for group in self.groups(descending=True):
+            check_time(began)
             moments, keys = group.load(["created", "id"]).columns
             for place in self.places(group, descending=True):
                 yield Position(moments[place].as_py().astimezone(UTC), keys[place].as_py())
+
+    def tally(self, column: str) -> Counter[Any]:
+        """Count the decisions by a column's value."""
+        began, found = monotonic(), Counter[Any]()
+        for group in self.groups():
+            check_time(began)
+            if places := list(self.places(group)):
+                found.update(group.load([column])[column].take(pa.array(places)).to_pylist())
+        return found
 
     def count(self, seconds: float) -> Total:
         """Count the decisions; estimate those that are not counted within `seconds` by the others."""

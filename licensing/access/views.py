@@ -36,7 +36,7 @@ from licensing.access.checks import check_access
 from licensing.access.event_loop.application import outcomes_of
 from licensing.access.event_loop.metrics import count_checks_in_thread
 from licensing.access.filters import DecisionFilters
-from licensing.access.history import HistoryPagination, count_archive, find_archived
+from licensing.access.history.lists import HistoryPagination, count_archive, find_archived
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present_batch, present_check, present_recorded, present_refunds
 from licensing.access.selected_decisions import SelectedDecisions

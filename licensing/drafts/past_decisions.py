@@ -15,7 +15,7 @@ from analytics.rollups.upserts import prepare
 from kit.rest.lists.orders import Position
 from kit.storage.replica import reading_connection
 from kit.values.ids import RawId
-from licensing.access.history import available_archive, events_of
+from licensing.access.history.lists import available_archive, events_of
 from licensing.content.models import Content
 from licensing.policies.models import Policy
 

@@ -1,19 +1,22 @@
 """Observed denials: what would have been refused, by reason, requester and item."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Model
 
 from analytics.models import AccessEvent
 from kit.values.decimals import from_millionths, render_amount
 from kit.values.timestamps import render_timestamp
+from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import recorded_answers
+from licensing.content.models import Content
 from licensing.policies.offers import offers
+from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 
 TOP = 10
@@ -34,43 +37,47 @@ class ObservedFigures:
     by_requester: dict[str, Sums] = field(default_factory=dict)
 
 
-def observed_denials(account_id: str, start: datetime, end: datetime, site: Site | None) -> QuerySet[AccessEvent]:
+def observed_denials(account_id: str, start: datetime, end: datetime, site: Site | None) -> HistoryQuerySet:
     """Return the observed denials from `start` until before `end`, optionally only for the site's pages."""
     events = AccessEvent.objects.filter(account_id=account_id, created__gte=start, created__lt=end, observed__gt="")
-    return events if site is None else events.filter(content_id=site.pages_id)
+    return HistoryQuerySet.covering(events if site is None else events.filter(content_id=site.pages_id))
 
 
-def observed_report(events: QuerySet[AccessEvent], most_priced: int = MOST_PRICED) -> ObservedFigures:
+def observed_report(events: HistoryQuerySet, most_priced: int = MOST_PRICED) -> ObservedFigures:
     """Compute the report. Prices are computed only for the newest `most_priced` denials."""
-    reasons = events.order_by().values_list("observed").annotate(count=Count("pk")).order_by("-count", "observed")
-    told = [(reason, count) for reason, count in reasons if reason]
-    if not told:
+    reasons, requesters, items = events.tally("observed"), events.tally("requester_id"), events.tally("content_id")
+    if not reasons:
         return ObservedFigures(0, 0, [], [], [])
-    requesters = events.order_by().values("requester__requester_id", "requester__name").annotate(count=Count("pk"))
-    items = events.order_by().values("content_id", "content__title").annotate(count=Count("pk"))
     report = ObservedFigures(
-        total=sum(count for _, count in told),
+        total=reasons.total(),
         priced=0,
-        reasons=told,
-        requesters=list(requesters.order_by("-count", "requester__requester_id")[:TOP]),
-        items=list(items.order_by("-count", "content_id")[:TOP]),
+        reasons=sorted(reasons.items(), key=lambda one: (-one[1], one[0])),
+        requesters=top(requesters, Requester, ("requester_id", "name")),
+        items=top(items, Content, ("id", "title")),
     )
     add_prices(report, events, most_priced)
     return report
 
 
-def add_prices(report: ObservedFigures, events: QuerySet[AccessEvent], most: int) -> None:
+def top(counts: Counter[Any], model: type[Model], names: tuple[str, str]) -> list[Mapping[str, Any]]:
+    """Return the rows with the highest `count`, with the fields `names`; equal ones in the order of the first."""
+    least = min(count for _, count in counts.most_common(TOP))
+    rows = model._default_manager.filter(pk__in=[key for key, count in counts.items() if count >= least])
+    counted: list[Mapping[str, Any]] = [{**row, "count": counts[row["pk"]]} for row in rows.values("pk", *names)]
+    return sorted(counted, key=lambda row: (-row["count"], row[names[0]]))[:TOP]
+
+
+def add_prices(report: ObservedFigures, events: HistoryQuerySet, most: int) -> None:
     """Add the revenue at stake: for each denial the price of its first offer."""
     report.by_requester, report.priced = prices_of(events, most)
     report.at_stake = added_up(report.by_requester.values())
 
 
-def prices_of(events: QuerySet[AccessEvent], most: int) -> tuple[dict[str, Sums], int]:
+def prices_of(events: HistoryQuerySet, most: int) -> tuple[dict[str, Sums], int]:
     """Return the prices of the first offers of the newest `most` denials by requester, and how many were priced."""
     found: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     priced = 0
-    newest = events.select_related("requester").order_by("-created", "-id")[:most]
-    for answer in recorded_answers(newest.iterator(chunk_size=500)):
+    for answer in recorded_answers(events.select_related("requester").order_by(*BY_TIME)[:most]):
         priced += 1
         offer = next(offers(answer.policy, answer.facts), None)
         if offer is not None:
@@ -98,16 +105,14 @@ def present_observed(report: ObservedFigures, start: datetime, last: datetime, s
         "byReason": [{"reason": reason, "count": count} for reason, count in report.reasons],
         "byRequester": [
             {
-                "id": row["requester__requester_id"],
-                "name": row["requester__name"],
+                "id": row["requester_id"],
+                "name": row["name"],
                 "requests": row["count"],
-                "revenueAtStake": shown(report.by_requester.get(row["requester__requester_id"], {})),
+                "revenueAtStake": shown(report.by_requester.get(row["requester_id"], {})),
             }
             for row in report.requesters
         ],
-        "byContent": [
-            {"id": row["content_id"], "title": row["content__title"], "requests": row["count"]} for row in report.items
-        ],
+        "byContent": [{"id": row["id"], "title": row["title"], "requests": row["count"]} for row in report.items],
         "revenueAtStake": shown(report.at_stake),
     }
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from analytics.models import LedgerEntry
 from kit.storage.reading import read_snapshot
+from licensing.access.history.queryset import HistoryQuerySet
 from licensing.edge.crawlers import Crawler, Referrer, current_table
 from licensing.edge.observed import MOST_PRICED, Sums, added_up, prices_of
 from licensing.requesters.models import Requester
@@ -212,7 +213,7 @@ def revenue_of(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Cr
 
 def stakes_of(choice: Choice, crawlers: Mapping[int, Crawler], most: int) -> tuple[list[tuple[Crawler, Sums]], bool]:
     """Return the prices of observed denials, and whether only the newest were priced."""
-    denials = choice.events().filter(observed__gt="", requester_id__in=list(crawlers))
+    denials = HistoryQuerySet.covering(choice.events()).filter(observed__gt="", requester_id__in=list(crawlers))
     found, priced = prices_of(denials, most)
     known = current_table.get().by_requester
     return [(known[name], sums) for name, sums in found.items()], priced == most and denials.count() > most

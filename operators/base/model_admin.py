@@ -108,9 +108,8 @@ class ScopedAdmin(SavedFilters[ModelT], AdminMixin[ModelT], ModelAdmin):
         if not shown.result_list:
             shown.empty_state = self.empty_state.shown(request)
             shown.is_narrowed = self.model is not Account and listed_id(request) is not None
-        if shown.too_many_to_sort:
-            told = f"More than {BoundedPaginator.MOST:,} match, newest first. Narrow the filters to sort them."
-            self.message_user(request, told, messages.INFO)
+        if shown.unsorted:
+            self.message_user(request, shown.unsorted, messages.INFO)
         return response
 
     def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[ModelT], str | bool], ...]:

@@ -40,8 +40,8 @@ class RecordedFilter(MomentFilter):
 
 def bounded_scan(events: QuerySet[AccessEvent], limit: int = MAX_SCANNED) -> QuerySet[AccessEvent]:
     """Restrict a query to the newest decisions, for filters without an index. Ids sort by time of recording."""
-    oldest = events.order_by("-pk").values_list("pk", flat=True)[limit - 1 : limit].first()
-    return events if oldest is None else events.filter(pk__gte=oldest)
+    oldest = next(iter(events.select_related(None).only("pk").order_by("-pk")[limit - 1 : limit]), None)
+    return events if oldest is None else events.filter(pk__gte=oldest.pk)
 
 
 class OutcomeFilter(OptionsFilter[AccessEvent]):

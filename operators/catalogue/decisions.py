@@ -17,6 +17,7 @@ from analytics.ledger.refunds import Charge
 from analytics.models import AccessEvent
 from kit.rest.export import Row
 from kit.values.timestamps import render_timestamp
+from licensing.access.history.queryset import HistoryQuerySet
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
 from licensing.policies.facts import BY_NAME, Recorded
@@ -47,6 +48,12 @@ class ShownOutcome(NamedTuple):
 
 
 class DecisionList(BoundedChangeList):
+    def why_unsorted(self, rows: QuerySet[AccessEvent]) -> str:
+        why = super().why_unsorted(rows)
+        if not why and isinstance(rows, HistoryQuerySet) and rows.has_archived():
+            return "Some are in the archive, so they are shown newest first. Choose later dates to sort them."
+        return why
+
     def outcomes(self) -> list[ShownOutcome]:
         """Return the outcomes with links."""
         chosen = self.params.get(OutcomeFilter.parameter_name, "")
@@ -112,6 +119,9 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
         if not term or term.startswith("dec_"):
             return find_by_id(queryset, "dec", term), False
         return of_requesters(queryset, request_scope(request), term), False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AccessEvent]:
+        return HistoryQuerySet.covering(super().get_queryset(request))
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
         return DecisionList

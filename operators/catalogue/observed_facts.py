@@ -14,8 +14,8 @@ def observed_facts(report: ObservedFigures) -> list[tuple[str, str]]:
         which = f" (of the newest {report.priced:,})" if report.priced < report.total else ""
         facts.append(("Revenue at stake", f"{format_sums(report.at_stake)}{which}"))
     for row in report.requesters:
-        name = row["requester__name"] or row["requester__requester_id"]
-        sums = report.by_requester.get(row["requester__requester_id"], {})
+        name = row["name"] or row["requester_id"]
+        sums = report.by_requester.get(row["requester_id"], {})
         facts.append((name, f"{row['count']:,}" + (f", {format_sums(sums)}" if sums else "")))
     return facts
 

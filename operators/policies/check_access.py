@@ -23,6 +23,7 @@ from kit.rest.resources import find
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access as decide
+from licensing.access.history.queryset import HistoryQuerySet
 from licensing.access.in_words import revision_of
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
@@ -123,7 +124,7 @@ def decision_to_repeat(request: HttpRequest, scope: Scope) -> AccessEvent | None
     if not request.user.has_perm("analytics.view_accessevent"):
         raise PermissionDenied
     try:
-        return find(scope.narrow(AccessEvent.objects.select_related("requester")), named)
+        return find(scope.narrow(HistoryQuerySet.covering(AccessEvent.objects.select_related("requester"))), named)
     except ApiError:
         raise Http404 from None
 

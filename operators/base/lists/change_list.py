@@ -18,20 +18,25 @@ class BoundedChangeList(ChangeList):
     Few columns have an index to sort by, and paging is bounded (operators.base.lists.paging).
     """
 
-    too_many_to_sort = False
+    unsorted = ""  # why the list is not sorted by the column
     empty_state: Mapping[str, str] | None = None  # set if the list is empty
     is_narrowed = False  # to the chosen account
 
     @property
     def is_sorted(self) -> bool:
-        return bool(self.params.get(ORDER_VAR)) and not self.too_many_to_sort
+        return bool(self.params.get(ORDER_VAR)) and not self.unsorted
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: list[str | None] | None = None) -> QuerySet:
         rows = super().get_queryset(request, exclude_parameters)
-        if self.params.get(ORDER_VAR) and rows.order_by()[: BoundedPaginator.MOST + 1].count() > BoundedPaginator.MOST:
-            self.too_many_to_sort = True
-            return rows.order_by(*self.model_admin.get_ordering(request))
-        return rows
+        self.unsorted = self.why_unsorted(rows) if self.params.get(ORDER_VAR) else ""
+        return rows.order_by(*self.model_admin.get_ordering(request)) if self.unsorted else rows
+
+    def why_unsorted(self, rows: QuerySet) -> str:
+        """Return why these rows cannot be sorted by a column; empty if they can."""
+        most = BoundedPaginator.MOST
+        if rows.order_by()[: most + 1].count() > most:
+            return f"More than {most:,} match, newest first. Narrow the filters to sort them."
+        return ""
 
     def get_results(self, request: HttpRequest) -> None:
         try:

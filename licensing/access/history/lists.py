@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models import QuerySet
 
-from analytics.archive.horizon import remembered
+from analytics.archive.horizon import read_at_horizon, remembered
 from analytics.models import AccessEvent
 from kit.http.errors import ServiceUnavailable
 from kit.rest.lists.counting import Total
@@ -44,11 +44,7 @@ class HistoryPagination(WindowedPagination):
     selected: SelectedDecisions
 
     def read(self, rows: QuerySet[M], order: Order, size: int, after: Position | None = None) -> list[M]:
-        while True:
-            horizon = remembered.current()
-            found = self.read_both(rows, order, size, after, horizon)
-            if remembered.current() == horizon:  # otherwise what was read may have been removed meanwhile
-                return found
+        return read_at_horizon(lambda horizon: self.read_both(rows, order, size, after, horizon))
 
     def read_both(
         self, rows: QuerySet[M], order: Order, size: int, after: Position | None, horizon: datetime | None
@@ -133,9 +129,7 @@ def texts_of(fact: str, text: str) -> set[str]:
 
 def events_of(found: "Sequence[Values]") -> list[AccessEvent]:
     """Build the decisions with their requesters. Facts that an erasure removes are left out at once."""
-    requesters = Requester.objects.only("requester_id", "is_erased").in_bulk(
-        {values["requester_id"] for values in found}
-    )
+    requesters = Requester.objects.in_bulk({values["requester_id"] for values in found})
     events = []
     for values in found:
         number, former = cast("int", values["requester_id"]), str(values.pop("requester__requester_id"))

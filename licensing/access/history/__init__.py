@@ -1,0 +1,1 @@
+"""Decisions that only the archive has, as part of lists and queries."""

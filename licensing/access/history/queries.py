@@ -1,0 +1,153 @@
+"""Read what the archive has of a query about decisions."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from heapq import merge
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import Lookup, prefetch_related_objects
+from django.db.models.expressions import Col
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Left
+from django.db.models.sql.where import AND, NothingNode, WhereNode
+
+from analytics.archive.layout import COLUMNS
+from analytics.archive.models import ArchivedMonth
+from analytics.archive.reading import MILLISECOND, Comparison, FactComparison, Stretch, Values
+from analytics.models import AccessEvent
+from kit.values import ids
+from kit.values.timestamps import EPOCH, MICROSECOND
+from licensing.access.history.lists import events_of
+from licensing.access.selected_decisions import Window, members
+
+NAMES = {column.field: name for name, column in COLUMNS.items()} | {"id": "id"}  # columns by the model's fields
+OPERATORS = {"exact": "eq", "in": "in", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte", "isnull": "exists"}
+RELATED = ("account", "content", "requester", "policy")
+OF_MILLISECOND = len("dec_") + 10  # characters of an id that are its millisecond
+Found = tuple[str, datetime, str]  # the id, time and account of a decision
+ID, TIME_AND_ID = itemgetter(0), itemgetter(1, 0)
+
+
+class ArchivedQuery:
+    """The archived decisions from before `horizon` that a query selects.
+
+    Raises ValueError for a condition that the archive cannot filter by.
+    """
+
+    def __init__(self, where: WhereNode, horizon: datetime) -> None:
+        self.accounts: set[str] | None = None  # None: all
+        self.window, self.horizon = Window(), horizon
+        self.comparisons: list[Comparison] = []
+        self.facts: list[FactComparison] = []
+        self.window.narrow("lt", horizon)
+        self.add(where)
+
+    def read(self, skipped: int, size: int | None, *, by_time: bool) -> list[AccessEvent]:
+        """Return the first decisions behind those to be skipped, with what they refer to."""
+        stop = None if size is None else skipped + size
+        ordered, key = (in_time, TIME_AND_ID) if by_time else (in_order_of_ids, ID)
+        found = list(islice(merge(*map(ordered, self.stretches()), key=key, reverse=True), skipped, stop))
+        rows = {one["id"]: one for one in rows_of(found)}
+        events = events_of([rows[id] for id, _, _ in found if id in rows])  # without those that were just purged
+        prefetch_related_objects(events, *RELATED)
+        return events
+
+    def count(self, most: int | None) -> int:
+        positions = (position for one in self.stretches() for position in one.positions())
+        return sum(1 for _ in islice(positions, most))
+
+    def tally(self, field: str) -> Counter[Any]:
+        return sum((one.tally(NAMES[field]) for one in self.stretches()), Counter())
+
+    def stretches(self) -> Iterator[Stretch]:
+        """Yield the part of each account."""
+        end = self.window.end or self.horizon
+        months = ArchivedMonth.objects.using(DEFAULT_DB_ALIAS).filter(month__lte=end.date())
+        if self.accounts is not None:
+            months = months.filter(account_id__in=self.accounts)
+        for account_id in sorted(set(months.values_list("account_id", flat=True))):
+            yield Stretch(account_id, self.window.begin, end, tuple(self.comparisons), tuple(self.facts))
+
+    def add(self, node: Any) -> None:
+        if isinstance(node, NothingNode):
+            self.accounts = set()
+        elif isinstance(node, WhereNode) and node.connector == AND and not node.negated:
+            for child in node.children:
+                self.add(child)
+        elif isinstance(node, Lookup) and isinstance(node.lhs, Col) and node.lookup_name in OPERATORS:
+            operator = OPERATORS[node.lookup_name]
+            value = list(node.rhs) if operator == "in" else node.rhs
+            self.add_comparison(node.lhs.target.attname, operator, not value if operator == "exists" else value)
+        else:
+            self.facts.append(either(node) if isinstance(node, WhereNode) else comparison_of_fact(node))
+
+    def add_comparison(self, field: str, operator: str, value: Any) -> None:
+        if field == "account_id":
+            given = set(members(value))
+            self.accounts = given if self.accounts is None else self.accounts & given
+            return
+        self.comparisons.append(Comparison(NAMES[field], operator, value))
+        if field == "created":
+            self.window.narrow(operator, value)
+        elif field == "id" and operator != "in":
+            begin = self.millisecond_of(value)
+            if operator in ("eq", "gt", "gte"):
+                self.window.narrow("gte", begin)
+            if operator in ("eq", "lt", "lte"):
+                self.window.narrow("lt", begin + MILLISECOND)
+
+    def millisecond_of(self, id: str) -> datetime:
+        """Return when the decision was made, or the horizon if that is earlier."""
+        raw = ids.decode("dec", id)
+        if raw is None:
+            raise ValueError(f"{id!r} is no id of a decision.")
+        until = (self.horizon - EPOCH) // MILLISECOND
+        return EPOCH + min(int.from_bytes(raw[:6]), until) * MILLISECOND
+
+
+def comparison_of_fact(node: Any) -> FactComparison:
+    """Translate a condition on the facts: that one is there, is or begins with one of several texts."""
+    if node.lookup_name == "has_key":
+        return FactComparison(node.rhs, ("",), is_prefix=True)
+    is_prefix = isinstance(node.lhs, Left)
+    fact = node.lhs.get_source_expressions()[0] if is_prefix else node.lhs
+    if not isinstance(fact, KeyTextTransform) or node.lookup_name not in ("exact", "in"):
+        raise ValueError("The archive cannot filter by this.")
+    texts = list(node.rhs) if node.lookup_name == "in" else [node.rhs]
+    return FactComparison(fact.key_name, tuple(texts), is_prefix=is_prefix)
+
+
+def either(node: WhereNode) -> FactComparison:
+    """Translate conditions of which one must be met: a fact begins with one of several texts."""
+    if node.negated:
+        raise ValueError("The archive cannot filter by this.")
+    one, *others = (comparison_of_fact(child) for child in node.children)
+    if any(other.name != one.name or other.is_prefix != one.is_prefix for other in others):
+        raise ValueError("The archive cannot filter by this.")
+    return FactComparison(one.name, sum((other.texts for other in others), one.texts), is_prefix=one.is_prefix)
+
+
+def in_time(stretch: Stretch) -> Iterator[Found]:
+    """Yield decisions by time and id, newest first: the archive's own order."""
+    return ((str(one.key), one.value, stretch.account_id) for one in stretch.positions())
+
+
+def in_order_of_ids(stretch: Stretch) -> Iterator[Found]:
+    """Yield decisions by id, newest first. This is another order within a millisecond."""
+    for _, same in groupby(in_time(stretch), key=lambda one: one[0][:OF_MILLISECOND]):
+        yield from sorted(same, key=ID, reverse=True)
+
+
+def rows_of(found: Sequence[Found]) -> Iterator[Values]:
+    """Yield the decisions with all columns, in no order."""
+    moments: dict[str, dict[str, datetime]] = {}
+    for id, moment, account_id in found:
+        moments.setdefault(account_id, {})[id] = moment
+    for account_id, own in moments.items():
+        end = max(own.values()) + MICROSECOND
+        named = Stretch(account_id, min(own.values()), end, (Comparison("id", "in", list(own)),))
+        yield from named.read(len(own), descending=True)
