@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """Django's command line for this project."""
 
+import gc
 import os
 import sys
+
+# Imports make many objects and hardly any garbage. Collecting as often as Python does takes a fifth of a start.
+gc.set_threshold(50_000, 20, 50)
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
