@@ -1,6 +1,10 @@
-"""Settings of the server: connections, timeouts, memory for bodies, threads and statements."""
+"""Settings of the server: address, processes, connections, timeouts, memory for bodies, threads and statements."""
 
-from kit.environ import env_int
+from kit.environ import env, env_int
+
+HOST = env("HOST", "127.0.0.1")
+PORT = env_int("PORT", 8000, 65_535)
+WORKERS = env_int("WORKERS", 1, 256)
 
 MAX_CONNECTIONS = env_int("MAX_CONNECTIONS", 4_000, 1_000_000)  # per process
 MAX_CONNECTIONS_PER_ADDRESS = env_int("MAX_CONNECTIONS_PER_ADDRESS", 256, 1_000_000)  # per process

@@ -62,9 +62,6 @@ if ADMIN_HOST:
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 CRAWLER_DNS = env_bool("CRAWLER_DNS", "on")  # whether to verify crawlers by reverse DNS
 CRAWLER_LISTS = env_bool("CRAWLER_LISTS")  # whether to fetch the address lists that crawlers' operators publish
-HOST = env("HOST", "127.0.0.1")
-PORT = env_int("PORT", 8000, 65_535)
-WORKERS = env_int("WORKERS", 1, 256)
 
 # the longest that a decision may be cached
 EDGE_CACHE_SECONDS = env_int("EDGE_CACHE_SECONDS", 0, 60, least=0)
