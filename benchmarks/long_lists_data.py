@@ -22,7 +22,7 @@ CHUNK = 250_000
 Values = dict[str, object]
 
 # An id of the time of the row, as the service makes them (UUIDv7).
-ID = """(lpad(to_hex((extract(epoch FROM moment) * 1000)::bigint), 12, '0') || '70008'
+ID = """(lpad(to_hex(floor(extract(epoch FROM moment) * 1000)::bigint), 12, '0') || '70008'
   || substr(md5(n::text), 1, 15))::uuid"""
 ROWS = """FROM generate_series(%(first)s::int, %(last)s::int) n,
   LATERAL (SELECT now() - ((%(count)s - n)::float / %(count)s) * %(days)s * interval '1 day' AS moment) moments,
@@ -118,19 +118,19 @@ def uuid_of(prefix: str, id: str) -> str:
     return str(UUID(hex=ids.hex_of(prefix, id)))
 
 
-def shared_values(account: Account) -> Values:
-    """Create what the rows refer to. Partitions of decisions cover the year."""
+def shared_values(account: Account, days: int = DAYS) -> Values:
+    """Create what the rows refer to. They are spread over `days`, for which decisions have partitions."""
     policies = [factories.policy(account, name=f"Policy {number}") for number in range(POLICIES)]
     contents = [factories.content(account) for _ in range(ITEMS)]
     requesters = [factories.requester(account, requester_id=f"org_{number}") for number in range(REQUESTERS)]
-    ensure_partitions(timezone.now() - timedelta(days=DAYS), months_ahead=13)
+    ensure_partitions(timezone.now() - timedelta(days=days), months_ahead=days // 28)
     return {
         "account": uuid_of("acc", account.pk),
         "contents": [uuid_of("cnt", one.pk) for one in contents],
         "policies": [uuid_of("pol", one.pk) for one in policies],
         "requesters": [one.pk for one in requesters],
         "sites": [ids.new_id("site"), ids.new_id("site")],
-        "days": DAYS,
+        "days": days,
     }
 
 
