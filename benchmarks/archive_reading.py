@@ -11,6 +11,7 @@ from threading import Event, Thread
 from typing import Any, NamedTuple
 
 import httpx
+import orjson
 import psycopg
 
 from benchmarks.harness import expect
@@ -212,5 +213,5 @@ class LiveChecks:
     def expect_recorded(self) -> None:
         """Verify that each answer is recorded once, and nothing else."""
         lines = self.reader.get(LIST, requesterId=LICENSED["id"], format="jsonl", fields="id").text
-        recorded = sorted(line.split('"')[3] for line in lines.splitlines())
+        recorded = sorted(orjson.loads(line)["id"] for line in lines.splitlines())
         expect(recorded == sorted(self.ids), f"{len(self.ids):,} checks answered, {len(recorded):,} recorded")
