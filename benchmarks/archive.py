@@ -62,7 +62,7 @@ def decisions_in(months: Counter[int]) -> int:
 
 
 def kill_while_archiving(made: Installation, folder: Path, wanted: Counter[int]) -> None:
-    command = [made.python, "manage.py", "archive_events"]
+    command = [made.python, "manage.py", "archive_events", *random.choice([[], ["--anew"]])]
     process = subprocess.Popen(
         command, cwd=made.checkout, env=made.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -139,7 +139,7 @@ def main() -> None:
             f"{live.slowest:.1f} s. Peak memory {peak_of_children():.0f} MiB:\n\n"
             "| | |\n|---|---:|\n"
             f"| decisions/s, verified | {missing / copying:,.0f} |\n"
-            f"| µs CPU a decision | {cpu * 1_000_000 / missing:.0f} |\n"
+            f"| µs CPU a decision | {cpu * 1_000_000 / max(missing, 1):.0f} |\n"
             f"| verifying again and removing, s | {dropping:.0f} |\n"
             f"| bytes a decision in the archive | {disk / closed:.0f} |\n"
             f"| in PostgreSQL, with indexes | {bytes_before:.0f} |\n\n"
