@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -116,9 +115,9 @@ class Stretch(Struct, frozen=True):
             for place in self.places(group, descending=True):
                 yield Position(moments[place].as_py().astimezone(UTC), keys[place].as_py())
 
-    def tally(self, column: str) -> Counter[Any]:
+    def tally(self, column: str) -> Counter[object]:
         """Count the decisions by a column's value."""
-        began, found = monotonic(), Counter[Any]()
+        began, found = monotonic(), Counter[object]()
         for group in self.groups():
             check_time(began)
             if places := list(self.places(group)):

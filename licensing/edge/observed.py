@@ -19,6 +19,7 @@ from licensing.policies.offers import offers
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 
+Row = Mapping[str, Any]  # its `count`, and fields of a requester or an item
 TOP = 10
 MOST_PRICED = 10_000  # newest denials whose prices are computed one by one
 Sums = dict[str, Decimal]  # by currency
@@ -31,8 +32,8 @@ class ObservedFigures:
     total: int
     priced: int
     reasons: list[tuple[str, int]]
-    requesters: list[Mapping[str, Any]]
-    items: list[Mapping[str, Any]]
+    requesters: list[Row]
+    items: list[Row]
     at_stake: Sums = field(default_factory=dict)
     by_requester: dict[str, Sums] = field(default_factory=dict)
 
@@ -51,7 +52,7 @@ def observed_report(events: HistoryQuerySet, most_priced: int = MOST_PRICED) -> 
     report = ObservedFigures(
         total=reasons.total(),
         priced=0,
-        reasons=sorted(reasons.items(), key=lambda one: (-one[1], one[0])),
+        reasons=sorted(((str(reason), count) for reason, count in reasons.items()), key=lambda one: (-one[1], one[0])),
         requesters=top(requesters, Requester, ("requester_id", "name")),
         items=top(items, Content, ("id", "title")),
     )
@@ -59,11 +60,11 @@ def observed_report(events: HistoryQuerySet, most_priced: int = MOST_PRICED) -> 
     return report
 
 
-def top(counts: Counter[Any], model: type[Model], names: tuple[str, str]) -> list[Mapping[str, Any]]:
+def top(counts: Counter[object], model: type[Model], names: tuple[str, str]) -> list[Row]:
     """Return the rows with the highest `count`, with the fields `names`; equal ones in the order of the first."""
     least = min(count for _, count in counts.most_common(TOP))
     rows = model._default_manager.filter(pk__in=[key for key, count in counts.items() if count >= least])
-    counted: list[Mapping[str, Any]] = [{**row, "count": counts[row["pk"]]} for row in rows.values("pk", *names)]
+    counted: list[Row] = [{**row, "count": counts[row["pk"]]} for row in rows.values("pk", *names)]
     return sorted(counted, key=lambda row: (-row["count"], row[names[0]]))[:TOP]
 
 

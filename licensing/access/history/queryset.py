@@ -59,10 +59,10 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
                 number += older.count(None if high is None else high - number)
         return max(number - low, 0)
 
-    def tally(self, field: str) -> Counter[Any]:
+    def tally(self, field: str) -> Counter[object]:
         """Count the decisions by a field's value."""
 
-        def read(horizon: datetime | None) -> Counter[Any]:
+        def read(horizon: datetime | None) -> Counter[object]:
             rows = self.recent(horizon).order_by().values_list(field).annotate(number=Count("pk"))
             found = Counter(dict(rows))
             if horizon is not None:
