@@ -55,7 +55,7 @@ BY_DESIGN = (
     ByDesign(
         "Nor the time: moments are compared with each other, with now, and with the years of a calendar.",
         message="Must be later than (startsAt|effectiveAt, and in the future).|"
-        "Must (not be before|be in the future).*|"
+        "Must (not be before|(not )?be in the future).*|"
         "((start|end)Date: )?Must be in the years .*|startDate is after .*|Must not be after endDate.|"
         "This window has .* buckets.*",
     ),

@@ -383,12 +383,14 @@ class Wallets(RuleBasedStateMachine):
 
     def found(self, id_: str, entries: Iterable[Any]) -> Any:
         """Return a wallet's entries, and its events with the balance and the previous one."""
+        # Before the events: reading entries applies what is due, which writes some.
+        amounts = sorted((one["type"], Decimal(str(one["amount"]))) for one in entries)
         events = [
             (one["type"], *(Decimal(str(shown["balance"])) for shown in (one["data"], one["previous"])))
             for one in self.pages(f"/v1/events?objectId={id_}")
             if one["type"] in EVENTS
         ]
-        return sorted((one["type"], Decimal(str(one["amount"]))) for one in entries), sorted(events)
+        return amounts, sorted(events)
 
     @precondition(lambda self: self.has_wallets)
     @rule()
