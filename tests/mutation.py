@@ -86,7 +86,7 @@ TESTS = {
         *files("gateway", "one_commit", "newcomers", "requesters_on_the_loop", "keys_of_retries", "lost_connections"),
     ],
     "analytics/ledger/refunds.py": LEDGER,
-    "analytics/ledger/adjustments.py": LEDGER,
+    "analytics/ledger/services.py": LEDGER,
     "accounts/limits/counters.py": LIMITS,
     "accounts/limits/limiter.py": LIMITS,
     "accounts/limits/windows.py": LIMITS,

@@ -8,10 +8,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
-from analytics.ledger.adjustments import adjust
 from analytics.ledger.filters import LedgerFilters
 from analytics.ledger.refunds import balances_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
+from analytics.ledger.services import adjust
 from analytics.models import LedgerEntry
 from kit.rest.lists.windows import WindowedPagination
 from kit.storage.loading import join

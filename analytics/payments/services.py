@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.auditing import audit
-from analytics.ledger.adjustments import CLOCK_SKEW, EARLIEST
+from analytics.ledger.services import CLOCK_SKEW, EARLIEST
 from analytics.payments.models import Payment
 from analytics.wallets.services import unknown_requester
 from kit.http.errors import AlreadyExists, ValidationFailed

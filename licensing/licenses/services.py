@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from analytics.ledger.adjustments import EARLIEST
 from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import check_prices
+from analytics.ledger.services import EARLIEST
 from analytics.models import EntryType, LedgerEntry
 from kit.http.errors import AlreadyExists, Revoked, ValidationFailed
 from kit.rest.metadata import merge_metadata

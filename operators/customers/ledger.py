@@ -10,9 +10,9 @@ from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
-from analytics.ledger.adjustments import adjust
 from analytics.ledger.refunds import books_charge, charge_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
+from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
 from analytics.models import LedgerEntry, WalletEntry
 from kit.rest.export import Row, columns_of

@@ -13,8 +13,8 @@ from django.db import connection
 from django.db.models import Sum
 from django.utils import timezone
 
-from analytics.ledger.adjustments import adjust
 from analytics.ledger.entries import add_entries
+from analytics.ledger.services import adjust
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.rollups.roll_up import roll_up
 from tests import factories

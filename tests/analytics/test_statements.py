@@ -12,8 +12,8 @@ from django.db import DatabaseError, connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analytics.ledger.adjustments import adjust
 from analytics.ledger.entries import add_entries
+from analytics.ledger.services import adjust
 from analytics.models import (
     AccessEvent,
     ClosedLine,
