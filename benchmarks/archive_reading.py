@@ -1,4 +1,4 @@
-"""The accounts of benchmarks.archive: their decisions, the requests that read them, and live checks meanwhile."""
+"""Fill, read and check the accounts of benchmarks.archive."""
 
 import random
 import time
@@ -149,7 +149,7 @@ class Reader:
 
 
 class Everything(NamedTuple):
-    """What the accounts read: digests by request, and of one account the times of requests and a long file."""
+    """Digests of all replies to each account. `times` (in seconds) and the file are the first account's."""
 
     replies: list[dict[str, str]]
     times: dict[str, float]

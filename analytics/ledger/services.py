@@ -50,7 +50,7 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
         type=EntryType.ADJUSTMENT,
         amount=fields["amount"],
         currency=fields["currency"],
-        occurred_at=checked_moment(fields.get("occurred_at"), now),
+        occurred_at=checked_moment(fields.get("occurred_at"), now, "occurredAt"),
         license_type=fields.get("license_type"),
         description=fields.get("description"),
         created=now,
@@ -65,13 +65,14 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
     return entry
 
 
-def checked_moment(moment: datetime | None, now: datetime) -> datetime:
+def checked_moment(moment: datetime | None, now: datetime, param: str) -> datetime:
+    """Return the moment of an entry or a payment, by default now. Raises ValidationFailed."""
     if moment is None:
         return now
     if moment > now + CLOCK_SKEW:
-        raise ValidationFailed("Must not be in the future.", param="occurredAt")
+        raise ValidationFailed("Must not be in the future.", param=param)
     if moment < EARLIEST:
-        raise ValidationFailed("Must not be before 2000-01-01.", param="occurredAt")
+        raise ValidationFailed("Must not be before 2000-01-01.", param=param)
     return moment
 
 

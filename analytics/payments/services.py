@@ -8,10 +8,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.auditing import audit
-from analytics.ledger.services import CLOCK_SKEW, EARLIEST
+from analytics.ledger.services import checked_moment
 from analytics.payments.models import Payment
 from analytics.wallets.services import unknown_requester
-from kit.http.errors import AlreadyExists, ValidationFailed
+from kit.http.errors import AlreadyExists
 from kit.rest.resources import referred_model
 
 
@@ -44,7 +44,7 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
         requester_id=requester.pk,
         amount=fields["amount"],
         currency=fields["currency"],
-        received_at=check_received_at(fields.get("received_at"), now),
+        received_at=checked_moment(fields.get("received_at"), now, "receivedAt"),
         external_id=fields.get("external_id"),
         note=fields.get("note"),
         created=now,
@@ -70,13 +70,3 @@ def known_payment(payment: Payment) -> Payment:
             param="externalId",
         )
     return known
-
-
-def check_received_at(moment: datetime | None, now: datetime) -> datetime:
-    if moment is None:
-        return now
-    if moment > now + CLOCK_SKEW:
-        raise ValidationFailed("Must not be in the future.", param="receivedAt")
-    if moment < EARLIEST:
-        raise ValidationFailed("Must not be before 2000-01-01.", param="receivedAt")
-    return moment

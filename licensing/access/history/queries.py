@@ -14,16 +14,15 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Left
 from django.db.models.sql.where import AND, NothingNode, WhereNode
 
-from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth
-from analytics.archive.reading import MILLISECOND, Comparison, FactComparison, Stretch, Values
+from analytics.archive.reading import FIELDS, MILLISECOND, Comparison, FactComparison, Stretch, Values
 from analytics.models import AccessEvent
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
 from licensing.access.history.lists import events_of
 from licensing.access.selected_decisions import Window, members
 
-NAMES = {column.field: name for name, column in COLUMNS.items()} | {"id": "id"}  # columns by the model's fields
+NAMES = {field: name for name, field in FIELDS.items()}  # columns by the model's fields
 OPERATORS = {"exact": "eq", "in": "in", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte", "isnull": "exists"}
 RELATED = ("account", "content", "requester", "policy")
 OF_MILLISECOND = len("dec_") + 10  # characters of an id that are its millisecond
