@@ -1,4 +1,4 @@
-"""The cost of a check as data grows: items, policies, rules, requesters, recorded events.
+"""The cost of a check as data grows: items, policies, rules, requesters, recorded events and their partitions.
 
     python -m benchmarks.growth
     python -m benchmarks.growth --items 20000 --events 50000 --draws 100000   # smaller
@@ -26,11 +26,15 @@ class Size:
     rules: int = 1  # of each policy; only the last one matches
     requesters: int = 1
     events: int = 0
+    daily_partitions: int = 0  # of events, beside those of this month and the next ones
 
     @property
     def name(self) -> str:
-        grown = [f"{value:,} {name}" for name, value in vars(self).items() if value != getattr(SMALL, name)]
-        return ", ".join(grown) or "small: " + ", ".join(f"{value:,} {name}" for name, value in vars(self).items())
+        grown = [text for name, text in self.texts().items() if getattr(self, name) != getattr(SMALL, name)]
+        return ", ".join(grown) or "small: " + ", ".join(self.texts().values())
+
+    def texts(self) -> dict[str, str]:
+        return {name: f"{value:,} {name.replace('_', ' ')}" for name, value in vars(self).items()}
 
 
 SMALL = Size()
@@ -63,6 +67,7 @@ def grow(stack: ExitStack, slug: str, directory: Path, services: Services, size:
     data.items(size.items, size.policies)
     requesters = data.requesters(size.requesters)
     data.events(size.events)
+    data.daily_partitions(size.daily_partitions)
     items = data.content_ids()
     data.close()
     made.expect_decisions(items[-1], LICENSED, UNLICENSED)
@@ -77,8 +82,10 @@ def main() -> None:
         "rules": 100,
         "requesters": 10_000,
         "events": 10_000_000,
+        "daily_partitions": 90,
     }.items():
-        arguments.add_argument(f"--{name}", type=int, nargs="*", default=[default], help=f"default {default:,}")
+        option = f"--{name.replace('_', '-')}"
+        arguments.add_argument(option, type=int, nargs="*", default=[default], help=f"default {default:,}")
     arguments.add_argument("--draws", type=int, default=1_000_000, help="requests before a drawn list repeats")
     arguments.add_argument(
         "--draw",

@@ -29,6 +29,14 @@ from analytics.events.partitions import ensure_partitions
 ensure_partitions(timezone.now() - timedelta(days={DAYS}), months_ahead=13)
 """
 
+MAKE_DAILY_PARTITIONS = """
+from datetime import timedelta
+from django.utils import timezone
+from analytics.events.partitions import Span, make_partition, month_of
+for number in range({count}):
+    make_partition(Span.of_day(month_of(timezone.now()) - timedelta(days=number + 1)))
+"""
+
 
 def uuid7(milliseconds: str, salt: str) -> str:
     """Return SQL for a UUIDv7 of that time, whose other bits depend on the salt and the row number n."""
@@ -118,6 +126,11 @@ class Data:
             created=f"to_timestamp(({moment}) / 1000.0)",
             content_id=f"{one_of('licensing_content')}[1 + n % {contents}]",
         )
+
+    def daily_partitions(self, count: int) -> None:
+        """Create this number of partitions of a day each, before this month."""
+        if count:
+            self.made.manage("shell", "--verbosity", "0", "-c", MAKE_DAILY_PARTITIONS.format(count=count))
 
     def content_ids(self) -> list[str]:
         rows = self.connection.execute("SELECT id FROM licensing_content")

@@ -15,7 +15,7 @@ from django.db import connection, connections, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Field, ForeignKey, Model
 
-from analytics.events.partitions import list_partitions, make_partition, month_after, month_of, name_of
+from analytics.events.partitions import ensure_partitions, month_after, month_of
 from analytics.models import AccessEvent
 
 SOURCE = "source"
@@ -132,8 +132,7 @@ def make_partitions() -> None:
         return
     month = month_of(first.created)
     while month <= month_of(last.created):
-        if name_of(month) not in list_partitions():
-            make_partition(month)
+        ensure_partitions(month, months_ahead=0)
         month = month_after(month)
 
 

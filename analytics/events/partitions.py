@@ -1,4 +1,7 @@
-"""Monthly partitions of the events on PostgreSQL, so that old months can be dropped and recent ones stay in memory.
+"""Partitions of the events on PostgreSQL, so that old months can be dropped and recent ones stay in memory.
+
+A partition has a month, or a day of a month that follows one with over MOST_OF_A_MONTH events: a busy month would take
+hours to vacuum, and its indexes would not fit into memory.
 
 Events are partitioned by id, whose first 48 bits are the millisecond of recording (UUIDv7). Partitions are created in
 advance; events without one go to the default partition and are moved when theirs is created. SQLite uses one table.
@@ -7,7 +10,8 @@ Creating and dropping a partition needs a table for itself. Both wait for it onl
 that checks and lists do not queue up behind them while a long report is read.
 """
 
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import UUID
 
@@ -18,6 +22,7 @@ from kit.storage.lock_waits import short_lock_waits, until_unlocked
 TABLE = "analytics_accessevent"
 DEFAULT = f"{TABLE}_default"
 MONTHS_AHEAD = 3
+MOST_OF_A_MONTH = 50_000_000  # events; the month after one with more is partitioned by day
 
 
 def month_after(month: datetime, months: int = 1) -> datetime:
@@ -34,8 +39,29 @@ def first_id(moment: datetime) -> UUID:
     return UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
 
 
-def name_of(month: datetime) -> str:
-    return f"{TABLE}_{month:%Y_%m}"
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The time of one partition."""
+
+    name: str
+    begin: datetime
+    end: datetime
+
+    @classmethod
+    def of_month(cls, month: datetime) -> "Span":
+        return cls(f"{TABLE}_{month:%Y_%m}", month, month_after(month))
+
+    @classmethod
+    def of_day(cls, day: datetime) -> "Span":
+        return cls(f"{TABLE}_{day:%Y_%m_%d}", day, day + timedelta(days=1))
+
+    def days(self) -> "list[Span]":
+        number = (self.end - self.begin).days
+        return [Span.of_day(self.begin + timedelta(days=day)) for day in range(number)]
+
+    def overlaps(self, name: str) -> bool:
+        """Return whether the partition `name` has this month or day, or a part of it."""
+        return name.startswith(self.name) or self.name.startswith(name)
 
 
 def list_partitions() -> set[str]:
@@ -53,22 +79,60 @@ def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[s
         return []
     made = []
     for ahead in range(months_ahead + 1):
-        month = month_after(month_of(now), ahead)
-        if name_of(month) in list_partitions():
-            continue
+        month = Span.of_month(month_after(month_of(now), ahead))
         with short_lock_waits(connection):
-            if until_unlocked(partial(make_partition, month)):
-                made.append(name_of(month))
+            made += [span.name for span in missing_spans(month) if until_unlocked(partial(make_partition, span))]
     return made
 
 
+def missing_spans(month: Span) -> list[Span]:
+    """Return the partitions to make for a month. Drops that of the whole month if it should have days and is empty."""
+    made = {name for name in list_partitions() if name.startswith(month.name)}
+    if month.name in made:
+        if not (is_busy(month_after(month.begin, -1)) and until_unlocked(partial(drop_empty, month))):
+            return []
+    elif not made and not is_busy(month_after(month.begin, -1)):
+        return [month]
+    return [day for day in month.days() if day.name not in made]
+
+
+def is_busy(month: datetime) -> bool:
+    """Return whether the month has over MOST_OF_A_MONTH events, as far as autovacuum has counted."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(sum(reltuples), 0) FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid "
+            "WHERE inhparent = %s::regclass AND starts_with(relname, %s) AND reltuples > 0",
+            [TABLE, Span.of_month(month).name],
+        )
+        return bool(cursor.fetchone()[0] > MOST_OF_A_MONTH)
+
+
+def drop_empty(span: Span) -> bool:
+    """Drop a partition. Returns False if it has events, or another process has dropped it first."""
+    if has_events(span):
+        return False
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE ONLY {TABLE} IN ACCESS EXCLUSIVE MODE")  # nobody writes to its partitions
+        if span.name not in list_partitions() or has_events(span):
+            return False
+        cursor.execute(f"DROP TABLE {span.name}")
+    return True
+
+
+def has_events(span: Span) -> bool:
+    with connection.cursor() as cursor:
+        bounds = [first_id(span.begin), first_id(span.end)]
+        cursor.execute(f"SELECT EXISTS (SELECT FROM {TABLE} WHERE id >= %s AND id < %s)", bounds)  # noqa: S608
+        return bool(cursor.fetchone()[0])
+
+
 @transaction.atomic
-def make_partition(month: datetime) -> bool:
-    """Create a partition. Returns False if another process created it first."""
-    name, begin, end = name_of(month), first_id(month), first_id(month_after(month))
+def make_partition(span: Span) -> bool:
+    """Create a partition. Returns False if another process created one for this time first."""
+    name, begin, end = span.name, first_id(span.begin), first_id(span.end)
     with connection.cursor() as cursor:
         cursor.execute(f"LOCK TABLE {DEFAULT} IN ACCESS EXCLUSIVE MODE")
-        if name in list_partitions():
+        if any(map(span.overlaps, list_partitions())):
             return False
         cursor.execute(f"CREATE TABLE {name} (LIKE {TABLE} INCLUDING ALL)")
         cursor.execute(
@@ -82,7 +146,7 @@ def make_partition(month: datetime) -> bool:
 
 def drop_before(month: datetime) -> list[str]:
     """Drop the partitions of earlier months and return their names. The default partition stays."""
-    oldest = name_of(month)
+    oldest = Span.of_month(month).name
     dropped = sorted(name for name in list_partitions() - {DEFAULT} if name < oldest)
     with short_lock_waits(connection), connection.cursor() as cursor:
         for name in dropped:

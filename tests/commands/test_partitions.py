@@ -1,7 +1,7 @@
-"""Monthly partitions and retention of recorded decisions (on SQLite there is one table, and rows are deleted)."""
+"""Partitions by month and by day, and retention of decisions (on SQLite there is one table; rows are deleted)."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from time import sleep
 
 import pytest
@@ -12,9 +12,11 @@ from analytics.events import partitions
 from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
 from tests import factories
+from tests.analytics.recording import record_all, some_events
 from tests.lock_waits import in_thread, is_waited_for, open_session
 
 ON_POSTGRESQL = connection.vendor == "postgresql"
+only_on_postgresql = pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite has one table")
 
 
 @pytest.fixture
@@ -30,7 +32,8 @@ def decide(api, account):
 
 def test_the_coming_months_have_their_partitions_after_the_command(db):
     call_command("make_partitions")
-    months = {partitions.name_of(partitions.month_after(partitions.month_of(datetime.now(UTC)), n)) for n in range(4)}
+    this_month = partitions.month_of(datetime.now(UTC))
+    months = {partitions.Span.of_month(partitions.month_after(this_month, n)).name for n in range(4)}
     assert (
         (months <= partitions.list_partitions())
         if ON_POSTGRESQL
@@ -78,7 +81,81 @@ def test_retention_for_a_time_that_makes_no_sense_is_refused(decide, days):
     assert AccessEvent.objects.count() == 1
 
 
-@pytest.mark.skipif(not ON_POSTGRESQL, reason="SQLite has one table")
+@pytest.fixture
+def busy_months(db, monkeypatch):
+    """More than three decisions make a month busy."""
+    monkeypatch.setattr(partitions, "MOST_OF_A_MONTH", 3)
+
+
+def decide_often(decide):
+    for _ in range(4):
+        decide()
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE analytics_accessevent")
+
+
+def names_of(month):
+    return sorted(name for name in partitions.list_partitions() if partitions.Span.of_month(month).overlaps(name))
+
+
+THIS_MONTH = partitions.month_of(datetime.now(UTC))
+NEXT_MONTH = partitions.month_after(THIS_MONTH)
+DAYS = [day.name for day in partitions.Span.of_month(NEXT_MONTH).days()]
+
+
+@only_on_postgresql
+def test_a_month_after_a_busy_one_is_partitioned_by_day(busy_months, decide):
+    call_command("make_partitions")
+    decide_often(decide)
+    made = partitions.ensure_partitions(datetime.now(UTC))
+    assert made == names_of(NEXT_MONTH) == DAYS
+    assert len(DAYS) == (partitions.month_after(NEXT_MONTH) - NEXT_MONTH).days
+    assert partitions.ensure_partitions(datetime.now(UTC)) == []
+
+
+@only_on_postgresql
+def test_a_month_that_has_decisions_already_keeps_its_partition(busy_months, decide):
+    last_month = partitions.month_after(THIS_MONTH, -1)
+    partitions.ensure_partitions(last_month)
+    record_all(some_events(decide.item.account, 8, last_month + timedelta(days=1), 20, seed=1))
+    decide_often(decide)
+    assert partitions.is_busy(last_month)
+    call_command("make_partitions")
+    assert names_of(THIS_MONTH) == [partitions.Span.of_month(THIS_MONTH).name]
+
+
+@only_on_postgresql
+def test_interrupted_division_into_days_is_completed(busy_months, decide, monkeypatch):
+    call_command("make_partitions")
+    decide_often(decide)
+    made = iter([True] * 5)
+    monkeypatch.setattr(
+        partitions, "make_partition", lambda span, make=partitions.make_partition: next(made) and make(span)
+    )
+    with pytest.raises(StopIteration):
+        call_command("make_partitions")
+    monkeypatch.undo()
+    assert names_of(NEXT_MONTH) == DAYS[:5]
+    call_command("make_partitions")
+    assert names_of(NEXT_MONTH) == DAYS
+
+
+@only_on_postgresql
+def test_decisions_by_day_are_listed_and_dropped_with_their_month(busy_months, api, decide):
+    call_command("make_partitions")
+    decide_often(decide)
+    call_command("make_partitions")
+    record_all(some_events(decide.item.account, 40, NEXT_MONTH + timedelta(days=1), 20, seed=1))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(DISTINCT tableoid) FROM analytics_accessevent")
+        assert cursor.fetchone()[0] > 10
+    assert len(api.get("/v1/access/decisions?limit=100")["data"]) == 44
+    purge_events(partitions.month_after(NEXT_MONTH))
+    assert names_of(NEXT_MONTH) == []
+    assert AccessEvent.objects.count() == 0
+
+
+@only_on_postgresql
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("act", [partitions.ensure_partitions, partitions.drop_before])
 def test_nobody_waits_behind_a_partition_that_waits_for_a_long_report(act):
