@@ -27,9 +27,15 @@ def has_stale_keys() -> bool:
     return any(map(is_stale, [*with_url.order_by("pk")[:SAMPLE], *with_url.order_by("-pk")[:SAMPLE]]))
 
 
-def rekey() -> int:
-    """Recompute the URL keys of all items, a thousand per transaction. Returns how many were outdated."""
-    return sum(rekey_account(account_id) for account_id in accounts_with_urls())
+def count() -> int:
+    """Return the number of items with URLs."""
+    return Content.objects.exclude(source=None).count()
+
+
+def rekey() -> Iterator[tuple[int, int]]:
+    """Recompute the URL keys of all items. Yields how many a transaction has read, and how many were outdated."""
+    for account_id in accounts_with_urls():
+        yield from rekey_account(account_id)
 
 
 def accounts_with_urls() -> list[str]:
@@ -37,11 +43,7 @@ def accounts_with_urls() -> list[str]:
     return list(owners.distinct())
 
 
-def rekey_account(account_id: str) -> int:
-    return sum(chunks(account_id))
-
-
-def chunks(account_id: str) -> Iterator[int]:
+def rekey_account(account_id: str) -> Iterator[tuple[int, int]]:
     items = Content.objects.filter(account_id=account_id).exclude(source=None).order_by("pk")
     last: str | None = None
     while True:
@@ -58,17 +60,22 @@ def chunks(account_id: str) -> Iterator[int]:
             Content.objects.bulk_update(stale, ["source_key", "page_key"], batch_size=200)
             if stale:
                 epochs.bump(account_id, epochs.EVERYTHING)
-            yield len(stale)
+            yield len(chunk), len(stale)
 
 
 # --- Pages with several items ----------------------------------------------------------------------------------------
 
 
-def contested_pages(account_id: str) -> Iterator[list[Content]]:
+def contested_pages() -> Iterator[list[Content]]:
     """Yield the active items of each page that has items with different policies, newest (deciding) first.
 
     Reads items in the order of `page_key`, so that only one page's items are in memory at a time.
     """
+    for account_id in accounts_with_urls():
+        yield from contested_pages_of(account_id)
+
+
+def contested_pages_of(account_id: str) -> Iterator[list[Content]]:
     items = Content.objects.of(account_id).filter(status=Status.ACTIVE).exclude(page_key=None)
     ordered = items.only("source", "page_key", "policy_id", "created").order_by("page_key").iterator(CHUNK)
     for _, found in groupby(ordered, key=lambda item: page_of_key(item.page_key)):

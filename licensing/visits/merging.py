@@ -4,9 +4,10 @@ Runs daily, because processes of the earlier version still count under http duri
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
 
@@ -30,14 +31,26 @@ CHUNK = 1_000  # most rows of each table that a transaction moves
 
 def merge_http_pages() -> int:
     """Move all counts to the https pages and delete the http pages. Returns the number of pages deleted."""
-    http = Page.objects.filter(Exact(Left("url", len("http:")), "http:")).order_by("pk")
-    last, merged = 0, 0
-    while pages := {page.pk: page for page in http.filter(pk__gt=last)[:PAGES]}:
+    return sum(deleted for _, deleted in merge_chunks())
+
+
+def merge_chunks() -> Iterator[tuple[int, int]]:
+    """Do the same in steps. Each yields how many pages it has read and deleted."""
+    last = 0
+    while pages := {page.pk: page for page in http_pages().filter(pk__gt=last).order_by("pk")[:PAGES]}:
         last = max(pages)
         while move_counts(pages):
             pass
-        merged += delete_unused(pages)
-    return merged
+        yield len(pages), delete_unused(pages)
+
+
+def count() -> int:
+    """Return the number of http pages."""
+    return http_pages().count()
+
+
+def http_pages() -> QuerySet[Page]:
+    return Page.objects.filter(Exact(Left("url", len("http:")), "http:"))
 
 
 def move_counts(pages: Mapping[int, Page]) -> bool:

@@ -188,4 +188,4 @@ def test_whatever_ends_what_is_cached_is_a_change_and_recorded():
     assert "services.save_content" in bumping
     silent = [name for name, source in bumping.items() if "audit.record" not in source]
     # Keys that only find items, and a part of an erasure, which is recorded as a whole.
-    assert sorted(silent) == ["erasure.redact_policies", "rekeying.chunks"]
+    assert sorted(silent) == ["erasure.redact_policies", "rekeying.rekey_account"]

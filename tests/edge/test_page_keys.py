@@ -1,4 +1,4 @@
-"""Page keys, by which the edge finds items: updated by every write and rekey_content."""
+"""Page keys, by which the edge finds items: updated by every write and migrate_data."""
 
 import json
 from io import StringIO
@@ -100,7 +100,7 @@ def test_the_newest_active_item_of_a_page_decides(ask, account, shut):
     assert ask("/a").status == 200
 
 
-def test_rekey_content_lists_pages_whose_items_have_different_policies(account, shut):
+def test_migrate_data_lists_pages_whose_items_have_different_policies(account, shut):
     open_ = factories.policy(account, READERS)
     older = factories.content(account, source="https://pub.example/a?x=1&y=2", policy_id=open_.pk)
     newer = factories.content(account, source="http://PUB.example:81/a?y=2&x=1", policy_id=shut.pk)
@@ -109,12 +109,14 @@ def test_rekey_content_lists_pages_whose_items_have_different_policies(account, 
     archived = factories.content(account, source="https://pub.example/b", policy_id=open_.pk)
     update_content(archived, {"status": "archived"})
     output = StringIO()
-    call_command("rekey_content", stdout=output)
-    assert output.getvalue().splitlines()[1:] == [
+    call_command("migrate_data", stdout=output)
+    assert output.getvalue().splitlines() == [
+        "Keys of items by their URLs: changed 0.",
+        "Visits counted for http pages: changed 0.",
         "Pages with items of different policies, where the newest active item decides: 1",
         f"  {newer.source}: {newer.pk} decides, not {older.pk} ({older.source})",
     ]
-    call_command("rekey_content", json=True, stdout=output)
+    call_command("migrate_data", json=True, stdout=output)
     assert json.loads(output.getvalue().splitlines()[-1])["contestedPages"] == [[newer.pk, older.pk]]
 
 
@@ -131,7 +133,7 @@ def test_an_item_without_keys_is_stale_until_it_is_given_new_ones(ask, account, 
     item = factories.content(account, source="https://pub.example/a?x=1&y=2", policy_id=shut.pk)
     Content.objects.filter(pk=item.pk).update(page_key=None)
     assert (has_stale_keys(), ask("/a?y=2&x=1").status) == (True, 200)
-    call_command("rekey_content", verbosity=0)
+    call_command("migrate_data", verbosity=0)
     assert (has_stale_keys(), ask("/a?y=2&x=1").status) == (False, 403)
 
 

@@ -237,7 +237,7 @@ def test_items_of_before_a_changed_setting_are_found_once_they_have_new_keys(fou
 
     settings.SAME_PAGE = None
     assert (found("https://pub.example/news/d/"), has_stale_keys()) == (None, True)
-    call_command("rekey_content", verbosity=0)
+    call_command("migrate_data", verbosity=0)
     assert (found("https://pub.example/news/d/"), has_stale_keys()) == (slashed.pk, False)
     assert found("https://pub.example/news/d") is None
 
@@ -246,7 +246,7 @@ def test_items_of_before_a_changed_setting_are_found_once_they_have_new_keys(fou
 def test_a_service_whose_items_are_not_found_by_their_urls_does_not_start(account, settings):
     factories.content(account, source=f"{PAGE}/")
     settings.SAME_PAGE = SamePage.of(["trailing-slash"], [])
-    with pytest.raises(CommandError, match="rekey_content"):
+    with pytest.raises(CommandError, match="migrate_data"):
         call_command("serve")
 
 

@@ -130,7 +130,7 @@ def fault_of_database() -> str | None:
     if has_stale_keys():  # a denied page would count as unknown
         return (
             "Items lack the keys of their URLs: SAME_PAGE or PAGE_PARAMETERS has changed, or the version before wrote "
-            "items after `migrate`. Run `manage.py rekey_content` first."
+            "items after `migrate`. Run `manage.py migrate_data` first."
         )
     return None
 

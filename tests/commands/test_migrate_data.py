@@ -1,0 +1,70 @@
+"""`migrate_data` rewrites in steps what an earlier version has left."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from config.management.commands import migrate_data
+from licensing.content import rekeying
+from licensing.content.models import Content
+from licensing.visits.models import Page
+from tests import factories
+
+KEYS, VISITS = "Keys of items by their URLs", "Visits counted for http pages"
+
+
+@pytest.fixture
+def outdated(account, monkeypatch):
+    """Five items without keys, two to a transaction, and a page that was counted under http."""
+    monkeypatch.setattr(rekeying, "CHUNK", 2)
+    monkeypatch.setattr(migrate_data, "SECONDS", -1)
+    for number in range(5):
+        factories.content(account, source=f"https://pub.example/{number}")
+    Content.objects.update(page_key=None)
+    Page.objects.create(account=account, url="http://pub.example/0")
+    return Content.objects.filter(page_key=None)
+
+
+def run(**options):
+    output, errors = StringIO(), StringIO()
+    call_command("migrate_data", stdout=output, stderr=errors, **options)
+    return output.getvalue().splitlines(), errors.getvalue().splitlines()
+
+
+def test_it_shows_its_progress_and_what_it_changed(outdated):
+    lines, progress = run()
+    assert progress == [f"{KEYS}: 2 of 5", f"{KEYS}: 4 of 5", f"{KEYS}: 5 of 5", f"{VISITS}: 1 of 1"]
+    assert lines == [f"{KEYS}: changed 5.", f"{VISITS}: changed 1."]
+    assert not outdated.exists()
+    assert not Page.objects.filter(url__startswith="http:").exists()
+
+
+def test_a_second_run_changes_nothing(outdated):
+    run()
+    lines, _ = run()
+    assert lines == [f"{KEYS}: changed 0.", f"{VISITS}: changed 0."]
+
+
+def test_an_interrupted_run_keeps_what_it_has_done(outdated, monkeypatch):
+    original, calls = rekeying.spread_page_keys, []
+
+    def breaks(stale):
+        calls.append(stale)
+        if len(calls) == 3:
+            raise RuntimeError
+        original(stale)
+
+    monkeypatch.setattr(rekeying, "spread_page_keys", breaks)
+    with pytest.raises(RuntimeError):
+        run()
+    assert outdated.count() == 1
+    assert run()[0][0] == f"{KEYS}: changed 1."
+
+
+def test_as_json_it_is_one_object(outdated):
+    lines, progress = run(json=True)
+    assert progress == []
+    changed = {"contentKeys": 5, "httpPages": 1}
+    assert json.loads(lines[-1]) == {"object": "data_migration", "changed": changed, "contestedPages": []}
