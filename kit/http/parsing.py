@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from kit.http.errors import ApiError, InvalidRequest, RequestTooLarge, UnsupportedMediaType, ValidationFailed
 from kit.http.problems import JSON
 from kit.values.json_values import JsonObject, JsonValue
+from kit.values.numbers import INT64
 from kit.values.shown import shown
 
 ROWS = "items"  # the field of a bulk request's rows
@@ -21,7 +22,6 @@ BACKSLASH = ord("\\")  # searching for bytes takes ten times as long
 GZIP = b"\x1f\x8b"  # the beginning of a compressed body
 NO_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # a string, or text without brackets
 ONE_KIND = bytes.maketrans(b"{}", b"[]")
-INT64 = range(-(2**63), 2**63)
 CHARSET = re.compile(r";\s*charset\s*=([^;]*)", re.IGNORECASE).search
 READABLE = {"utf-8", "utf8", "us-ascii"}
 LEAST_INFINITE = Decimal(2**1024 - 2**970)  # numbers from here on round to infinity
