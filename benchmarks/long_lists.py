@@ -78,6 +78,7 @@ def cases(name: str, operand: Operand, model: type[Model], account: Account) -> 
     for operator in {"prefix", "startsWith"} & set(operand.operators):
         yield f"{name} prefix", {f"{name}[{operator}]": found[0][:-1]}
         yield f"{name} rare prefix", {f"{name}[{operator}]": found[-1][:-1]}
+        yield f"{name} absent prefix", {f"{name}[{operator}]": f"{found[-1]} absent"}
     if "ne" in operand.operators:
         yield f"{name} ne", {f"{name}[ne]": found[0]}
     if "exists" in operand.operators:

@@ -31,6 +31,23 @@ class Has(Lookup):
         return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value = %s)", [*params, self.rhs]  # noqa: S608
 
 
+class BeginsWith(Lookup):
+    """The condition that a text begins with one of several others, case-sensitive."""
+
+    lookup_name = "begins_with"
+    prepare_rhs = False
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[object]]:
+        """Evaluate the text only once: of a recorded fact, that takes most of the time of a search."""
+        text, params = self.process_lhs(compiler, connection)
+        return f"{text} ^@ ANY(%s)", [*params, list(self.rhs)]
+
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[object]]:
+        text, params = self.process_lhs(compiler, connection)
+        each = " OR ".join(f"substr({text}, 1, {len(prefix):d}) = %s" for prefix in self.rhs)
+        return f"({each})", [one for prefix in self.rhs for one in (*params, prefix)]
+
+
 @CharField.register_lookup
 class HasWords(Lookup):
     """`title__has_words="annual rep"`: each of the words is a prefix of a word in the text.

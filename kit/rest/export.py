@@ -124,17 +124,15 @@ def json_lines(rows: Sequence[Row]) -> bytes:
 
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?").fullmatch
 FORMULA = tuple("=+-@＝＋－＠")
-# A field, its members that are columns (none: the field is one), and the cells of a row without it.
-Part = tuple[str, list[str], list[str]]
+Part = tuple[str, list[str]]  # a field, and its members that are columns; none: the field is one
 
 
 def csv_lines(rows: Sequence[Row], columns: list[str]) -> bytes:
     """Encode rows as CSV (RFC 4180). A dotted column names a member of an object."""
-    parts = parts_of(columns)
-    return csv_bytes(cells_of(row, parts) for row in rows)
+    return csv_bytes(zip(*(cells for part in parts_of(columns) for cells in cells_of(rows, part)), strict=True))
 
 
-def csv_bytes(rows: Iterable[list[str]]) -> bytes:
+def csv_bytes(rows: Iterable[Iterable[str]]) -> bytes:
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     return text.getvalue().encode()
@@ -143,23 +141,21 @@ def csv_bytes(rows: Iterable[list[str]]) -> bytes:
 def parts_of(columns: list[str]) -> list[Part]:
     """Return the fields of columns in order."""
     grouped = groupby((column.partition(".") for column in columns), key=lambda parts: parts[:2])
-    found = [(name, [member for *_, member in group] if dot else []) for (name, dot), group in grouped]
-    return [(name, members, [""] * max(len(members), 1)) for name, members in found]
+    return [(name, [member for *_, member in group] if dot else []) for (name, dot), group in grouped]
 
 
-def cells_of(row: Row, parts: list[Part]) -> list[str]:
-    cells: list[str] = []
-    for name, members, empty in parts:
-        value = row.get(name)
-        if value is None:
-            cells += empty
-        elif not members:
-            cells.append(cell(value))
-        elif isinstance(value, dict):
-            cells += ["" if (one := value.get(member)) is None else cell(one) for member in members]
-        else:
-            cells += empty
-    return cells
+def cells_of(rows: Sequence[Row], part: Part) -> Iterator[list[str]]:
+    """Yield the cells of each column of a field. Most columns of a chunk have few values."""
+    name, members = part
+    values = [row.get(name) for row in rows]
+    if values.count(None) == len(values):
+        yield from [[""] * len(values)] * (len(members) or 1)
+    elif not members:
+        yield [cell(value) for value in values]
+    else:
+        objects = [value if isinstance(value, dict) else {} for value in values]
+        for member in members:
+            yield [cell(one.get(member)) for one in objects]
 
 
 def cell(value: object) -> str:
@@ -167,6 +163,8 @@ def cell(value: object) -> str:
         return ""
     if isinstance(value, str):
         return value if value[:1].isalnum() else harmless(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return render_json(value).decode()
 
 

@@ -1,9 +1,12 @@
 """Statements with their own time limit, below the request's (kit.statements)."""
 
+from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from django.db import OperationalError, connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from kit import statements
 
@@ -20,26 +23,48 @@ def number_within(seconds: float, sql: str, parameters: "_ExecuteParameters") ->
 
     An enclosing transaction stays usable.
     """
+    [[number]] = rows_within(connection, seconds, sql, parameters)
+    return int(number or 0)
+
+
+def rows_within(
+    using: BaseDatabaseWrapper,
+    seconds: float,
+    sql: str,
+    parameters: "_ExecuteParameters",
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> list[tuple[Any, ...]]:
+    """Return the rows that a statement selects. Raises TookTooLong after `seconds`.
+
+    PostgreSQL plans it with these settings. An enclosing transaction stays usable.
+    """
     limit = seconds if (bound := statements.bound.get()) is None else min(seconds, bound.seconds)
     try:
-        if connection.vendor == "sqlite":
-            with statements.time_limit(limit), connection.cursor() as cursor:
+        if using.vendor == "sqlite":
+            with statements.time_limit(limit), using.cursor() as cursor:
                 cursor.execute(sql, parameters)
-                return int(cursor.fetchone()[0] or 0)
-        with transaction.atomic() if connection.in_atomic_block else nullcontext():
-            return number_with_timeout(limit, sql, parameters)
+                return list(cursor.fetchall())
+        with transaction.atomic(using.alias) if using.in_atomic_block else nullcontext():
+            return rows_with_timeout(using, limit, sql, parameters, settings)
     except OperationalError as error:
         if not statements.was_ended(error) or statements.is_for_nobody():
             raise
         raise TookTooLong from error
 
 
-def number_with_timeout(seconds: float, sql: str, parameters: "_ExecuteParameters") -> int:
+def rows_with_timeout(
+    using: BaseDatabaseWrapper, seconds: float, sql: str, parameters: "_ExecuteParameters", settings: Mapping[str, str]
+) -> list[tuple[Any, ...]]:
     """Run the statement with a timeout on PostgreSQL, in one message: without a transaction, that makes it one."""
     before, during = statements.milliseconds(), max(1, int(seconds * 1000))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SET LOCAL statement_timeout = {during}; {sql}; SET LOCAL statement_timeout = {before}", parameters
-        )
-        cursor.nextset()
-        return int(cursor.fetchone()[0] or 0)
+    changes = [
+        ("statement_timeout", str(during), str(before)),
+        *((name, value, "DEFAULT") for name, value in settings.items()),
+    ]
+    begin = "".join(f"SET LOCAL {name} = {value}; " for name, value, _ in changes)
+    end = "".join(f"; SET LOCAL {name} = {value}" for name, _, value in changes)
+    with using.cursor() as cursor:
+        cursor.execute(f"{begin}{sql}{end}", parameters)
+        for _ in changes:
+            cursor.nextset()
+        return list(cursor.fetchall())

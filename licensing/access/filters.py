@@ -1,13 +1,10 @@
 """Filters of recorded decisions."""
 
 from collections.abc import Callable
-from functools import reduce
-from operator import or_
 
 from django.db.models import Q
 from django.db.models.fields.json import KT
-from django.db.models.functions import Left
-from django.db.models.lookups import Exact, In
+from django.db.models.lookups import In
 
 from analytics.models import AccessEvent
 from kit.rest.filters import (
@@ -22,6 +19,7 @@ from kit.rest.filters import (
     timestamp,
 )
 from kit.values.pages import both_schemes
+from licensing.database_lookups import BeginsWith
 from licensing.policies.decision import Reason
 from licensing.sites.identification import Identification
 
@@ -42,8 +40,7 @@ def is_page(urls: list[str]) -> Q:
 
 def begins_with(prefix: str) -> Q:
     """Return the condition that the recorded page begins with `prefix`, under http or https."""
-    starts = (Q(Exact(Left(KT("facts__url"), len(one)), one)) for one in sorted(both_schemes(prefix)))
-    return reduce(or_, starts) if prefix else Q()
+    return Q(BeginsWith(KT("facts__url"), sorted(both_schemes(prefix)))) if prefix else Q()
 
 
 class DecisionFilters(OperatorFilterSet):

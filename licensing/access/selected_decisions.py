@@ -17,7 +17,7 @@ from licensing.access.filters import DecisionFilters
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 
-ANOTHER = "another"  # a reason of a later version
+REASONS = frozenset(map(str, Reason))
 KEYS: dict[str, One] = {"contentId": "content", "requesterId": "requester"}
 
 
@@ -42,8 +42,10 @@ class SelectedDecisions(Struct, frozen=True):
             outcomes = self.outcomes()
             if not outcomes:
                 return events.none()
-            if ALLOWED not in outcomes:
+            if outcomes == REASONS:
                 events = events.filter(reason__isnull=False)  # skips blocks without a denial
+            elif ALLOWED not in outcomes:
+                events = events.filter(reason__in=sorted(outcomes))  # skips blocks without one of these
         for one, value in self.given if given is None else given:
             if one.of != "requesterId":
                 events = one.filter(events, value)
@@ -58,7 +60,7 @@ class SelectedDecisions(Struct, frozen=True):
 
         PostgreSQL does not know that only denials have a reason, and would read all allowed decisions to find none.
         """
-        left = {ALLOWED, *map(str, Reason), ANOTHER}
+        left = {ALLOWED, *REASONS}
         for one, value in self.given:
             if one.of in ("allowed", "reason"):
                 selected = outcomes_of(one, value)

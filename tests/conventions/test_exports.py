@@ -109,6 +109,28 @@ def test_a_file_of_resources_has_each_as_its_list_does(api):
     assert json.loads(row["rules"]) == rules
 
 
+def test_each_cell_of_a_table_has_the_value_that_the_list_shows(api, account, decisions):
+    priced = {"licenseType": "commercial", "pricePerAccess": {"amount": 0.05, "currency": "USD"}}
+    assert api.post("/v1/licenses", {"requesterId": "org_1", **priced}).status == 201
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_1"})["charge"]["amount"] == 0.05
+    assert api.post("/v1/sites", {"host": "pub.example"}).status == 201
+    for path in LISTS:
+        shown = api.get(path, limit=100)["data"]
+        rows = table(api.get(path, format="csv"))
+        assert len(rows) == len(shown) > 0, path
+        for row, resource in zip(rows, shown, strict=True):
+            assert set(resource) - {"object"} <= {column.partition(".")[0] for column in row}, path
+            for column, found in row.items():
+                name, _, member = column.partition(".")
+                value = resource.get(name)
+                if member:
+                    value = value.get(member) if isinstance(value, dict) else None
+                if not isinstance(value, str):
+                    value = "" if value is None else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+                assert found == harmless(value), (path, column)
+
+
 @every_export
 def test_head_answers_as_get_does_without_a_body(api, path):
     reply = api.request("HEAD", path, format="csv")

@@ -121,3 +121,11 @@ def test_blocks_without_a_matching_decision_are_not_read(account, query):
     AccessEvent.objects.bulk_create(AccessEvent(account=account, **alike) for _ in range(3_000))
     selected = SelectedDecisions.from_query(account.pk, QueryDict(query))
     assert blocks_read(selected.filter(AccessEvent.objects.all())) == 0
+
+
+def test_blocks_without_a_denial_for_another_reason_are_not_read(account):
+    alike = {"content": factories.content(account), "requester": factories.requester(account), "reason": "no_license"}
+    alike |= {"allowed": False, "facts": {}, "created": timezone.now()}
+    AccessEvent.objects.bulk_create(AccessEvent(account=account, **alike) for _ in range(3_000))
+    selected = SelectedDecisions.from_query(account.pk, QueryDict("allowed=false&reason[ne]=no_license"))
+    assert blocks_read(selected.filter(AccessEvent.objects.all())) == 0

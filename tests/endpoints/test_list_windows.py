@@ -14,8 +14,10 @@ from django.db import connection
 from accounts.auditing.models import AuditEntry
 from accounts.events.models import Event
 from analytics.models import AccessEvent, LedgerEntry
+from kit.http.errors import ClientGone
 from kit.rest.lists import windows
 from kit.rest.lists.orders import Order
+from kit.storage.limited import TookTooLong
 from kit.values import ids
 from licensing.content.models import Content
 from tests import factories
@@ -24,6 +26,8 @@ from tests.standing import as_new
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 ROWS = 90
+# earlier versions recorded http
+URLS = [*["https://example.com/a"] * 5, "http://example.com/ab", "https://example.com/1_0", "https://example.com/100%"]
 Row = dict[str, Any]
 
 
@@ -39,7 +43,7 @@ def some_decisions(account: Any, draw: random.Random, moments: list[datetime]) -
             requester=draw.choice(requesters),
             allowed=reason is None,
             reason=reason,
-            facts={"url": f"https://example.com/{draw.choice('aaaaabc')}", "identifiedBy": "nothing"},
+            facts={"url": draw.choice(URLS), "identifiedBy": "nothing"},
             created=moment,
         )
         for moment, reason in zip(moments, reasons, strict=True)
@@ -158,7 +162,8 @@ def client_of(stocked: dict[str, tuple[str, str, list[Row]]], path: str) -> tupl
 
 
 def value_at(row: Row, name: str) -> Any:
-    return row["requester"]["id"] if name == "requesterId" and "requester" in row else row[name]
+    value = row["requester"]["id"] if name == "requesterId" and "requester" in row else row[name]
+    return value.replace("http:", "https:") if name == "url" else value
 
 
 def spelled(value: Any) -> str:
@@ -169,15 +174,23 @@ def drawn_filters(draw: random.Random, rows: list[Row], names: tuple[str, ...]) 
     """Return a query and its matches: one to three filters by values of the list or by none, and maybe a time."""
     query: dict[str, str] = {}
     for name in draw.sample(names, draw.randint(1, min(3, len(names)))):
-        value = value_at(draw.choice(rows), name)
-        if value is None:
-            query[f"{name}[exists]"] = "false"
-            rows_left = [row for row in rows if value_at(row, name) is None]
-        else:
-            wanted = {value, value_at(draw.choice(rows), name)} - {None} if draw.random() < 0.3 else {value}
-            query[f"{name}[in]" if len(wanted) > 1 else name] = ",".join(map(spelled, wanted))
-            rows_left = [row for row in rows if value_at(row, name) in wanted]
-        rows = rows_left or rows[:0]
+        value, other = (value_at(draw.choice(rows), name) for _ in range(2))
+        match draw.choice(["eq", "eq", "in", "ne", "prefix"]):
+            case _ if value is None:
+                query[f"{name}[exists]"] = "false"
+                rows = [row for row in rows if value_at(row, name) is None]
+            case "in" if other is not None:
+                query[f"{name}[in]"] = ",".join(map(spelled, (value, other)))
+                rows = [row for row in rows if value_at(row, name) in (value, other)]
+            case "ne" if name not in ("url", "identifiedBy"):
+                query[f"{name}[ne]"] = spelled(value)
+                rows = [row for row in rows if value_at(row, name) != value]
+            case "prefix" if name == "url":
+                query["url[prefix]"] = beginning = value[: draw.randint(1, len(value))]
+                rows = [row for row in rows if value_at(row, name).startswith(beginning)]
+            case _:
+                query[name] = spelled(value)
+                rows = [row for row in rows if value_at(row, name) == value]
         if not rows:
             break
     if draw.random() < 0.3:
@@ -187,14 +200,23 @@ def drawn_filters(draw: random.Random, rows: list[Row], names: tuple[str, ...]) 
     return query, rows
 
 
+def give_up(*args: object) -> None:
+    raise TookTooLong
+
+
 @each_list
 @pytest.mark.parametrize("seed", range(25))
 def test_pages_have_every_match_once_in_order(stocked, db, path, seed, monkeypatch):
     api, rows = client_of(stocked, path)
     draw = random.Random(f"{path} {seed}")
-    monkeypatch.setattr(windows, "FIRST_ROWS", draw.choice([1, 3, 10]))
-    monkeypatch.setattr(windows, "SHORT", draw.choice([1, 4]))
+    first = draw.choice([1, 3, 10])
+    monkeypatch.setattr(windows, "FIRST_ROWS", first)
+    monkeypatch.setattr(windows, "SHORT_ROWS", first * draw.choice([1, 4]))
+    monkeypatch.setattr(windows, "INDEXED_ROWS", draw.choice([0, 20, 500]))
+    monkeypatch.setattr(windows, "INDEXED_SECONDS", draw.choice([0.001, 1]))
     monkeypatch.setattr(windows, "FEW", draw.choice([1, 2, 5, 500]))
+    if draw.random() < 0.3:
+        monkeypatch.setattr(windows, "positions", give_up)  # then all windows are divided
     query, matches = drawn_filters(draw, rows, LISTS[path][1])
     key = draw.choice(["created", "updated"] if path == "/v1/content" else ["created"])
     sort = draw.choice([key, f"-{key}"])
@@ -247,7 +269,7 @@ def test_no_more_than_the_windows_needed_are_read(stocked, db, path, monkeypatch
 def test_windows_without_matches_are_not_read(stocked, db, monkeypatch, django_assert_max_num_queries):
     api, _ = client_of(stocked, "/v1/access/decisions")
     monkeypatch.setattr(windows, "FIRST_ROWS", 1)
-    monkeypatch.setattr(windows, "SHORT", 1)
+    monkeypatch.setattr(windows, "SHORT_ROWS", 1)
     with django_assert_max_num_queries(40) as seen:
         assert api.get("/v1/access/decisions?url=https://example.com/none&count=none")["data"] == []
     read = [one["sql"] for one in seen.captured_queries if '"facts", ' in one["sql"]]
@@ -258,17 +280,54 @@ def test_windows_without_matches_are_not_read(stocked, db, monkeypatch, django_a
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no windows")
 def test_windows_grow_while_they_are_read_fast(account, monkeypatch):
-    seconds = [0, 1, 60]
+    seconds = [0, 1, 90]
     Event.objects.bulk_create(
         Event(
             account=account, type="content.updated", object_id="a", data="{}", created=BEGIN + timedelta(seconds=one)
         )
         for one in seconds
     )
-    clock = iter([0.0, 0.1, 1.0, 1.6, 2.0, 2.1, 3.0, 3.1])  # when each window is begun and has been read
+    clock = iter([0.0, 0.1, 1.0, 1.4, 2.0, 2.6, 3.0, 6.0, 7.0, 7.1])  # when each window is begun and has been read
     monkeypatch.setattr(windows, "monotonic", lambda: next(clock))
     monkeypatch.setattr(windows, "FIRST_ROWS", 1)
+    monkeypatch.setattr(windows, "SHORT_ROWS", 1)
 
-    every, order = Event.objects.filter(account=account, created__lte=BEGIN + timedelta(minutes=1)), Order("created")
-    ascending = windows.windows(every, replace(order, descending=False), BEGIN)
-    assert [(one.end - one.begin).seconds for one in ascending if one.end] == [1, 4, 16, 16, 64]
+    every, order = Event.objects.filter(account=account, created__lte=BEGIN + timedelta(minutes=2)), Order("created")
+    ascending = list(windows.windows(every, replace(order, descending=False), BEGIN))
+    assert [(one.end - one.begin).seconds for one in ascending if one.end] == [1, 4, 16, 32, 32, 16]
+    assert [one.rows for one in ascending] == [1, 4, 16, 32, 32, 16, 0]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no windows")
+@pytest.mark.parametrize("extra", ["", "&contentId={item}"])
+def test_the_decisions_of_an_item_are_searched_by_its_index_if_a_summary_does_not_help(
+    stocked, db, monkeypatch, extra
+):
+    api, rows = client_of(stocked, "/v1/access/decisions")
+    monkeypatch.setattr(windows, "FIRST_ROWS", 1)
+    monkeypatch.setattr(windows, "SHORT_ROWS", 1)
+    searches: list[tuple[float, dict[str, str]]] = []
+
+    def search(using: object, seconds: float, sql: object, parameters: object, settings: Any) -> list[object]:
+        searches.append((seconds, dict(settings)))
+        if seconds == windows.INDEXED_SECONDS:
+            raise TookTooLong
+        return []
+
+    monkeypatch.setattr(windows, "rows_within", search)
+    url = f"/v1/access/decisions?url=https://example.com/none&count=none{extra.format(item=rows[0]['contentId'])}"
+    assert api.get(url)["data"] == []
+    (seconds, settings), *further = searches
+    assert further
+    if extra:
+        assert (seconds, settings) == (windows.INDEXED_SECONDS, {})
+        assert all(one == (windows.MOST_SECONDS, {"enable_bitmapscan": "off"}) for one in further)
+    else:
+        assert all(one == (windows.MOST_SECONDS, {}) for one in searches)
+
+
+@pytest.mark.django_db
+def test_a_search_ends_when_the_client_has_left(for_nobody):
+    every = Event.objects.all()
+    with pytest.raises(ClientGone):
+        windows.WindowedPagination().read_windows(every, every, [windows.Window(Order("created"), None, None, 1)], 1)

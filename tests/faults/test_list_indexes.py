@@ -84,6 +84,6 @@ def test_a_beginning_is_looked_up_in_an_index(
 ) -> None:
     assert api.get(f"/v1/content?{query}")["totalCount"] == 10
     if connection.vendor == "postgresql":
-        monkeypatch.setattr(windows, "SHORT", 1)  # so that matches are counted in these few items, too
+        monkeypatch.setattr(windows, "SHORT_ROWS", 200)  # so that matches are counted in these few items, too
         plans = plans_of_page(api, f"/v1/content?{query}&limit=20&count=none", "MATERIALIZED")
         assert any(index in plans[-1] for index in indexes), plans[-1]

@@ -1,4 +1,4 @@
-"""Paginating a long list during inserts (docs/reference/api.md, Lists and filters).
+"""Paginating a long list during inserts, and searching one (docs/reference/api.md, Lists and filters).
 
 FAULT_ITEMS sets how many items; benchmarks/list_walk.py measures the pages of 100,000.
 """
@@ -14,6 +14,8 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Account
+from analytics.models import AccessEvent
+from kit.rest.lists import windows
 from kit.values import ids
 from licensing.content.models import Content
 from tests import factories
@@ -104,3 +106,41 @@ def test_a_cursor_within_one_microsecond_goes_on_at_the_next_id(api: ApiClient, 
     third = api.get(f"/v1/content?limit=100&cursor={second['nextCursor']}")
 
     assert [item["id"] for page in (first, second, third) for item in page["data"]] == sorted(made, reverse=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no windows")
+def test_a_search_that_takes_too_long_is_continued_in_parts(
+    api: ApiClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most decisions are of one hour long ago. A window that has it takes longer than a search may."""
+    begin = timezone.now() - timedelta(days=300)
+    made = {"account": account, "content": factories.content(account), "requester": factories.requester(account)}
+    moments = [begin + timedelta(seconds=number * 3_600 / 40_000) for number in range(40_000)]
+    moments += [begin + timedelta(days=number) for number in range(2, 300)]
+    rare = {17, 18, 39_999, 40_100}
+    events = [
+        AccessEvent(
+            **made,
+            id=ids.new_id("dec"),
+            allowed=True,
+            facts={"url": f"https://example.com/{'rare' if number in rare else number % 100}"},
+            created=moment,
+        )
+        for number, moment in enumerate(moments)
+    ]
+    AccessEvent.objects.bulk_create(events, batch_size=5_000)
+    monkeypatch.setattr(windows, "MOST_SECONDS", 0.001)
+
+    divided: list[windows.Window] = []
+    parts = windows.parts
+    monkeypatch.setattr(windows, "parts", lambda every, whole: divided.append(whole) or parts(every, whole))
+
+    for sort in ("-created", "created"):
+        path = f"/v1/access/decisions?url[prefix]=https://example.com/rar&limit=3&sort={sort}&count=none"
+        page = api.get(path)
+        rest = api.get(f"{path}&cursor={page['nextCursor']}")
+        found = [one["id"] for one in (*page["data"], *rest["data"])]
+        assert found == [events[number].pk for number in sorted(rare, reverse=sort.startswith("-"))]
+        assert (page["hasMore"], rest["hasMore"]) == (True, False)
+    assert divided

@@ -77,6 +77,7 @@ class ListMixin(GenericViewSet[M]):
             given = list(given_filters(self.filterset_class, self.request.query_params))
             _, order = paginator.order(self.request)
             paginator.every = self.rows_in_order(every, given, order)
+            paginator.is_indexed = any(one.index is Index.SORTS for one, _ in given)
         return paginator
 
     def rows_in_order(self, every: QuerySet[M], given: Sequence[Given], order: Order) -> QuerySet[M] | None:

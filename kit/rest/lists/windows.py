@@ -4,47 +4,61 @@ Two plans are slow: sorting all matches of a frequent value, and reading in orde
 are found. PostgreSQL chooses by its statistics, which are outdated after many writes and ignore that filters depend on
 each other.
 
-The first windows are so small that any plan is fast. If they have too few matches, matches are rare. So the matches of
-a longer window are counted first. PostgreSQL plans that for the whole window, not in the hope of an early match, and
-can use a summary (kit.storage.summaries).
+The first windows have so few rows that they are read in order. If these have too few matches, matches are rare. So the
+positions of a longer window's matches are searched first. PostgreSQL plans that for the whole window, not in the hope
+of an early match, and can use a summary (kit.storage.summaries).
+
+A longer window can have any number of rows, for example those of an import. A search that takes too long is therefore
+given up, and the window is read in parts of a known number of rows. So no statement comes near the time limit
+(kit.statements), however long the whole search takes.
 """
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
+from datetime import datetime
 from time import monotonic
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from django.core.exceptions import EmptyResultSet
 from django.db.models import Model, QuerySet
 from msgspec import Struct
 
+from kit.http.errors import check_client_connected
 from kit.rest.lists.orders import Moments, Order, Position
 from kit.rest.pagination import KeysetPagination
+from kit.storage.limited import TookTooLong, rows_within
 from kit.storage.replica import reading_connection
+from kit.values.timestamps import MICROSECOND
 
-FIRST_ROWS = 200  # rows in the first window, matching or not: so few that they are read by the index
-GROWTH = 4  # of each further window's length
-SHORT = GROWTH**3  # first windows: a window of at most this length is read in order
+FIRST_ROWS = 200  # rows in the first window, matching or not
+GROWTH = 4  # of each further window
+SHORT_ROWS = FIRST_ROWS * GROWTH**2  # a window with at most these rows is read in order
 FEW = 500  # matches that are sorted here
-# A window that takes this long is followed by one of its length. A search without an index takes long in all, but no
-# statement of it comes near the time limit (kit.statements).
-SLOW_SECONDS = 0.5
+# A window that takes less than the first time is followed by a longer one. A search is given up after the second.
+FAST_SECONDS, MOST_SECONDS = 0.25, 3.0
+# PostgreSQL expects of a summary that it skips as many blocks as a value is rare, although each may have the value
+# once. If `every` is filtered by a value of an index, a search of up to so many rows has only this time to use one.
+INDEXED_ROWS, INDEXED_SECONDS = 200_000, 0.15
+WITHOUT_SUMMARIES = {"enable_bitmapscan": "off"}
+Found = tuple[datetime, Any]  # the moment and key of a match
 M = TypeVar("M", bound=Model)
 
 
 class Window(Struct, frozen=True):
-    """A stretch of a list in its order, from `begin` up to `end` (excluded), or to the list's end."""
+    """A stretch of a list in its order, from `begin` up to `end` (excluded), or to the list's end.
+
+    `rows` is about how many rows it has, matching or not.
+    """
 
     order: Order
     begin: datetime | None
-    end: datetime | None = None
-    first: timedelta | None = None  # the length of the list's first window, which itself has None
+    end: datetime | None
+    rows: int
 
     @property
     def is_short(self) -> bool:
-        if self.first is None or self.begin is None or self.end is None:
-            return True
-        return abs(self.end - self.begin) <= SHORT * abs(self.first)
+        return self.rows <= SHORT_ROWS
 
     def of(self, rows: QuerySet[M]) -> QuerySet[M]:
         behind, until = ("lte", "gt") if self.order.descending else ("gte", "lt")
@@ -54,88 +68,150 @@ class Window(Struct, frozen=True):
             rows = rows.filter(**{f"{self.order.field}__{until}": self.end})
         return rows
 
-    def parts(self) -> "Iterator[Window]":
-        """Divide a window that has both bounds."""
-        if self.begin is None or self.end is None:
-            raise ValueError("A window without bounds cannot be divided.")
-        begin, step = self.begin, (self.end - self.begin) / GROWTH
-        for _ in range(GROWTH - 1):
-            yield Window(self.order, begin, begin + step, self.first)
-            begin += step
-        yield Window(self.order, begin, self.end, self.first)
-
 
 class WindowedPagination(KeysetPagination):
-    """Reads in windows if `every` is set: rows that include all matches and are read in order by an index."""
+    """Reads in windows if `every` is set: rows that include all matches and are read in order by an index.
+
+    `is_indexed`: `every` is filtered by a value of that index.
+    """
 
     every: QuerySet[Model] | None = None
+    is_indexed = False
+    is_misled = False  # whether a search took too long with a summary
 
     def read(self, rows: QuerySet[M], order: Order, size: int, after: Position | None = None) -> list[M]:
-        if self.every is None or order.kind is not Moments:
+        every = self.every
+        if every is None or order.kind is not Moments:
             return super().read(rows, order, size, after)
         if after is not None:
             rows = order.after(rows, after)
+        return self.read_windows(rows, every, windows(every, order, None if after is None else after.value), size)
+
+    def read_windows(self, rows: QuerySet[M], every: QuerySet[Model], windows: Iterable[Window], size: int) -> list[M]:
+        """Return the first rows of successive windows."""
         found: list[M] = []
-        for window in windows(self.every, order, None if after is None else after.value):
-            found += self.read_window(rows, window, size - len(found))
+        for window in windows:
+            check_client_connected()
+            found += self.read_window(rows, every, window, size - len(found))
             if len(found) == size:
                 break
         return found
 
-    def read_window(self, rows: QuerySet[M], window: Window, size: int) -> list[M]:
+    def read_window(self, rows: QuerySet[M], every: QuerySet[Model], window: Window, size: int) -> list[M]:
         """Return the first rows of a window."""
-        inside = window.of(rows)
+        inside, order = window.of(rows), window.order
         if window.is_short:
-            return super().read(inside, window.order, size)
-        matches = count_up_to(FEW, inside)
-        if matches == 0:
+            with planned(WITHOUT_SUMMARIES):
+                return super().read(inside, order, size)
+        found = self.search(inside, window)
+        if found is None or len(found) == FEW:
+            return self.read_windows(rows, every, parts(every, window), size)
+        if not found:
             return []
-        if matches < FEW:
-            keys = sorted(inside.order_by().values_list(window.order.field, "pk"), reverse=window.order.descending)
-            return super().read(inside.filter(pk__in=[key for _, key in keys[:size]]), window.order, size)
-        found: list[M] = []
-        for part in window.parts():
-            found += self.read_window(rows, part, size - len(found))
-            if len(found) == size:
-                break
-        return found
+        return super().read(inside.filter(pk__in=[key for _, key in found[:size]]), order, size)
+
+    def search(self, inside: QuerySet[M], window: Window) -> list[Found] | None:
+        """Return `positions` of a window's rows, or None if that takes too long."""
+        is_by_index = self.is_indexed and window.rows <= INDEXED_ROWS
+        if is_by_index and not self.is_misled:
+            with suppress(TookTooLong):
+                return positions(inside, window.order, INDEXED_SECONDS)
+            self.is_misled = True
+        with suppress(TookTooLong):
+            return positions(inside, window.order, MOST_SECONDS, WITHOUT_SUMMARIES if is_by_index else {})
+        return None
 
 
 def windows(every: QuerySet[Model], order: Order, begin: datetime | None) -> Iterator[Window]:
     """Yield windows of increasing length that together have all rows from `begin` on. Each is read before the next."""
-    sign = "-" if order.descending else ""
-    moments = every.order_by(f"{sign}{order.field}").values_list(order.field, flat=True)
-    following = Window(order, begin).of(moments)
-    edge = next(iter(following[FIRST_ROWS : FIRST_ROWS + 1]), None)
-    if edge is None:
-        yield Window(order, begin)
-        return
-    yield Window(order, begin, edge)
+    edge, rows, total = begin, FIRST_ROWS, 0
+    while rows <= SHORT_ROWS:
+        start, edge = edge, moment_after(every, Window(order, edge, None, rows))
+        if edge is None:
+            yield Window(order, start, None, rows)
+            return
+        if edge != start:
+            yield Window(order, start, edge, rows)
+        total, rows = total + rows, rows * GROWTH
+    moments = in_order(every, order)
     start, last = begin or moments.first(), moments.reverse().first()
-    if start is None:  # all rows have been deleted since
+    if edge is None or start is None or last is None:  # all rows have been deleted since
         return
-    first = length = edge - start
-    seconds = 0.0
-    while length and (last < edge if order.descending else last > edge):
-        if seconds < SLOW_SECONDS:
-            length *= GROWTH
+    length = (edge - start or (-MICROSECOND if order.descending else MICROSECOND)) * GROWTH
+    rows = total * GROWTH
+    while last < edge if order.descending else last > edge:
         began = monotonic()
-        yield Window(order, edge, edge + length, first)
-        seconds = monotonic() - began
+        yield Window(order, edge, edge + length, rows)
         edge += length
-    yield Window(order, edge)
+        growth = growth_after(monotonic() - began)
+        length, rows = length * growth, int(rows * growth)
+    yield Window(order, edge, None, 0)
 
 
-def count_up_to(limit: int, rows: QuerySet[M]) -> int:
-    """Count rows, but stop at `limit`. PostgreSQL plans the search as if it had to find all of them."""
+def parts(every: QuerySet[Model], whole: Window) -> Iterator[Window]:
+    """Yield the parts of a window, each with an increasing number of rows. Each is read before the next."""
+    order, begin, rows = whole.order, whole.begin, SHORT_ROWS
+    while True:
+        began = monotonic()
+        edge = moment_after(every, Window(order, begin, whole.end, rows))
+        if edge is None:
+            # The rows of one moment cannot be divided and are read in order, too.
+            yield Window(order, begin, whole.end, 0 if begin == whole.begin else rows)
+            return
+        if edge == begin:
+            rows *= GROWTH
+            continue
+        yield Window(order, begin, edge, rows)
+        begin, rows = edge, max(int(rows * growth_after(monotonic() - began)), SHORT_ROWS)
+
+
+def growth_after(seconds: float) -> float:
+    """Return how many times the next window's rows should be those of one that took `seconds`."""
+    if seconds < FAST_SECONDS:
+        return GROWTH
+    return 2 if seconds < 2 * FAST_SECONDS else 1 if seconds < MOST_SECONDS else 1 / 2
+
+
+def in_order(every: QuerySet[Model], order: Order) -> QuerySet[Any, datetime]:
+    return every.order_by(f"{'-' if order.descending else ''}{order.field}").values_list(order.field, flat=True)
+
+
+def moment_after(every: QuerySet[Model], window: Window) -> datetime | None:
+    """Return the moment of the first row behind the window's number of rows, or None if there are no more."""
+    moments = window.of(in_order(every, window.order))
+    return next(iter(moments[window.rows : window.rows + 1]), None)
+
+
+def positions(
+    rows: QuerySet[M], order: Order, seconds: float, settings: Mapping[str, str] = MappingProxyType({})
+) -> list[Found]:
+    """Return the moments and keys of all rows in order; if there are FEW or more, of as many and in any order.
+
+    PostgreSQL plans the search as if it had to find all of them. Raises TookTooLong after `seconds`.
+    """
     try:
-        sql, parameters = rows.order_by().values("pk").query.sql_with_params()
+        sql, parameters = rows.order_by().values_list(order.field, "pk").query.sql_with_params()
     except EmptyResultSet:
-        return 0
-    with reading_connection().cursor() as cursor:
-        cursor.execute(
-            f"WITH found AS MATERIALIZED ({sql}) "  # noqa: S608 - the ORM's
-            f"SELECT count(*) FROM (SELECT 1 FROM found LIMIT {limit:d}) AS counted",
-            parameters,
-        )
-        return int(cursor.fetchone()[0])
+        return []
+    using = reading_connection()
+    search = f"WITH found AS MATERIALIZED ({sql}) SELECT * FROM found LIMIT {FEW:d}"  # noqa: S608 - the ORM's
+    found = sorted(rows_within(using, seconds, search, parameters, settings), reverse=order.descending)
+    key = rows.model._meta.pk
+    converters: list[Callable[..., Any]] = key.get_db_converters(using)
+    for converter in converters:
+        found = [(moment, converter(stored, None, using)) for moment, stored in found]
+    return found
+
+
+def planned(settings: Mapping[str, str]) -> AbstractContextManager[None]:
+    """Let PostgreSQL plan the block's statements with these settings."""
+    begin = "".join(f"SET LOCAL {name} = {value}; " for name, value in settings.items())
+    end = "".join(f"; SET LOCAL {name} = DEFAULT" for name in settings)
+
+    def set_locally(execute: Any, sql: str, params: object, many: bool, context: Mapping[str, Any]) -> object:
+        result = execute(f"{begin}{sql}{end}", params, many, context)
+        for _ in settings:
+            context["cursor"].cursor.nextset()
+        return result
+
+    return reading_connection().execute_wrapper(set_locally)

@@ -11,7 +11,6 @@ from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Lookup, prefetch_related_objects
 from django.db.models.expressions import Col
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Left
 from django.db.models.sql.where import AND, NothingNode, WhereNode
 
 from analytics.archive.models import ArchivedMonth
@@ -21,6 +20,7 @@ from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
 from licensing.access.history.lists import events_of
 from licensing.access.selected_decisions import Window, members
+from licensing.database_lookups import BeginsWith
 
 NAMES = {field: name for name, field in FIELDS.items()}  # columns by the model's fields
 OPERATORS = {"exact": "eq", "in": "in", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte", "isnull": "exists"}
@@ -81,7 +81,7 @@ class ArchivedQuery:
             value = list(node.rhs) if operator == "in" else node.rhs
             self.add_comparison(node.lhs.target.attname, operator, not value if operator == "exists" else value)
         else:
-            self.facts.append(either(node) if isinstance(node, WhereNode) else comparison_of_fact(node))
+            self.facts.append(comparison_of_fact(node))
 
     def add_comparison(self, field: str, operator: str, value: object) -> None:
         if field == "account_id":
@@ -113,22 +113,11 @@ def comparison_of_fact(node: object) -> FactComparison:
         raise ValueError("The archive cannot filter by this.")  # noqa: TRY004 - of a filter, as below
     if node.lookup_name == "has_key":
         return FactComparison(node.rhs, ("",), is_prefix=True)
-    is_prefix = isinstance(node.lhs, Left)
-    fact = node.lhs.get_source_expressions()[0] if is_prefix else node.lhs
-    if not isinstance(fact, KeyTextTransform) or node.lookup_name not in ("exact", "in"):
+    is_prefix = isinstance(node, BeginsWith)
+    if not isinstance(node.lhs, KeyTextTransform) or not (is_prefix or node.lookup_name in ("exact", "in")):
         raise ValueError("The archive cannot filter by this.")
-    texts = list(node.rhs) if node.lookup_name == "in" else [node.rhs]
-    return FactComparison(fact.key_name, tuple(texts), is_prefix=is_prefix)
-
-
-def either(node: WhereNode) -> FactComparison:
-    """Translate conditions of which one must be met: a fact begins with one of several texts."""
-    if node.negated:
-        raise ValueError("The archive cannot filter by this.")
-    one, *others = (comparison_of_fact(child) for child in node.children)
-    if any(other.name != one.name or other.is_prefix != one.is_prefix for other in others):
-        raise ValueError("The archive cannot filter by this.")
-    return FactComparison(one.name, sum((other.texts for other in others), one.texts), is_prefix=one.is_prefix)
+    texts = [node.rhs] if node.lookup_name == "exact" else list(node.rhs)
+    return FactComparison(node.lhs.key_name, tuple(texts), is_prefix=is_prefix)
 
 
 def in_time(stretch: Stretch) -> Iterator[Found]:
