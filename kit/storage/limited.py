@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import nullcontext
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -24,7 +24,7 @@ def number_within(seconds: float, sql: str, parameters: "_ExecuteParameters") ->
     An enclosing transaction stays usable.
     """
     [[number]] = rows_within(connection, seconds, sql, parameters)
-    return int(number or 0)
+    return int(cast("int | None", number) or 0)
 
 
 def rows_within(
@@ -33,7 +33,7 @@ def rows_within(
     sql: str,
     parameters: "_ExecuteParameters",
     settings: Mapping[str, str] = MappingProxyType({}),
-) -> list[tuple[Any, ...]]:
+) -> list[tuple[object, ...]]:
     """Return the rows that a statement selects. Raises TookTooLong after `seconds`.
 
     PostgreSQL plans it with these settings. An enclosing transaction stays usable.
@@ -54,7 +54,7 @@ def rows_within(
 
 def rows_with_timeout(
     using: BaseDatabaseWrapper, seconds: float, sql: str, parameters: "_ExecuteParameters", settings: Mapping[str, str]
-) -> list[tuple[Any, ...]]:
+) -> list[tuple[object, ...]]:
     """Run the statement with a timeout on PostgreSQL, in one message: without a transaction, that makes it one."""
     before, during = statements.milliseconds(), max(1, int(seconds * 1000))
     changes = [

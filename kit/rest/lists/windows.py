@@ -18,9 +18,10 @@ from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from time import monotonic
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 from django.core.exceptions import EmptyResultSet
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Model, QuerySet
 from msgspec import Struct
 
@@ -41,8 +42,9 @@ FAST_SECONDS, MOST_SECONDS = 0.25, 3.0
 # once. If `every` is filtered by a value of an index, a search of up to so many rows has only this time to use one.
 INDEXED_ROWS, INDEXED_SECONDS = 200_000, 0.15
 WITHOUT_SUMMARIES = {"enable_bitmapscan": "off"}
-Found = tuple[datetime, Any]  # the moment and key of a match
+Found = tuple[datetime, str | int]  # the moment and key of a match
 M = TypeVar("M", bound=Model)
+R = TypeVar("R")
 
 
 class Window(Struct, frozen=True):
@@ -172,13 +174,13 @@ def growth_after(seconds: float) -> float:
     return 2 if seconds < 2 * FAST_SECONDS else 1 if seconds < MOST_SECONDS else 1 / 2
 
 
-def in_order(every: QuerySet[Model], order: Order) -> QuerySet[Any, datetime]:
+def in_order(every: QuerySet[Model], order: Order) -> QuerySet[Model, datetime]:
     return every.order_by(f"{'-' if order.descending else ''}{order.field}").values_list(order.field, flat=True)
 
 
 def moment_after(every: QuerySet[Model], window: Window) -> datetime | None:
     """Return the moment of the first row behind the window's number of rows, or None if there are no more."""
-    moments = window.of(in_order(every, window.order))
+    moments = in_order(window.of(every), window.order)
     return next(iter(moments[window.rows : window.rows + 1]), None)
 
 
@@ -195,9 +197,10 @@ def positions(
         return []
     using = reading_connection()
     search = f"WITH found AS MATERIALIZED ({sql}) SELECT * FROM found LIMIT {FEW:d}"  # noqa: S608 - the ORM's
-    found = sorted(rows_within(using, seconds, search, parameters, settings), reverse=order.descending)
+    found = cast("list[Found]", rows_within(using, seconds, search, parameters, settings))
+    found.sort(reverse=order.descending)
     key = rows.model._meta.pk
-    converters: list[Callable[..., Any]] = key.get_db_converters(using)
+    converters: list[Callable[..., str | int]] = key.get_db_converters(using)
     for converter in converters:
         found = [(moment, converter(stored, None, using)) for moment, stored in found]
     return found
@@ -208,10 +211,12 @@ def planned(settings: Mapping[str, str]) -> AbstractContextManager[None]:
     begin = "".join(f"SET LOCAL {name} = {value}; " for name, value in settings.items())
     end = "".join(f"; SET LOCAL {name} = DEFAULT" for name in settings)
 
-    def set_locally(execute: Any, sql: str, params: object, many: bool, context: Mapping[str, Any]) -> object:
+    def set_locally(
+        execute: Callable[..., R], sql: str, params: object, many: bool, context: Mapping[str, object]
+    ) -> R:
         result = execute(f"{begin}{sql}{end}", params, many, context)
         for _ in settings:
-            context["cursor"].cursor.nextset()
+            cast(CursorWrapper, context["cursor"]).cursor.nextset()
         return result
 
     return reading_connection().execute_wrapper(set_locally)
