@@ -25,7 +25,7 @@ from benchmarks.load import children_seconds
 from benchmarks.log_import import MOST_SECONDS, peak_of_children
 from benchmarks.ours import Installation, installed
 from benchmarks.report import parser, publish
-from tests.archived import newest_table
+from tests.archived import newest_table, on_disk
 
 ACROSS_SECONDS = 2  # at most, a page across the horizon
 LONGEST_RUN = 60.0  # seconds until a kill, at most
@@ -50,7 +50,7 @@ def closed_months(made: Installation) -> tuple[Counter[int], float]:
 
 def archived_months(folder: Path) -> Counter[int]:
     """Return the same of the table's newest version. Raises if a month has two files."""
-    table = newest_table(folder)
+    table = newest_table(on_disk(folder))
     files = [] if table is None else [task.file for task in table.scan().plan_files()]
     months = {(file.partition[0], file.partition[1]) for file in files}
     expect(len(months) == len(files), "each month has one file")

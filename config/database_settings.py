@@ -1,5 +1,6 @@
-"""Settings of the database (docs/reference/settings.md, Data and secrets)."""
+"""Settings of the database and of the archive of decisions (docs/reference/settings.md, Data and secrets)."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import dj_database_url
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, timeout_from_conninfo
 
-from kit.environ import env_choice, env_url
+from kit.environ import env, env_choice, env_parsed, env_url
 from kit.private_files import private_database, private_directory
 
 # Whether a pooler such as PgBouncer shares out PostgreSQL's sessions by transaction (docs/guides/deployment.md).
@@ -21,6 +22,7 @@ CONNECTION_LIMITS = {
     "keepalives_interval": 5,
     "keepalives_count": 2,
 }
+is_bucket = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()=-]+)*/?", re.ASCII).fullmatch
 
 
 def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
@@ -101,3 +103,38 @@ def postgresql_options(name: str, url: str) -> dict[str, object]:
     except ProgrammingError as error:
         sys.exit(f"The environment variable {name}: {error}. It is a number of seconds.")
     return dict(options)
+
+
+def archive_dir(default: Path) -> str:
+    """Return the absolute path of a folder, or s3://bucket/prefix, without a slash at its end."""
+    return env_parsed("ARCHIVE_DIR", lambda text: parse_archive_dir(text, default))
+
+
+def parse_archive_dir(text: str, default: Path) -> str:
+    if re.match(r"s3:|\w+://", text):
+        if not is_bucket(text) or {".", ".."} & set(text.split("/")):
+            raise ValueError(
+                "must be a folder or s3://bucket/prefix, with letters, digits and !_.*'()=- in the prefix, not "
+                f"{text!r}"
+            )
+        return text.rstrip("/")
+    if set("?#%") & set(text):  # URIs name the files in the table
+        raise ValueError(f"must be a folder without ?, # and % in its path, not {text!r}")
+    return str(Path(text or default).resolve())
+
+
+def archive_secrets() -> list[str]:
+    """Return what no log may contain. Stop if S3 is used with only one of the two keys.
+
+    Without both, pyarrow asks the other sources of AWS.
+    """
+    key, secret, token = env("AWS_ACCESS_KEY_ID"), env("AWS_SECRET_ACCESS_KEY"), env("AWS_SESSION_TOKEN")
+    if env("ARCHIVE_DIR").startswith("s3:") and bool(key) != bool(secret):
+        missing = "AWS_SECRET_ACCESS_KEY" if key else "AWS_ACCESS_KEY_ID"
+        sys.exit(f"Set the environment variable {missing}, too: AWS_ACCESS_KEY_ID needs AWS_SECRET_ACCESS_KEY.")
+    return [secret, token]
+
+
+def archive_endpoint() -> str:
+    """Return the URL of a server that speaks S3, or nothing for Amazon's. pyarrow does not read these variables."""
+    return env_url("AWS_ENDPOINT_URL_S3", "http", "https") or env_url("AWS_ENDPOINT_URL", "http", "https")

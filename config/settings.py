@@ -174,7 +174,9 @@ DATABASE_POOLING = database_settings.POOLING
 DATABASES = database_settings.databases(DATA_DIR, THREADS + HEAVY_THREADS)
 DATABASE_ROUTERS = ["kit.storage.replica.Router"] if "replica" in DATABASES else []
 REPORTS_MAX_LAG = env_int("REPORTS_MAX_LAG", 60, 3_600)  # seconds that the replica may be behind
-ARCHIVE_DIR = Path(env("ARCHIVE_DIR") or DATA_DIR / "archive").resolve()  # of analytics.archive
+ARCHIVE_DIR = database_settings.archive_dir(DATA_DIR / "archive")  # a folder, or s3://bucket/prefix
+ARCHIVE_ENDPOINT, ARCHIVE_REGION = database_settings.archive_endpoint(), env("AWS_REGION")
+ARCHIVE_SECRETS = database_settings.archive_secrets()
 ARCHIVE_AFTER_DAYS = env_int("ARCHIVE_AFTER_DAYS", 0, 36_500, least=0)  # 0: `manage.py archive_events` removes nothing
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

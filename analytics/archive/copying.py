@@ -12,10 +12,11 @@ from django.db.models import QuerySet
 from accounts.models import Account
 from analytics.archive.changes import wait_for_changes
 from analytics.archive.horizon import stored_horizon
-from analytics.archive.layout import COLUMNS, file_of
+from analytics.archive.layout import COLUMNS, file_uri
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.redaction import redact
-from analytics.archive.table import ArchiveError, Checksum, DecisionTable, Month, Row
+from analytics.archive.store import ArchiveError, exists
+from analytics.archive.table import Checksum, DecisionTable, Month, Row
 from analytics.events.partitions import month_after, month_of
 from analytics.events.retention import exclusive_maintenance, horizon
 from analytics.models import AccessEvent
@@ -66,16 +67,16 @@ def only_copies() -> QuerySet[ArchivedMonth]:
 
 
 def files_of_only_copies() -> set[str]:
-    return {archived.path.as_uri() for archived in only_copies()}
+    return {archived.uri for archived in only_copies()}
 
 
 def add_again(table: DecisionTable, archived: ArchivedMonth) -> None:
     """Add the file of a month that only the archive has to the table. Raises ArchiveError if the file is missing."""
-    if not archived.path.exists():
+    if not exists(archived.uri):
         raise ArchiveError(
-            f"{archived.path} is missing, and nothing else has these decisions. Restore it from a backup."
+            f"{archived.uri} is missing, and nothing else has these decisions. Restore it from a backup."
         )
-    table.replace(archived.account_id, archived.month, archived.path.as_uri())
+    table.replace(archived.account_id, archived.month, archived.uri)
 
 
 def months_to_remove(there: Iterable[Month]) -> Iterator[Month]:
@@ -124,7 +125,7 @@ def copy(table: DecisionTable, account_id: str, month: date) -> None:
     """Copy a month and verify the copy before the table gets it. Raises ArchiveError."""
     for _ in range(MAX_ATTEMPTS):
         name = uuid4().hex
-        path = file_of(account_id, month, name).as_uri()
+        path = file_uri(account_id, month, name)
         archived = begin_copy(account_id, month)
         written = table.write(path, rows_of(account_id, month))
         verify(table, path, written, decisions_of(account_id, month).count())
@@ -141,8 +142,8 @@ def rewrite(table: DecisionTable, archived: ArchivedMonth) -> None:
     """Write a month that only the archive has without the data of erased requesters. Raises ArchiveError."""
     account_id, month, name = archived.account_id, archived.month, uuid4().hex
     erased = erased_requesters(account_id)
-    path = file_of(account_id, month, name).as_uri()
-    written = table.write(path, redact(table.read(archived.path.as_uri()), erased))
+    path = file_uri(account_id, month, name)
+    written = table.write(path, redact(table.read(archived.uri), erased))
     verify(table, path, written, archived.rows or 0)
     table.replace(account_id, month, path)
     rows, checksum = written.value

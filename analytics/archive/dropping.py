@@ -1,17 +1,17 @@
 """Remove decisions from the database that the archive has."""
 
-import os
 from datetime import datetime
 from time import sleep
 
 from django.db import connection, transaction
 
+from analytics.archive import store
 from analytics.archive.changes import wait_for_changes
 from analytics.archive.copying import closed_until, decisions_of, months_to_copy
 from analytics.archive.horizon import remembered, stored_horizon
-from analytics.archive.layout import folder_of_table
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
-from analytics.archive.table import ArchiveError, Checksum, DecisionTable
+from analytics.archive.store import ArchiveError
+from analytics.archive.table import Checksum, DecisionTable
 from analytics.events.partitions import drop_before, first_id, month_of
 from analytics.events.retention import BATCH, exclusive_maintenance
 from analytics.models import AccessEvent
@@ -34,7 +34,7 @@ def drop_archived(now: datetime, until: datetime) -> datetime | None:
         first = AccessEvent.objects.order_by("pk").values_list("created", flat=True).first()
         if first is not None and first < end and (begin is None or begin < end):
             verify_months(begin, end)
-            sync_files()
+            store.sync()
             move_horizon(now, end)
         horizon = stored_horizon()
         if horizon is not None:
@@ -57,22 +57,11 @@ def verify_months(begin: datetime | None, end: datetime) -> None:
 def verify_copy(table: DecisionTable, archived: ArchivedMonth) -> None:
     """Read the month's file once more. Raises ArchiveError."""
     read = Checksum()
-    for rows in table.read(archived.path.as_uri()):
+    for rows in table.read(archived.uri):
         read.add(rows)
     recorded = decisions_of(archived.account_id, archived.month).count()
     if read.value != (archived.rows, archived.checksum) or recorded != archived.rows:
         raise ArchiveError(f"The archive differs from the decisions of {archived}. Nothing was removed.")
-
-
-def sync_files() -> None:
-    """Wait until the disk has the archive."""
-    folder = folder_of_table()
-    for path in (folder, *folder.rglob("*")):
-        number = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
 
 
 def move_horizon(now: datetime, end: datetime) -> None:

@@ -1,7 +1,6 @@
-"""Where archived decisions are: the columns of the table, and the folders of its files."""
+"""Where archived decisions are: the columns of the table, and the URIs of its files."""
 
 from datetime import date
-from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
@@ -41,10 +40,19 @@ COLUMNS = {
 }
 
 
-def folder_of_table() -> Path:
-    return Path(settings.ARCHIVE_DIR, NAMESPACE, DECISIONS)
+def root() -> str:
+    """Return the URI of the archive: file:///srv/archive or s3://bucket/prefix."""
+    return settings.ARCHIVE_DIR if is_remote() else f"file://{settings.ARCHIVE_DIR}"
 
 
-def file_of(account_id: str, month: date, name: str) -> Path:
-    """Return the path of one of a month's data files."""
-    return folder_of_table() / "data" / account_id / f"{month:%Y-%m}" / f"{name}.parquet"
+def is_remote() -> bool:
+    return settings.ARCHIVE_DIR.startswith("s3://")
+
+
+def table_uri() -> str:
+    return f"{root()}/{NAMESPACE}/{DECISIONS}"
+
+
+def file_uri(account_id: str, month: date, name: str) -> str:
+    """Return the URI of one of a month's data files."""
+    return f"{table_uri()}/data/{account_id}/{month:%Y-%m}/{name}.parquet"

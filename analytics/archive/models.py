@@ -1,9 +1,7 @@
-from pathlib import Path
-
 from django.db import models
 
 from accounts.models import Account
-from analytics.archive.layout import file_of
+from analytics.archive.layout import file_uri
 
 
 class ArchivedMonth(models.Model):
@@ -24,8 +22,8 @@ class ArchivedMonth(models.Model):
         return f"{self.account_id} {self.month:%Y-%m}"
 
     @property
-    def path(self) -> Path:
-        return file_of(self.account_id, self.month, self.file)
+    def uri(self) -> str:
+        return file_uri(self.account_id, self.month, self.file)
 
 
 class ArchiveHorizon(models.Model):

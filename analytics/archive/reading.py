@@ -7,11 +7,9 @@ that may match are read, and first only the columns that decide.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from itertools import islice
-from pathlib import Path
 from threading import Lock
 from time import monotonic
 
@@ -21,10 +19,10 @@ import pyarrow.compute as pc
 from cachetools import LRUCache, cached
 from django.db import DEFAULT_DB_ALIAS
 from msgspec import Struct
-from pyarrow.parquet import ParquetFile
 
 from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth
+from analytics.archive.month_file import MonthFile, open_month
 from analytics.events.partitions import month_of
 from kit import statements
 from kit.http.errors import check_client_connected, took_too_long
@@ -149,10 +147,10 @@ class Stretch(Struct, frozen=True):
         if begin is not None:
             months = months.filter(month__gte=month_of(begin).date())
         for month in months.order_by("-month" if descending else "month"):
-            with open_file(month) as (path, file):
-                numbers = range(file.num_row_groups)
+            with open_month(month) as file:
+                numbers = range(file.footer.num_row_groups)
                 for number in reversed(numbers) if descending else numbers:
-                    group = Group(path, file, number)
+                    group = Group(file, number)
                     if (begin is None or group.last >= begin) and group.first < end:
                         yield group
 
@@ -161,14 +159,15 @@ class Stretch(Struct, frozen=True):
         tests = [Comparison("created", "lt", self.end), *self.comparisons]
         if self.begin is not None:
             tests.append(Comparison("created", "gte", self.begin))
-        behind = [] if after is None else ["id"]
+        names = {one.column for one in tests}
+        names |= {name for name, is_needed in (("id", after is not None), ("facts", self.facts)) if is_needed}
         # The rows behind a page or chunk are probably read next, so all their columns are read at once.
         is_continued = after is not None and group.first <= after.value <= group.last
-        rows = group.whole if is_continued else group.load([*{one.column for one in tests}.union(behind)])
+        rows = group.whole if is_continued else group.load([*names])
         masks = [one.mask(rows) for one in tests]
         if after is not None:
             masks.append(is_behind(rows, after, descending=descending))
-        facts = group.load(["facts"])["facts"] if self.facts else None
+        facts = rows["facts"] if self.facts else None
         masks += [one.mask(facts) for one in self.facts]
         places = pc.indices_nonzero(reduce(pc.and_, masks)).to_pylist()
         for place in reversed(places) if descending else places:
@@ -190,18 +189,18 @@ def check_time(began: float) -> None:
 class Group:
     """A group of rows of a file."""
 
-    def __init__(self, path: Path, file: ParquetFile, number: int) -> None:
-        self.path, self.file, self.number = path, file, number
-        metadata = file.metadata.row_group(number)
+    def __init__(self, file: MonthFile, number: int) -> None:
+        self.file, self.number = file, number
+        metadata = file.footer.row_group(number)
         statistics = metadata.column(list(COLUMNS).index("created")).statistics
         self.size, self.first, self.last = metadata.num_rows, statistics.min, statistics.max
 
     def load(self, names: Sequence[str]) -> pa.Table:
-        return self.file.read_row_group(self.number, columns=names, use_threads=False)  # checks need the other cores
+        return self.file.read(self.number, names)
 
     @property
     def whole(self) -> pa.Table:
-        return rows_of_group(self.file, self.path, self.number)
+        return rows_of_group(self.file, self.number)
 
     def values(self, places: Sequence[int]) -> list[Values]:
         if not places:
@@ -233,22 +232,8 @@ def find(account_id: str, id: str, end: datetime) -> Values | None:
     return next(iter(stretch.read(1, descending=True)), None)
 
 
-# A file of a list is read from a group in many chunks. The name of a file is never used again.
-@cached(LRUCache(maxsize=2), key=lambda file, path, number: (path, number), lock=Lock())
-def rows_of_group(file: ParquetFile, path: Path, number: int) -> pa.Table:
+# A file of a list is read from a group in many chunks.
+@cached(LRUCache(maxsize=2), key=lambda file, number: (file.uri, number), lock=Lock())
+def rows_of_group(file: MonthFile, number: int) -> pa.Table:
     """Return all columns of a group."""
-    return file.read_row_group(number, columns=list(FIELDS), use_threads=False)
-
-
-@contextmanager
-def open_file(month: ArchivedMonth) -> Iterator[tuple[Path, ParquetFile]]:
-    """Open the month's file. It is opened again if it has just been replaced."""
-    path = month.path
-    try:
-        file = ParquetFile(path)
-    except FileNotFoundError:
-        month.refresh_from_db()
-        path = month.path
-        file = ParquetFile(path)
-    with file:
-        yield path, file
+    return file.read(number, list(FIELDS))

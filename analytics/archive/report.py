@@ -8,8 +8,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from accounts.models import Account
-from analytics.archive.layout import folder_of_table
-from analytics.archive.table import ArchiveError
+from analytics.archive.layout import table_uri
+from analytics.archive.store import ArchiveError
 
 PORT = 15002  # of Spark Connect
 BY_MONTH = """
@@ -36,15 +36,15 @@ class MonthOfAccount:
 def report_usage(engine: str, year: int) -> list[MonthOfAccount]:
     """Return the months of all accounts that are archived, by account and month.
 
-    `engine` is a Spark Connect address such as sc://host:15002; its workers have to see ARCHIVE_DIR under the same
-    path. Raises ArchiveError.
+    `engine` is a Spark Connect address such as sc://host:15002; its workers read ARCHIVE_DIR under the same path, or
+    from S3. Raises ArchiveError.
     """
     check_reachable(engine)
     names = dict(Account.objects.values_list("pk", "name"))
     try:
         session = SparkSession.builder.remote(engine).getOrCreate()
         try:
-            decisions = session.read.format("iceberg").load(folder_of_table().as_uri())
+            decisions = session.read.format("iceberg").load(table_uri())
             rows = session.sql(BY_MONTH, {"year": year}, decisions=decisions).collect()
         finally:
             session.stop()  # an open one keeps the process from ending while the engine does not answer

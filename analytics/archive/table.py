@@ -1,6 +1,6 @@
 """The Iceberg table of decisions, one partition for each account and month (the Iceberg table specification, v2).
 
-Its catalogue is in the service's own database, or beside the files with SQLite.
+Its catalogue is in the service's own database; with SQLite beside the files, or in DATA_DIR if they are on S3.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,6 @@ from typing import Self
 import orjson
 import pyarrow as pa
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import connection
 from psycopg.conninfo import conninfo_to_dict
 from pyarrow import parquet
@@ -38,7 +37,9 @@ from pyiceberg.types import (
 )
 from sqlalchemy import URL
 
-from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, folder_of_table
+from analytics.archive import store
+from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, is_remote, root, table_uri
+from analytics.archive.store import ArchiveError
 from kit.private_files import private_directory
 from kit.storage.poolers import connection_string
 
@@ -91,25 +92,21 @@ class Checksum:
         return self.rows, self.sum
 
 
-class ArchiveError(ValidationError):
-    """Why nothing was archived or reported, in a sentence."""
-
-
 class DecisionTable:
     """The table, created on first use. Raises ArchiveError if it is not in ARCHIVE_DIR or its files are missing."""
 
     def __init__(self) -> None:
-        self.folder = Path(settings.ARCHIVE_DIR)
-        private_directory(self.folder)
-        url = catalogue_url(self.folder)
-        self.catalogue = SqlCatalog("licensing", uri=url, warehouse=self.folder.as_uri())
+        store.prepare()
+        self.catalogue = SqlCatalog("licensing", uri=catalogue_url(), warehouse=root(), **store.properties())
         self.catalogue.create_namespace_if_not_exists(NAMESPACE)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self.catalogue.engine.dispose()
+        if isinstance(error, OSError):
+            raise store.unusable(error) from error
 
     @cached_property
     def table(self) -> Table:
@@ -120,7 +117,7 @@ class DecisionTable:
             )
         except FileNotFoundError as error:
             raise ArchiveError(f"A file of the archive is missing: {error}. {anew}") from None
-        if not table.location().startswith(f"{self.folder.as_uri()}/"):
+        if table.location() != table_uri():
             raise ArchiveError(f"The archive is in {table.location()}, not in ARCHIVE_DIR. {anew}")
         return table
 
@@ -150,9 +147,12 @@ class DecisionTable:
         return written
 
     def read(self, path: str) -> Iterator[list[Row]]:
+        """Yield the rows of a file in its groups."""
         with self.table.io.new_input(path).open() as file:
-            for batch in parquet.ParquetFile(file).iter_batches():
-                yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            parts = parquet.ParquetFile(file, pre_buffer=is_remote())  # one request to S3 for each group
+            for number in range(parts.num_row_groups):
+                group = parts.read_row_group(number, use_threads=False)
+                yield list(zip(*(column.to_pylist() for column in group.columns), strict=True))
 
     def replace(self, account_id: str, month: date, path: str | None) -> None:
         """Make the file all that the table has of the month, in one commit; None removes the month."""
@@ -176,17 +176,18 @@ class DecisionTable:
 
 
 def delete_except(used: AbstractSet[str]) -> None:
-    for file in folder_of_table().rglob("*.*"):
-        if file.as_uri() not in used:
-            file.unlink()
+    for uri in store.files() - used:
+        store.delete(uri)
 
 
 def of_month(account_id: str, month: date) -> str:
     return f"account == '{account_id}' and month == '{month}'"
 
 
-def catalogue_url(folder: Path) -> str:
+def catalogue_url() -> str:
     if connection.vendor != "postgresql":
+        folder = Path(settings.DATA_DIR, "archive") if is_remote() else Path(settings.ARCHIVE_DIR)
+        private_directory(folder)
         return f"sqlite:///{folder / 'catalogue.db'}"
     options = {name: str(value) for name, value in conninfo_to_dict(connection_string()).items() if value is not None}
     return URL.create("postgresql+psycopg", query=options).render_as_string(hide_password=False)

@@ -38,7 +38,8 @@ def own_secrets() -> tuple[str, ...]:
     redis = passwords_in(settings.REDIS_URL)
     pepper = settings.API_KEY_PEPPER
     peppers = {settings.API_KEY_PEPPER_TEXT, pepper.hex(), repr(pepper)[2:-1]}
-    found = {settings.SECRET_KEY, settings.METRICS_TOKEN, *databases, *redis, *map(unquote, redis), *peppers}
+    own = {settings.SECRET_KEY, settings.METRICS_TOKEN, *settings.ARCHIVE_SECRETS}
+    found = {*own, *databases, *redis, *map(unquote, redis), *peppers}
     return tuple(sorted((text for text in found if len(text) >= SHORTEST_SECRET), key=len, reverse=True))
 
 

@@ -5,7 +5,6 @@ import re
 import pytest
 from django.urls import reverse
 
-from analytics.archive.layout import folder_of_table
 from analytics.models import AccessEvent
 from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
 from operators.base.links import change_url, list_url
@@ -20,9 +19,16 @@ from tests.analytics.test_archive_reading import (
     move_to_archive,
     table,
 )
+from tests.archived import folder
 
-__all__ = ["_at_once", "events", "table"]  # fixtures
+__all__ = ["_at_once", "events", "folder", "table"]  # fixtures
 PER_PAGE = 50
+
+
+@pytest.fixture
+def place(folder):
+    """S3 makes no difference to the admin."""
+    return folder
 
 
 @pytest.fixture
@@ -175,10 +181,9 @@ def test_a_filter_that_the_archive_does_not_have_shows_no_shorter_list(admin, of
     assert admin.get(path).status_code == 302
 
 
-def test_a_missing_archive_is_an_error_and_no_shorter_list(admin, of_two, table):
+def test_a_missing_archive_is_an_error_and_no_shorter_list(admin, of_two, table, place):
     move_to_archive()
-    for file in folder_of_table().rglob("*.parquet"):
-        file.unlink()
+    place.delete(".parquet")
     admin.raise_request_exception = False
     reply = admin.get(list_url(AccessEvent))
     assert reply.status_code == 503

@@ -3,7 +3,6 @@
 import json
 from datetime import UTC, datetime, timedelta
 from io import StringIO
-from pathlib import Path
 from threading import Event, Thread
 
 import pytest
@@ -23,18 +22,19 @@ from licensing.account_deletion import delete_account
 from licensing.requesters.models import Requester
 from tests import factories
 from tests.analytics.recording import record_all, requester, some_events
+from tests.archived import folder, place, prefix, s3_server
 from tests.commands.test_import_access_log import combined, publisher, written
 from tests.commands.test_import_access_log import run as import_log
 
 pytestmark = pytest.mark.slow
+__all__ = ["folder", "place", "prefix", "s3_server"]  # fixtures
 BEGIN = datetime(2025, 11, 20, tzinfo=UTC)
 NOW = datetime(2026, 2, 3, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
-def table(settings, tmp_path, db):
+def table(place, db):
     """The archive of this test. Its catalogue is outside the test's transaction."""
-    settings.ARCHIVE_DIR = tmp_path / "archive"
     with DecisionTable() as table:
         yield table
         table.discard()
@@ -65,15 +65,6 @@ def recorded(before=NOW):
 
 def months():
     return len({(row["account"], month_of(row["created"])) for row in recorded().values()})
-
-
-def texts_in(folder: Path) -> str:
-    """Return everything that the files say, unpacked."""
-    from pyarrow import parquet
-
-    tables = [str(parquet.read_table(file).to_pylist()) for file in folder.rglob("*.parquet")]
-    others = [file.read_bytes().decode("latin-1") for file in folder.rglob("*.*") if file.suffix != ".parquet"]
-    return "\n".join(tables + others)
 
 
 def test_the_closed_months_of_all_accounts_are_archived_as_they_were_recorded(events, other_account, table):
@@ -118,21 +109,21 @@ def test_a_log_imported_into_an_archived_month_is_archived_too(account, other_ac
     assert archive(now) == (0, 0)
 
 
-def test_an_erasure_reaches_every_file_of_the_archive(api, account, table):
+def test_an_erasure_reaches_every_file_of_the_archive(api, account, table, place):
     person = requester(account, "ada@engine.example")
     events = some_events(account, 30, BEGIN, 30, seed=2)
     record_all([event if n % 3 else event.__class__(event.created, event.content, person, event.reason)
                 for n, event in enumerate(events)])  # fmt: skip
     AccessEvent.objects.filter(requester=person).update(facts={"ip": "203.0.113.77"})
     archive(NOW)
-    assert all(trace in texts_in(table.folder) for trace in ("ada@engine", "203.0.113.77"))
+    assert all(trace in place.texts() for trace in ("ada@engine", "203.0.113.77"))
     api.delete("/v1/requesters/ada@engine.example")
     archive(NOW)
-    assert not any(trace in texts_in(table.folder) for trace in ("ada@engine", "203.0.113.77"))
+    assert not any(trace in place.texts() for trace in ("ada@engine", "203.0.113.77"))
     assert archived(table) == recorded()
 
 
-def test_purged_months_and_deleted_accounts_leave_no_file(events, other_account, table):
+def test_purged_months_and_deleted_accounts_leave_no_file(events, other_account, table, place):
     record_all(some_events(other_account, 30, BEGIN, 30, seed=3))
     archive(NOW)
     AccessEvent.objects.filter(created__lt=datetime(2025, 12, 1, tzinfo=UTC)).delete()
@@ -142,11 +133,11 @@ def test_purged_months_and_deleted_accounts_leave_no_file(events, other_account,
     copied, removed = archive(NOW)
     assert (copied, removed > 1) == (0, True)
     assert archived(table) == recorded()
-    assert len(list(table.folder.rglob("*.parquet"))) == files
-    assert other_account.pk not in str(list(table.folder.rglob("*.parquet")))
+    assert len(place.files(".parquet")) == files
+    assert other_account.pk not in str(place.files(".parquet"))
 
 
-def test_decisions_that_change_while_they_are_copied_are_copied_again(events, table, account, monkeypatch):
+def test_decisions_that_change_while_they_are_copied_are_copied_again(events, table, account, monkeypatch, place):
     write, changing = DecisionTable.write, [1, 1]
 
     def change_too(self, path, chunks):
@@ -160,7 +151,7 @@ def test_decisions_that_change_while_they_are_copied_are_copied_again(events, ta
     monkeypatch.setattr(DecisionTable, "write", change_too)
     archive(NOW)
     assert archived(table) == recorded()
-    assert len(list(table.folder.rglob("*.parquet"))) == months()
+    assert len(place.files(".parquet")) == months()
 
 
 def test_a_file_that_differs_from_the_decisions_is_refused(events, table, monkeypatch):
@@ -170,23 +161,22 @@ def test_a_file_that_differs_from_the_decisions_is_refused(events, table, monkey
     assert archived(table) == {}
 
 
-def test_an_archive_in_another_folder_is_refused_until_it_is_made_anew(events, settings, table, tmp_path):
+def test_an_archive_in_another_folder_is_refused_until_it_is_made_anew(events, settings, table, place):
     archive(NOW)
-    settings.ARCHIVE_DIR = tmp_path / "moved"
+    settings.ARCHIVE_DIR = place.beside().setting
     if connection.vendor == "postgresql":
         with pytest.raises(ArchiveError, match="not in ARCHIVE_DIR"):
             archive(NOW)
     assert archive(NOW, anew=True) == (months(), 0)
     with DecisionTable() as moved:
         assert archived(moved) == recorded()
-        assert str(moved.folder).endswith("moved")
+        assert len(place.beside().files(".parquet")) == months()
         moved.discard()
 
 
-def test_an_archive_whose_files_are_lost_says_what_to_do(events, table):
+def test_an_archive_whose_files_are_lost_says_what_to_do(events, table, place):
     archive(NOW)
-    for file in table.folder.rglob("*.json"):
-        file.unlink()
+    place.delete(".json")
     with pytest.raises(CommandError, match=r"A file of the archive is missing: .*archive_events --anew"):
         call_command("archive_events")
     out = StringIO()

@@ -3,7 +3,6 @@
 import random
 from datetime import UTC, datetime, timedelta
 from itertools import product
-from shutil import copytree
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -11,11 +10,10 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from analytics.archive import changes, dropping
+from analytics.archive import changes, copying, dropping
 from analytics.archive.copying import archive
 from analytics.archive.dropping import drop_archived
 from analytics.archive.horizon import remembered
-from analytics.archive.layout import folder_of_table
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.archive.reading import Stretch
 from analytics.archive.table import ArchiveError, DecisionTable
@@ -30,10 +28,10 @@ from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from tests import factories
 from tests.analytics.recording import record_all, some_events
-from tests.analytics.test_archive import BEGIN, NOW, archived, table, texts_in
+from tests.analytics.test_archive import BEGIN, NOW, archived, folder, place, prefix, s3_server, table
 
 pytestmark = pytest.mark.slow
-__all__ = ["table"]  # a fixture
+__all__ = ["folder", "place", "prefix", "s3_server", "table"]  # fixtures
 LIST = "/v1/access/decisions"
 HORIZON = datetime(2026, 2, 1, tzinfo=UTC)
 SITE = "site_01k9z8q4v5e8rbn3w6y7t2m1xd"
@@ -204,21 +202,38 @@ def test_a_list_needs_no_query_more_without_an_archive(api, events, table):
     assert not [query for query in queries if "archive" in query["sql"]]
 
 
-def test_an_erased_requester_is_hidden_at_once_and_leaves_the_files_at_the_next_run(api, account, events, table):
+def test_an_erased_requester_is_hidden_at_once_and_leaves_the_files_at_the_next_run(
+    api, account, events, table, place
+):
     name = events[0].requester.requester_id
     AccessEvent.objects.filter(requester__requester_id=name).update(facts={"ip": "203.0.113.77", "url": URLS[0]})
     archive(NOW)
     drop_archived(NOW, NOW)
-    assert name in texts_in(table.folder)
+    assert name in place.texts()
     erased = api.delete(f"/v1/requesters/{name}")
     assert erased.status in (200, 204)
     every = b"".join(pages(api, "count=none", 100))
     assert b"203.0.113.77" not in every
     assert name.encode() not in every
     assert archive(NOW)[0] > 1
-    assert not any(trace in texts_in(table.folder) for trace in (name, "203.0.113.77"))
+    assert not any(trace in place.texts() for trace in (name, "203.0.113.77"))
     assert b"".join(pages(api, "count=none", 100)) == every
     assert archive(NOW) == (0, 0)
+
+
+def test_what_is_being_read_goes_on_in_the_file_that_an_erasure_has_written_anew(
+    api, account, events, table, place, monkeypatch
+):
+    monkeypatch.setattr(copying, "CHUNK", 7)
+    move_to_archive()
+    stretch, former = Stretch(account.pk, None, HORIZON), place.files(".parquet")
+    wanted = [one["id"] for chunk in stretch.chunks(5) for one in chunk]
+    being_read = stretch.chunks(5)
+    found = next(being_read)
+    assert api.delete(f"/v1/requesters/{events[0].requester.requester_id}").status in (200, 204)
+    archive(NOW)
+    assert not set(former) & set(place.files(".parquet"))
+    assert [one["id"] for one in sum(being_read, found)] == wanted
 
 
 def test_purged_months_are_gone_at_once(api, events, table):
@@ -231,10 +246,9 @@ def test_purged_months_are_gone_at_once(api, events, table):
     assert archive(NOW)[1] == 2
 
 
-def test_a_missing_file_is_an_error_of_the_service_and_no_shorter_list(api, events, table):
+def test_a_missing_file_is_an_error_of_the_service_and_no_shorter_list(api, events, table, place):
     move_to_archive()
-    for file in folder_of_table().rglob("*.parquet"):
-        file.unlink()
+    place.delete(".parquet")
     reply = api.get(LIST, sort="created")
     assert (reply.status, reply.error["message"]) == (503, "The service cannot read its archive of old decisions.")
 
@@ -297,11 +311,12 @@ def test_only_months_that_are_over_for_long_enough_are_removed(events, table, se
         assert "analytics_accessevent_2025_12" in list_partitions()
 
 
-def test_an_archive_made_anew_keeps_the_only_copies(api, account, events, table, settings, tmp_path):
+def test_an_archive_made_anew_keeps_the_only_copies(api, account, events, table, settings, place):
     before = pages(api, "sort=created", 100)
     move_to_archive()
     there = archived(table)
-    settings.ARCHIVE_DIR = copytree(settings.ARCHIVE_DIR, tmp_path / "moved")
+    place.copy_to(place.beside())
+    settings.ARCHIVE_DIR = place.beside().setting
     archive(NOW, anew=True)
     assert pages(api, "sort=created", 100) == before
     with DecisionTable() as moved:
@@ -309,10 +324,9 @@ def test_an_archive_made_anew_keeps_the_only_copies(api, account, events, table,
         moved.discard()
 
 
-def test_a_lost_only_copy_is_said(events, table):
+def test_a_lost_only_copy_is_said(events, table, place):
     move_to_archive()
-    for file in folder_of_table().rglob("*.parquet"):
-        file.unlink()
+    place.delete(".parquet")
     with pytest.raises(ArchiveError, match=r"\.parquet is missing, and nothing else has these decisions"):
         archive(NOW, anew=True)
 

@@ -16,16 +16,17 @@ from django.core.management import CommandError, call_command
 from analytics.archive.copying import archive
 from tests import factories
 from tests.analytics.recording import record_all, some_events
-from tests.analytics.test_archive import table
+from tests.analytics.test_archive import folder, place, prefix, s3_server, table
 from tests.faults.harness import eventually
 from tests.services import dies_with, free_port
+from tests.services.s3_server import REGION
 
 pytest.importorskip("pysail", reason="it needs Sail, see requirements-edge.txt")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")]
 NOW = datetime(2026, 2, 3, tzinfo=UTC)
 SAIL = Path(sys.executable).with_name("sail")
 THREE_WORKERS = {"SAIL_MODE": "local-cluster", "SAIL_CLUSTER__WORKER_INITIAL_COUNT": "3"}
-__all__ = ["table"]  # a fixture
+__all__ = ["folder", "place", "prefix", "s3_server", "table"]  # fixtures
 
 
 @pytest.fixture(autouse=True)
@@ -40,11 +41,13 @@ def is_open(port):
 
 
 @pytest.fixture(scope="module")
-def engine():
+def engine(s3_server):
+    """Sail with the variables of the guide for S3."""
     port = free_port()
+    keys = s3_server.owner | {"AWS_REGION": REGION, "AWS_ENDPOINT": s3_server.url, "AWS_ALLOW_HTTP": "true"}
     process = subprocess.Popen(
         [SAIL, "spark", "server", "--port", str(port)],
-        env=os.environ | THREE_WORKERS,
+        env=os.environ | THREE_WORKERS | keys,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         preexec_fn=dies_with(os.getpid(), 9),  # noqa: PLW1509

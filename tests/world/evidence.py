@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 import psycopg
 from psycopg import sql
 
-from tests.archived import newest_table
+from tests.archived import newest_table, on_disk
 from tests.world.caller import Caller
 from tests.world.publisher import PAGES_ITEMS, external_id
 from tests.world.world import World
@@ -204,7 +204,7 @@ def after_the_purge(world: World) -> dict[str, Any]:
 def archived(world: World) -> list[dict[str, Any]]:
     """Return the decisions in the archive as any reader of its folder finds them, after a run of its command."""
     world.run("archive_events")
-    table = newest_table(world.service.directory / "archive")
+    table = newest_table(on_disk(world.service.directory / "archive"))
     assert table
     columns = ("id", "requester_id", "content", "allowed", "reason")
     rows: list[dict[str, Any]] = table.scan(selected_fields=columns).to_arrow().to_pylist()

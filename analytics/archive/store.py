@@ -1,0 +1,106 @@
+"""The archive's files, named by their URIs: in a folder, or in an S3 bucket.
+
+pyarrow finds the credentials of S3 as all programs for AWS do: in the environment, in ~/.aws, or by the machine's
+role.
+"""
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+import pyarrow as pa
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from pyarrow.fs import AwsStandardS3RetryStrategy, FileSelector, FileSystem, FileType, LocalFileSystem, S3FileSystem
+
+from analytics.archive.layout import is_remote, root, table_uri
+from kit.private_files import private_directory
+
+# Seconds to connect, seconds without a byte, and attempts. A request fails within 7 seconds if S3 does not answer.
+FOR_REQUESTS = 1.0, 3.0, 2
+FOR_COMMANDS = 5.0, 30.0, 3
+
+
+class ArchiveError(ValidationError):
+    """Why nothing was archived or reported, in a sentence."""
+
+
+def file_system(*, for_requests: bool = False) -> FileSystem:
+    if not is_remote():
+        return LocalFileSystem()
+    return s3(settings.ARCHIVE_ENDPOINT, settings.ARCHIVE_REGION, *(FOR_REQUESTS if for_requests else FOR_COMMANDS))
+
+
+@lru_cache(maxsize=4)
+def s3(endpoint: str, region: str, connect: float, silence: float, attempts: int) -> S3FileSystem:
+    pa.set_io_thread_count(settings.THREADS + settings.HEAVY_THREADS)  # so that no request waits for another's
+    return S3FileSystem(
+        endpoint_override=endpoint or None,
+        region=region or None,
+        connect_timeout=connect,
+        request_timeout=silence,
+        retry_strategy=AwsStandardS3RetryStrategy(max_attempts=attempts),
+    )
+
+
+def properties() -> dict[str, str]:
+    """Return the same for pyiceberg. It would look up the bucket's region at Amazon if none was given."""
+    if not is_remote():
+        return {}
+    connect, silence, _ = FOR_COMMANDS
+    given = {
+        "s3.endpoint": settings.ARCHIVE_ENDPOINT,
+        "s3.region": file_system().region,
+        "s3.connect-timeout": str(connect),
+        "s3.request-timeout": str(silence),
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+def prepare() -> None:
+    """Create the folder, or check the access to the bucket. Raises ArchiveError."""
+    try:
+        if not is_remote():
+            private_directory(Path(settings.ARCHIVE_DIR))
+            return
+        bucket = path_of(root()).partition("/")[0]
+        if file_system().get_file_info(bucket).type == FileType.NotFound:
+            raise ArchiveError(f"The bucket {bucket} of ARCHIVE_DIR does not exist.")
+    except OSError as error:
+        raise unusable(error) from error
+
+
+def unusable(error: OSError) -> ArchiveError:
+    return ArchiveError(f"The archive in {root()} cannot be read or written: {error}")
+
+
+def path_of(uri: str) -> str:
+    return uri.partition("://")[2]
+
+
+def exists(uri: str) -> bool:
+    return bool(file_system().get_file_info(path_of(uri)).is_file)
+
+
+def files() -> set[str]:
+    """Return the URIs of all files of the table."""
+    scheme = table_uri().partition("://")[0]
+    selector = FileSelector(path_of(table_uri()), recursive=True, allow_not_found=True)
+    return {f"{scheme}://{info.path}" for info in file_system().get_file_info(selector) if info.is_file}
+
+
+def delete(uri: str) -> None:
+    file_system().delete_file(path_of(uri))
+
+
+def sync() -> None:
+    """Wait until the disk has the archive. S3 has stored what it has accepted."""
+    if is_remote():
+        return
+    folder = Path(path_of(table_uri()))
+    for path in (folder, *folder.rglob("*")):
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
