@@ -25,7 +25,7 @@ from tests.factories import ALLOW_ALL
 from tests.faults.harness import Deployment
 from tests.services import Postgres, Valkey, postgres, valkey
 
-PREVIOUS = "8149a8a8"  # the previous release; until there is one, a commit with fewer tables
+PREVIOUS = "8149a8a8"  # the previous release; a commit with fewer tables until one follows 0.2.0
 SECONDS = float(os.environ.get("UPGRADE_SECONDS") or 3)
 CLIENTS = 3
 
