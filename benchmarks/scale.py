@@ -32,10 +32,9 @@ def enabled(stack: ExitStack, name: str, directory: Path, services: Services, re
     made = installed(stack, name, directory, services, ARCHIVE_DIR=str(folder))
     made.manage("shell", "--verbosity", "0", "-c", FILL.format(days=DAYS, rows=DECISIONS), seconds=MOST_SECONDS)
     made.manage("archive_events", "--drop", seconds=MOST_SECONDS)
-    with psycopg.connect(made.database) as connection:
-        connection.execute("DELETE FROM analytics_accessevent")  # of this month: the checks are counted
     made.manage("shell", "--verbosity", "0", "-c", MAKE_DAILY_PARTITIONS.format(count=DAILY_PARTITIONS))
     with psycopg.connect(made.database) as connection:
+        connection.execute("DELETE FROM analytics_accessevent")  # of this month: the checks are counted
         found = connection.execute(
             "SELECT count(*) FROM pg_inherits WHERE inhparent = 'analytics_accessevent'::regclass"
         )

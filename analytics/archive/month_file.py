@@ -18,7 +18,7 @@ OBJECTS = 1_000  # remembered objects of S3
 
 
 class MonthFile:
-    """A month's file in groups of rows. If an erasure replaces it meanwhile, reading goes on in the new one."""
+    """The row groups of a month's file. If an erasure replaces the file, reading continues in the new one."""
 
     def __init__(self, month: ArchivedMonth) -> None:
         self.month = month

@@ -160,7 +160,10 @@ class Stretch(Struct, frozen=True):
         if self.begin is not None:
             tests.append(Comparison("created", "gte", self.begin))
         names = {one.column for one in tests}
-        names |= {name for name, is_needed in (("id", after is not None), ("facts", self.facts)) if is_needed}
+        if after is not None:
+            names.add("id")
+        if self.facts:
+            names.add("facts")
         # The rows behind a page or chunk are probably read next, so all their columns are read at once.
         is_continued = after is not None and group.first <= after.value <= group.last
         rows = group.whole if is_continued else group.load([*names])

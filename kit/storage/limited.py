@@ -57,14 +57,17 @@ def rows_with_timeout(
 ) -> list[tuple[object, ...]]:
     """Run the statement with a timeout on PostgreSQL, in one message: without a transaction, that makes it one."""
     before, during = statements.milliseconds(), max(1, int(seconds * 1000))
-    changes = [
-        ("statement_timeout", str(during), str(before)),
-        *((name, value, "DEFAULT") for name, value in settings.items()),
-    ]
-    begin = "".join(f"SET LOCAL {name} = {value}; " for name, value, _ in changes)
-    end = "".join(f"; SET LOCAL {name} = {value}" for name, _, value in changes)
+    planned = with_settings(sql, settings)
     with using.cursor() as cursor:
-        cursor.execute(f"{begin}{sql}{end}", parameters)
-        for _ in changes:
+        cursor.execute(
+            f"SET LOCAL statement_timeout = {during}; {planned}; SET LOCAL statement_timeout = {before}", parameters
+        )
+        for _ in ("statement_timeout", *settings):
             cursor.nextset()
         return list(cursor.fetchall())
+
+
+def with_settings(sql: str, settings: Mapping[str, str]) -> str:
+    """Return a message that runs a statement with PostgreSQL's settings. Its rows follow a result for each setting."""
+    begin = "".join(f"SET LOCAL {name} = {value}; " for name, value in settings.items())
+    return begin + sql + "".join(f"; SET LOCAL {name} = DEFAULT" for name in settings)

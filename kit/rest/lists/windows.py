@@ -28,7 +28,7 @@ from msgspec import Struct
 from kit.http.errors import check_client_connected
 from kit.rest.lists.orders import Moments, Order, Position
 from kit.rest.pagination import KeysetPagination
-from kit.storage.limited import TookTooLong, rows_within
+from kit.storage.limited import TookTooLong, rows_within, with_settings
 from kit.storage.replica import reading_connection
 from kit.values.timestamps import MICROSECOND
 
@@ -179,7 +179,7 @@ def in_order(every: QuerySet[Model], order: Order) -> QuerySet[Model, datetime]:
 
 
 def moment_after(every: QuerySet[Model], window: Window) -> datetime | None:
-    """Return the moment of the first row behind the window's number of rows, or None if there are no more."""
+    """Return the moment of the first row after `window.rows` rows of the window; None if it has no more."""
     moments = in_order(window.of(every), window.order)
     return next(iter(moments[window.rows : window.rows + 1]), None)
 
@@ -208,13 +208,11 @@ def positions(
 
 def planned(settings: Mapping[str, str]) -> AbstractContextManager[None]:
     """Let PostgreSQL plan the block's statements with these settings."""
-    begin = "".join(f"SET LOCAL {name} = {value}; " for name, value in settings.items())
-    end = "".join(f"; SET LOCAL {name} = DEFAULT" for name in settings)
 
     def set_locally(
         execute: Callable[..., R], sql: str, params: object, many: bool, context: Mapping[str, object]
     ) -> R:
-        result = execute(f"{begin}{sql}{end}", params, many, context)
+        result = execute(with_settings(sql, settings), params, many, context)
         for _ in settings:
             cast(CursorWrapper, context["cursor"]).cursor.nextset()
         return result
