@@ -9,6 +9,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from kit import statements
+from kit.storage.planning import with_settings
 
 if TYPE_CHECKING:  # exists only in the type stubs
     from django.db.backends.utils import _ExecuteParameters
@@ -65,9 +66,3 @@ def rows_with_timeout(
         for _ in ("statement_timeout", *settings):
             cursor.nextset()
         return list(cursor.fetchall())
-
-
-def with_settings(sql: str, settings: Mapping[str, str]) -> str:
-    """Return a message that runs a statement with PostgreSQL's settings. Its rows follow a result for each setting."""
-    begin = "".join(f"SET LOCAL {name} = {value}; " for name, value in settings.items())
-    return begin + sql + "".join(f"; SET LOCAL {name} = DEFAULT" for name in settings)

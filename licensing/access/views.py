@@ -23,6 +23,7 @@ from analytics.usage.matching import count_matching
 from kit.http.errors import ApiError, NotFound, ServiceUnavailable
 from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
+from kit.rest.filters import OperatorFilter
 from kit.rest.lists.counting import CountMode, Total
 from kit.rest.lists.mixin import Given
 from kit.rest.pagination import KeysetPagination
@@ -163,6 +164,10 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         if isinstance(pager, HistoryPagination):
             pager.selected = self.selected
         return pager
+
+    def is_in_order(self, one: OperatorFilter, value: object) -> bool:
+        is_merged = one.of == "requesterId" and len(self.selected.numbers_of(value)) > 1
+        return super().is_in_order(one, value) and not is_merged
 
     def row_of(self, rows: QuerySet[AccessEvent], id: str) -> AccessEvent:
         try:

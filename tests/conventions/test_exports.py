@@ -272,5 +272,5 @@ def test_a_database_that_fails_at_once_is_an_ordinary_error(api, monkeypatch):
     def fail(*args, **options):
         raise OperationalError("gone")
 
-    monkeypatch.setattr("kit.rest.pagination.KeysetPagination.read", fail)
+    monkeypatch.setattr("kit.rest.lists.windows.WindowedPagination.read", fail)
     assert api.get("/v1/access/decisions", format="csv").status == 503

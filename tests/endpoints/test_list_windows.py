@@ -1,6 +1,7 @@
 """Filtered lists and exports read in growing windows of time (PostgreSQL), against a naive reading of the filters."""
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -263,6 +264,38 @@ def test_no_more_than_the_windows_needed_are_read(stocked, db, path, monkeypatch
         one["sql"] for one in seen.captured_queries if "OFFSET" in one["sql"] or " LIMIT 1" in one["sql"]
     ]
     assert [table in sql for sql in looking_for_windows].count(True) == 1
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no statistics to be wrong")
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        *((path, "") for path in LISTS),
+        *((path, "created[gte]") for path in LISTS),
+        ("/v1/access/decisions", "contentId"),
+        ("/v1/access/decisions", "requesterId"),
+        ("/v1/audit", "resourceId"),
+        ("/v1/audit", "resourceType"),
+        ("/v1/events", "type"),
+    ],
+)
+def test_rows_are_read_in_order_although_the_server_expects_sorting_to_be_faster(stocked, db, path, field):
+    api, rows = client_of(stocked, path)
+    value = "2026-01-02" if field == "created[gte]" else value_at(rows[0], field) if field else ""
+    query = urlencode({"format": "jsonl", **({field: value} if field else {})})
+    plans: list[str] = []
+
+    def explain(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        if "ORDER BY" in sql and "LIMIT 500" in sql:
+            execute(f"EXPLAIN {sql}", params, many, context)
+            plans.append("\n".join(line for (line,) in context["cursor"].fetchall()))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explain), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL random_page_cost = 10000")
+        assert len(api.get(f"{path}?{query}").content.splitlines()) > 1
+    assert plans
+    assert [plan for plan in plans if re.search("(?<!Incremental )Sort  ", plan)] == []
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no windows")

@@ -13,7 +13,6 @@ from kit.http.errors import InvalidRequest, NotFound
 from kit.rest.export import CHUNK, chunks_after, columns_of, export, wanted_format
 from kit.rest.filters import Index, OperatorFilter, OperatorFilterSet, StrictFilterBackend, given_filters
 from kit.rest.lists.counting import CountMode, Total, count_rows, counting_of
-from kit.rest.lists.orders import Order
 from kit.rest.lists.windows import WindowedPagination
 from kit.rest.pagination import KeysetPagination, parse_limit
 from kit.rest.resources import find
@@ -76,16 +75,17 @@ class ListMixin(GenericViewSet[M]):
         if isinstance(paginator, WindowedPagination) and self.filterset_class and connection.vendor == "postgresql":
             given = list(given_filters(self.filterset_class, self.request.query_params))
             _, order = paginator.order(self.request)
-            paginator.every = self.rows_in_order(every, given, order)
-            paginator.is_indexed = any(one.index is Index.SORTS for one, _ in given)
+            indexed = [one for one in given if self.is_in_order(*one)]
+            sorting = [one for one in given if one in indexed or one[0].field_name == order.field]
+            if len(sorting) == len(given):
+                paginator.is_in_order = len(indexed) < 2  # the database chooses one of two indexes by statistics
+            elif all(one.index is not Index.FINDS for one, _ in given):
+                paginator.every, paginator.is_indexed = self.apply(sorting, every), bool(indexed)
         return paginator
 
-    def rows_in_order(self, every: QuerySet[M], given: Sequence[Given], order: Order) -> QuerySet[M] | None:
-        """Apply the filters whose index keeps the list's order. Returns None if the others need no windows."""
-        if any(one.index is Index.FINDS for one, _ in given):
-            return None
-        sorting = [(one, value) for one, value in given if one.field_name == order.field or one.index is Index.SORTS]
-        return None if len(sorting) == len(given) else self.apply(sorting, every)
+    def is_in_order(self, one: OperatorFilter, value: object) -> bool:
+        """Return whether an index has the rows that match this filter in the list's order."""
+        return one.index is Index.SORTS
 
     def apply(self, given: Iterable[Given], rows: QuerySet[M]) -> QuerySet[M]:
         """Return the rows that match these filters."""

@@ -2,6 +2,7 @@
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import sha256
@@ -13,12 +14,16 @@ from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, Tuple
 
 from kit.http.errors import InvalidRequest
 from kit.storage.code_points import by_code_point
+from kit.storage.planning import planned
+from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
 
 SIGNATURE_BYTES = 16
+BY_INDEX = {"enable_sort": "off", "enable_seqscan": "off", "enable_material": "off"}
 ID_BYTES = 16
 M = TypeVar("M", bound=Model)
+R = TypeVar("R")
 
 
 def sign(scope: str, payload: bytes) -> bytes:
@@ -95,6 +100,17 @@ class Order:
 
     def position(self, row: Model) -> Position:
         return Position(getattr(row, self.field), row.pk)
+
+
+def read_in_order(rows: QuerySet[M, R]) -> list[R]:
+    """Return the first rows of a sorted queryset, read by the index that has its order, and joined by indexes.
+
+    PostgreSQL would sort or compare all rows if it expected few, as it does after an import until autovacuum has
+    counted them.
+    """
+    using = reading_connection()
+    with planned(using, BY_INDEX) if using.vendor == "postgresql" else nullcontext():
+        return list(rows)
 
 
 def encode_cursor(scope: str, value: bytes, raw_id: bytes) -> str:

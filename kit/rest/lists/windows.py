@@ -14,21 +14,20 @@ given up, and the window is read in parts of a known number of rows. So no state
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from datetime import datetime
 from time import monotonic
 from types import MappingProxyType
 from typing import TypeVar, cast
 
 from django.core.exceptions import EmptyResultSet
-from django.db.backends.utils import CursorWrapper
 from django.db.models import Model, QuerySet
 from msgspec import Struct
 
 from kit.http.errors import check_client_connected
-from kit.rest.lists.orders import Moments, Order, Position
+from kit.rest.lists.orders import Moments, Order, Position, read_in_order
 from kit.rest.pagination import KeysetPagination
-from kit.storage.limited import TookTooLong, rows_within, with_settings
+from kit.storage.limited import TookTooLong, rows_within
 from kit.storage.replica import reading_connection
 from kit.values.timestamps import MICROSECOND
 
@@ -72,21 +71,25 @@ class Window(Struct, frozen=True):
 
 
 class WindowedPagination(KeysetPagination):
-    """Reads in windows if `every` is set: rows that include all matches and are read in order by an index.
+    """Reads by an index if `is_in_order`, otherwise in windows if `every` is set.
 
-    `is_indexed`: `every` is filtered by a value of that index.
+    `is_in_order`: an index has all matches in the list's order.
+    `every`: rows that include all matches, and that an index has in this order; `is_indexed`: of one value.
     """
 
+    is_in_order = False
     every: QuerySet[Model] | None = None
     is_indexed = False
     is_misled = False  # whether a search took too long with a summary
 
     def read(self, rows: QuerySet[M], order: Order, size: int, after: Position | None = None) -> list[M]:
         every = self.every
-        if every is None or order.kind is not Moments:
-            return super().read(rows, order, size, after)
         if after is not None:
             rows = order.after(rows, after)
+        if self.is_in_order:
+            return read_in_order(rows[:size])
+        if every is None or order.kind is not Moments:
+            return super().read(rows, order, size)
         return self.read_windows(rows, every, windows(every, order, None if after is None else after.value), size)
 
     def read_windows(self, rows: QuerySet[M], every: QuerySet[Model], windows: Iterable[Window], size: int) -> list[M]:
@@ -103,8 +106,7 @@ class WindowedPagination(KeysetPagination):
         """Return the first rows of a window."""
         inside, order = window.of(rows), window.order
         if window.is_short:
-            with planned(WITHOUT_SUMMARIES):
-                return super().read(inside, order, size)
+            return read_in_order(inside[:size])
         found = self.search(inside, window)
         if found is None or len(found) == FEW:
             return self.read_windows(rows, every, parts(every, window), size)
@@ -181,7 +183,7 @@ def in_order(every: QuerySet[Model], order: Order) -> QuerySet[Model, datetime]:
 def moment_after(every: QuerySet[Model], window: Window) -> datetime | None:
     """Return the moment of the first row after `window.rows` rows of the window; None if it has no more."""
     moments = in_order(window.of(every), window.order)
-    return next(iter(moments[window.rows : window.rows + 1]), None)
+    return next(iter(read_in_order(moments[window.rows : window.rows + 1])), None)
 
 
 def positions(
@@ -204,17 +206,3 @@ def positions(
     for converter in converters:
         found = [(moment, converter(stored, None, using)) for moment, stored in found]
     return found
-
-
-def planned(settings: Mapping[str, str]) -> AbstractContextManager[None]:
-    """Let PostgreSQL plan the block's statements with these settings."""
-
-    def set_locally(
-        execute: Callable[..., R], sql: str, params: object, many: bool, context: Mapping[str, object]
-    ) -> R:
-        result = execute(with_settings(sql, settings), params, many, context)
-        for _ in settings:
-            cast(CursorWrapper, context["cursor"]).cursor.nextset()
-        return result
-
-    return reading_connection().execute_wrapper(set_locally)
