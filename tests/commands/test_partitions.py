@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from threading import Barrier
 from time import sleep
 
 import pytest
@@ -138,6 +139,26 @@ def test_interrupted_division_into_days_is_completed(busy_months, decide, monkey
     assert names_of(NEXT_MONTH) == DAYS[:5]
     call_command("make_partitions")
     assert names_of(NEXT_MONTH) == DAYS
+
+
+@only_on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_processes_that_divide_a_month_at_once_make_each_day_once(monkeypatch):
+    month = datetime(1999, 1, 1, tzinfo=UTC)
+    monkeypatch.setattr(partitions, "is_busy", lambda month: False)
+    partitions.ensure_partitions(month, months_ahead=0)
+    monkeypatch.setattr(partitions, "is_busy", lambda month: True)
+    begin = Barrier(3)
+
+    def divide():
+        begin.wait()
+        return partitions.ensure_partitions(month, months_ahead=0)
+
+    with ThreadPoolExecutor(3) as threads:
+        made = [one.result(timeout=60) for one in [threads.submit(in_thread, divide) for _ in range(3)]]
+    days = [day.name for day in partitions.Span.of_month(month).days()]
+    assert sorted(name for some in made for name in some) == names_of(month) == days
+    partitions.drop_before(partitions.month_after(month))
 
 
 @only_on_postgresql
