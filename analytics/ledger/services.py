@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
+from analytics.archive.lookup import archived_decision
 from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import check_refund, usage_id
-from analytics.models import EntryType, LedgerEntry
+from analytics.models import AccessEvent, EntryType, LedgerEntry
 from analytics.wallets.refunds import return_to_wallet
 from analytics.wallets.services import unknown_requester
 from kit.http.errors import ValidationFailed
@@ -84,11 +85,26 @@ def find_named(account_id: str, field: str, fields: Mapping[str, Any]) -> Model 
     model = referred_model(LedgerEntry, field)
     if lookup != "pk" or ids.decode(ids.prefix_of(model), value) is not None:
         found = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
+        if found is None and field == "decision":
+            found = former_decision(account_id, value)
         if found is not None:
             return found
     if field == "requester":
         raise unknown_requester(value)
     raise ValidationFailed(unknown(ids.prefix_of(model), value), param=name)
+
+
+def former_decision(account_id: str, id: str) -> AccessEvent | None:
+    """Return a decision that the database no longer has: by its charge, or from the archive.
+
+    Raises ServiceUnavailable if the archive cannot be read.
+    """
+    charges = LedgerEntry.objects.filter(account_id=account_id, pk=usage_id(id))
+    known = charges.values("content_id", "requester_id").first() or archived_decision(account_id, id)
+    if known is None:
+        return None
+    references = {name: known[name] for name in ("content_id", "requester_id")}
+    return AccessEvent(id=id, account_id=account_id, **references)
 
 
 def fill_in(entry: LedgerEntry) -> None:

@@ -1,19 +1,24 @@
 """Usage figures: exact and current, from rollups and pending rows, in one statement each."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Max, Min
 
+from analytics.archive.horizon import read_at_horizon
+from analytics.archive.lookup import last_archived
+from analytics.events.partitions import month_after
 from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage, RequesterYear
+from analytics.models.usage import MONTHS
 from analytics.rollups.roll_up import USAGE_LISTS
 from analytics.rollups.upserts import Parameter, adapt, prepare
 from analytics.usage.report_sql import Parts, Statement
 from analytics.windows import Window
+from kit.http.errors import ServiceUnavailable
 from kit.storage.prepared import prepared_cursor
 from kit.storage.replica import reading_connection
 from kit.values import ids
@@ -68,9 +73,42 @@ def requester_stats(account_id: str, requester: int) -> dict[str, object]:
     with prepared_cursor() as cursor:
         cursor.execute(f"SELECT sum(requests), sum(allowed) FROM ({select}) parts", parameters)  # noqa: S608
         requests, allowed = (int(total or 0) for total in cursor.fetchone())
-    latest = AccessEvent.objects.filter(account_id=account_id, requester_id=requester).order_by("-created")
-    seen = latest.values_list("created", flat=True).first() if requests else None
+    seen = last_decision(account_id, requester) if requests else None
     return {"allowed": allowed, "denied": requests - allowed, "lastSeenAt": render_timestamp(seen)}
+
+
+def last_decision(account_id: str, requester: int) -> datetime | None:
+    """Return the time of the last decision about a requester (by number).
+
+    None if there is none, if it was purged, or if only the archive has it and cannot be read: a requester can be
+    changed nevertheless.
+    """
+    own = AccessEvent.objects.filter(account_id=account_id, requester_id=requester)
+
+    def read(horizon: datetime | None) -> datetime | None:
+        seen = own.order_by("-created").values_list("created", flat=True).first()
+        if seen is not None or horizon is None:
+            return seen
+        month = last_month(account_id, requester, horizon)
+        if month is None:
+            return None
+        with suppress(ServiceUnavailable):  # which is logged
+            return last_archived(account_id, requester, month, month_after(month))
+        return None
+
+    return read_at_horizon(read)
+
+
+def last_month(account_id: str, requester: int, end: datetime) -> datetime | None:
+    """Return the last month before `end` in which the rollups have decisions about a requester."""
+    years = RequesterYear.objects.filter(account_id=account_id, requester_id=requester, year__lte=end.year)
+    for year in years.order_by("-year"):
+        totals = [0, *(getattr(year, month) for month in MONTHS)]
+        for month in range(12, 0, -1):
+            begin = datetime(year.year, month, 1, tzinfo=UTC)
+            if begin < end and totals[month] > totals[month - 1]:
+                return begin
+    return None
 
 
 def rolled_up_hours(accounts: Sequence[str]) -> tuple[datetime, datetime] | None:

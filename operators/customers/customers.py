@@ -16,6 +16,7 @@ from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
 from analytics.models import AccessEvent, LedgerEntry, Statement, Wallet
+from analytics.usage.report import last_decision
 from analytics.wallets.rows import as_of
 from kit.values.amounts import plain
 from licensing.customers import erasure, merging
@@ -262,8 +263,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
         return ", ".join(f"{plain(book.wallet.balance)} {book.wallet.unit}" for book in books)
 
     def last_access(self, requester: Requester) -> str:
-        latest = AccessEvent.objects.filter(requester=requester).order_by("-created")
-        seen = latest.values_list("created", flat=True).first()
+        seen = last_decision(requester.account_id, requester.pk)
         return shown_time(seen) if seen else "never"
 
     @display(description="Merged into")

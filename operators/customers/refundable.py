@@ -8,6 +8,7 @@ from unfold.decorators import action
 from analytics.ledger.refunds import balances_of, books_charge, charge_of, usage_id
 from analytics.models import AccessEvent, EntryType, LedgerEntry
 from kit.values.currencies import in_full
+from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.frame import page
@@ -68,8 +69,8 @@ def prices(numbers: list[int]) -> list[LedgerEntry]:
 
 def accesses(numbers: list[int]) -> list[LedgerEntry]:
     """Return the entries of the charges of the requesters' newest decisions, newest first."""
-    decisions = AccessEvent.objects.filter(requester__in=numbers).order_by("-created").values_list("pk", flat=True)
-    charges = [usage_id(one) for one in decisions[:MOST_DECISIONS]]
+    decisions = HistoryQuerySet.covering(AccessEvent.objects.filter(requester__in=numbers).order_by(*BY_TIME))
+    charges = [usage_id(one.pk) for one in decisions[:MOST_DECISIONS]]
     return list(LedgerEntry.objects.filter(pk__in=charges).select_related("content").order_by("-created", "-pk"))
 
 

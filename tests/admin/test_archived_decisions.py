@@ -1,17 +1,22 @@
 """Operators see the same decisions before they are archived and after they are removed from the database."""
 
 import re
+from decimal import Decimal
 
 import pytest
 from django.urls import reverse
 
-from analytics.models import AccessEvent
+from analytics.ledger.entries import add_entries
+from analytics.ledger.refunds import usage_id
+from analytics.models import AccessEvent, LedgerEntry
+from analytics.rollups.rebuild import rebuild
 from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
 from operators.base.links import change_url, list_url
 from operators.catalogue import decision_filters
 from tests.analytics.recording import record_all, some_events
 from tests.analytics.test_archive_reading import (
     BEGIN,
+    HORIZON,
     SITE,
     URLS,
     _at_once,
@@ -200,3 +205,22 @@ def test_the_reports_of_observed_denials_are_the_same(admin, api, account, of_tw
     move_to_archive()
     assert api.get("/v1/analytics/observed", **window).content == before.content
     assert api.get("/v1/analytics/observed", **across).content == partly.content
+
+
+def test_a_customers_last_access_and_charges_are_the_same(admin, account, events, table):
+    customer = events[0].requester
+    AccessEvent.objects.filter(created__gte=HORIZON, requester=customer).delete()
+    rebuild([account.pk])
+    oldest = AccessEvent.objects.filter(requester=customer).order_by("created").first()
+    about = {"account": account, "content": oldest.content, "requester": customer, "decision": oldest}
+    charge = {"type": "usage", "amount": Decimal(3), "currency": "USD", "occurred_at": oldest.created}
+    add_entries([LedgerEntry(id=usage_id(oldest.pk), **about, **charge)])
+    of_customer = [reverse(f"admin:licensing_requester_{name}", args=[customer.pk]) for name in ("change", "refund")]
+    last_access, refund = (shown(admin, path) for path in of_customer)
+    assert "3.00 USD" in refund
+    [at] = re.findall(r"Last access.*?<time[^>]*datetime=\"([^\"]*)", last_access, re.DOTALL)[:1]
+    move_to_archive()
+    assert shown(admin, of_customer[1]) == refund
+    assert re.findall(r"Last access.*?<time[^>]*datetime=\"([^\"]*)", shown(admin, of_customer[0]), re.DOTALL)[:1] == [
+        at
+    ]

@@ -2,6 +2,7 @@
 
 import random
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from itertools import product
 
 import pytest
@@ -19,13 +20,16 @@ from analytics.archive.reading import Stretch
 from analytics.archive.table import ArchiveError, DecisionTable
 from analytics.events.partitions import ensure_partitions, list_partitions, month_after, month_of
 from analytics.events.retention import purge_events
-from analytics.models import AccessEvent
+from analytics.ledger.entries import add_entries
+from analytics.ledger.refunds import usage_id
+from analytics.models import AccessEvent, LedgerEntry
 from analytics.rollups.rebuild import rebuild
 from kit import statements
 from kit.http.errors import ServiceUnavailable
 from kit.rest.lists import counting
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
+from licensing.requesters.models import Requester
 from tests import factories
 from tests.analytics.recording import record_all, some_events
 from tests.analytics.test_archive import BEGIN, NOW, archived, folder, place, prefix, s3_server, table
@@ -152,6 +156,46 @@ def test_each_decision_is_found_by_its_id(api, other_api, events, table):
     for one in (*missing, "nonsense"):
         assert api.get(f"{LIST}/{one}").status == 404
     assert {other_api.get(f"{LIST}/{id}").status for id in ids} == {404}
+
+
+def test_a_requester_was_last_seen_at_the_same_time(api, account, events, table):
+    names = sorted({event.requester.requester_id for event in events})
+    AccessEvent.objects.filter(created__gte=HORIZON, requester__requester_id__in=names[::2]).delete()
+    rebuild([account.pk])
+
+    def stats():
+        return {name: api.get(f"/v1/requesters/{name}")["stats"] for name in names}
+
+    before = stats()
+    assert min(one["lastSeenAt"] for one in before.values()) < HORIZON.isoformat()
+    move_to_archive()
+    assert stats() == before
+
+
+def test_a_requester_can_be_changed_without_the_archive(api, account, events, table, place):
+    AccessEvent.objects.filter(created__gte=HORIZON).delete()
+    rebuild([account.pk])
+    move_to_archive()
+    place.delete(".parquet")
+    changed = api.patch(f"/v1/requesters/{Requester.objects.earliest('pk').requester_id}", {"notes": "Late"})
+    assert (changed.status, changed["stats"]["lastSeenAt"]) == (200, None)
+
+
+def test_archived_decisions_can_be_refunded_and_adjusted(api, other_api, events, table):
+    charged, free = events[0], events[1]
+    about = {"account": charged.account, "content": charged.content, "requester": charged.requester}
+    price = {"type": "usage", "amount": Decimal(3), "currency": "USD", "occurred_at": BEGIN}
+    charge = LedgerEntry(id=usage_id(charged.pk), decision=charged, **about, **price)
+    add_entries([charge])
+    move_to_archive()
+    for event, amount in ((charged, "-3"), (charged, "5"), (free, "2")):
+        booking = {"amount": amount, "currency": "USD", "decisionId": event.pk}
+        booked = api.post("/v1/revenue", booking)
+        assert booked.status == 201, booked
+        assert (booked["contentId"], booked["requesterId"]) == (event.content_id, event.requester.requester_id)
+        assert other_api.post("/v1/revenue", booking).error["param"] == "decisionId"
+    excess = api.post("/v1/revenue", {"amount": "-6", "currency": "USD", "decisionId": charged.pk})
+    assert excess.error["param"] == "amount"
 
 
 def test_files_are_the_same_and_continue_behind_an_archived_decision(api, events, table):

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from analytics.models import LedgerEntry, TierRevenue
+from analytics.models import AccessEvent, LedgerEntry, TierRevenue
 from tests import factories
 
 
@@ -46,6 +46,12 @@ def test_a_charge_is_refunded_once(refund, charge):
     message = refused(refund(str(-amount), currency, **about))
     assert "At most 0.00" in message
     assert LedgerEntry.objects.filter(type="adjustment").count() == 1
+
+
+def test_a_charge_is_refunded_although_its_decision_was_purged(refund, decision):
+    AccessEvent.objects.all().delete()
+    assert refund("-0.05", "USD", decisionId=decision).status == 201
+    refused(refund("-0.05", "USD", decisionId=decision))
 
 
 def test_a_refund_that_is_too_large_names_what_is_left(refund, charge):

@@ -3,18 +3,16 @@
 What reads the archive is imported when it is needed, because its packages are an optional extra.
 """
 
-import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models import QuerySet
 
-from analytics.archive.horizon import read_at_horizon, remembered
+from analytics.archive.horizon import read_at_horizon
+from analytics.archive.lookup import archived_decision, available_archive
 from analytics.models import AccessEvent
-from kit.http.errors import ServiceUnavailable
 from kit.rest.lists.counting import Total
 from kit.rest.lists.orders import Order, Position
 from kit.rest.lists.windows import M, WindowedPagination
@@ -25,8 +23,6 @@ from licensing.requesters.models import Requester
 
 if TYPE_CHECKING:
     from analytics.archive.reading import Stretch, Values
-
-logger = logging.getLogger(__name__)
 
 # Columns of the archive by the names of filters.
 COLUMNS = {
@@ -81,24 +77,8 @@ def count_archive(selected: SelectedDecisions, horizon: datetime, seconds: float
 
 def find_archived(account_id: str, id: str) -> AccessEvent | None:
     """Return the decision if only the archive has it."""
-    horizon = remembered.current()
-    if horizon is None:
-        return None
-    with available_archive():
-        from analytics.archive.reading import find  # noqa: PLC0415
-
-        found = find(account_id, id, horizon)
+    found = archived_decision(account_id, id)
     return None if found is None else events_of([found])[0]
-
-
-@contextmanager
-def available_archive() -> Iterator[None]:
-    """Raises ServiceUnavailable if the archive's packages or files are missing."""
-    try:
-        yield
-    except (ModuleNotFoundError, OSError) as error:
-        logger.exception("The archive cannot be read")
-        raise ServiceUnavailable("The service cannot read its archive of old decisions.") from error
 
 
 def archived(selected: SelectedDecisions, horizon: datetime) -> "Stretch":

@@ -10,8 +10,8 @@ from django.db.models import Count, QuerySet
 from django.db.models.query import ModelIterable
 
 from analytics.archive.horizon import read_at_horizon, remembered
+from analytics.archive.lookup import available_archive
 from analytics.models import AccessEvent
-from licensing.access.history.lists import available_archive
 
 if TYPE_CHECKING:
     from licensing.access.history.queries import ArchivedQuery

@@ -1,0 +1,51 @@
+"""Single decisions that only the archive has.
+
+What reads the archive is imported when it is needed, because its packages are an optional extra.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from analytics.archive.horizon import remembered
+from kit.http.errors import ServiceUnavailable
+
+if TYPE_CHECKING:
+    from analytics.archive.reading import Values
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def available_archive() -> Iterator[None]:
+    """Raises ServiceUnavailable if the archive's packages or files are missing."""
+    try:
+        yield
+    except (ModuleNotFoundError, OSError) as error:
+        logger.exception("The archive cannot be read")
+        raise ServiceUnavailable("The service cannot read its archive of old decisions.") from error
+
+
+def archived_decision(account_id: str, id: str) -> "Values | None":
+    """Return the decision if only the archive has it. Raises ServiceUnavailable."""
+    horizon = remembered.current()
+    if horizon is None:
+        return None
+    with available_archive():
+        from analytics.archive.reading import find  # noqa: PLC0415
+
+        return find(account_id, id, horizon)
+
+
+def last_archived(account_id: str, requester: int, begin: datetime, end: datetime) -> datetime | None:
+    """Return the time of the last decision about a requester (by number) from `begin` up to `end` (excluded).
+
+    Raises ServiceUnavailable.
+    """
+    with available_archive():
+        from analytics.archive.reading import Comparison, Stretch  # noqa: PLC0415
+
+        stretch = Stretch(account_id, begin, end, (Comparison("requester", "eq", requester),))
+        return next((position.value for position in stretch.positions()), None)
