@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.db import models
 
 from accounts.models import Account
-from kit.storage.loading import QuicklyLoaded
+from kit.storage.loading import QuicklyLoaded, QuicklyReadJSONField
 from kit.values.ids import IdField
 
 
@@ -35,7 +35,7 @@ class AccessEvent(QuicklyLoaded, models.Model):
     reason = models.CharField(max_length=30, null=True)  # null if allowed
     rule_index = models.PositiveSmallIntegerField(null=True)  # the rule that matched, if any
     permission = models.CharField(max_length=64, null=True)  # the requested permission
-    facts = models.JSONField()  # see licensing.policies.facts
+    facts = QuicklyReadJSONField()  # see licensing.policies.facts
     rate_remaining = models.BigIntegerField(null=True)  # what the rule's limit had left after this decision
     rate_reset = models.BigIntegerField(null=True)  # Unix seconds
     created = models.DateTimeField()

@@ -1,10 +1,12 @@
 """Rows of long lists are loaded as Django loads them."""
 
 import pytest
-from django.db import models
+from django.db import connection, models
+from django.db.models import Value
 from django.db.models.signals import post_init, pre_init
 
 from kit.storage.loading import QuicklyLoaded
+from kit.storage.loading import QuicklyReadJSONField as Quick
 
 DJANGOS = models.Model.from_db.__func__
 each_model = pytest.mark.parametrize("model", QuicklyLoaded.__subclasses__(), ids=lambda model: model.__name__)
@@ -27,3 +29,20 @@ def test_a_loaded_row_is_as_django_loads_it(model, count):
 def test_nobody_waits_for_signals_of_loaded_rows(model):
     assert not pre_init.has_listeners(model)
     assert not post_init.has_listeners(model)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"url": "https://example.com/\\u00fc", "n": [1, -0.0, 1.5e300, 12345678901234567890123, 0.1], "none": null}',
+        '"half of a pair: \\ud800"',
+        '{"same": 1, "same": 2}',
+        "1e400",
+        "[NaN]",
+        "no JSON",
+    ],
+)
+def test_json_is_read_as_django_reads_it(text):
+    expression = Value(text)
+    loaded, usual = (field().from_db_value(text, expression, connection) for field in (Quick, models.JSONField))
+    assert repr(loaded) == repr(usual)
