@@ -10,7 +10,7 @@ of an early match, and can use a summary (kit.storage.summaries).
 
 A longer window can have any number of rows, for example those of an import. A search that takes too long is therefore
 given up, and the window is read in parts of a known number of rows. So no statement comes near the time limit
-(kit.statements), however long the whole search takes.
+(kit.statements), however long the whole search takes. A window with many matches is halved.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -109,7 +109,8 @@ class WindowedPagination(KeysetPagination):
             return read_in_order(inside[:size])
         found = self.search(inside, window)
         if found is None or len(found) == FEW:
-            return self.read_windows(rows, every, parts(every, window), size)
+            smaller = parts(every, window) if found is None else halves(every, window)
+            return self.read_windows(rows, every, smaller, size)
         if not found:
             return []
         return super().read(inside.filter(pk__in=[key for _, key in found[:size]]), order, size)
@@ -167,6 +168,23 @@ def parts(every: QuerySet[Model], whole: Window) -> Iterator[Window]:
             continue
         yield Window(order, begin, edge, rows)
         begin, rows = edge, max(int(rows * growth_after(monotonic() - began)), SHORT_ROWS)
+
+
+def halves(every: QuerySet[Model], whole: Window) -> Iterator[Window]:
+    """Yield the halves of a window's time. As many rows as a short window has are divided by their number.
+
+    A search finds at once that a half has no match, if a summary can tell. Counting to its end takes longer.
+    """
+    order, begin, end = whole.order, whole.begin, whole.end
+    if begin is None or end is None:
+        yield from parts(every, whole)
+        return
+    middle = begin + (end - begin) / 2
+    for half in (Window(order, begin, middle, whole.rows // 2), Window(order, middle, end, whole.rows // 2)):
+        if half.is_short:  # as far as rows are evenly distributed
+            yield from parts(every, half)
+        else:
+            yield half
 
 
 def growth_after(seconds: float) -> float:
