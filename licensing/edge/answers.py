@@ -34,6 +34,7 @@ SECONDS_OF_A_DAY = 86_400
 MAX_BODY_IN_HEADER = 12 * 1024  # bytes; deploy/edge/nginx.conf takes 16 KiB of headers
 WOULD = "X-Access-Would"
 DENIED = "Access to this is denied."
+PRICED = "This has to be paid for."
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
 
 
@@ -159,7 +160,7 @@ def answer_of(answer: Answer, original: Original, payment: Payment | None = None
     if (seconds := seconds_until_refill(answer)) is not None:
         about["Retry-After"] = str(seconds)
     own = decision.rule.message if decision.rule is not None else None
-    message = own or (DENIED if status == 403 else MESSAGES[reason])
+    message = own or (DENIED if status == 403 else MESSAGES.get(reason, PRICED))
     headers = decision_headers(status, "deny", original) | about
     return EdgeAnswer(status, headers, body_of(reason, message), message=message, is_specific=bool(own))
 

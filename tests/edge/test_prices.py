@@ -9,7 +9,7 @@ from analytics.wallets.services import create_wallet
 from licensing.edge.crawlers import Crawler, Table, current_table
 from licensing.policies.services import update_policy
 from tests import factories
-from tests.edge.asking import LICENSED, event, told
+from tests.edge.asking import LICENSED, READERS, event, told
 from tests.edge.tokens import ask_token
 
 PRICED = {
@@ -38,6 +38,23 @@ def test_a_denial_that_a_payment_would_help_names_the_price(ask, site):
     site(PRICED, factories.DENY_ALL)
     reply = ask("/premium/a")
     assert told(reply) == (402, "deny", "no_license")
+    assert price_of(reply) == (402, "USD 0.015", "MissingCrawlerPrice")
+
+
+def test_a_page_that_is_free_for_readers_has_a_price_for_crawlers(ask, site):
+    site(PRICED, READERS)
+    reply = ask("/premium/a", user_agent="GPTBot/1.0")
+    assert told(reply) == (402, "deny", "permission_not_granted")
+    assert price_of(reply) == (402, "USD 0.015", "MissingCrawlerPrice")
+    assert "This has to be paid for." in str(reply.body)
+
+
+def test_a_customer_whose_licence_is_not_enough_is_told_the_price(ask, site, account):
+    site(PRICED)
+    factories.license(account, license_type="personal")
+    token = ask_token(*factories.license_client(account)).json()["access_token"]
+    reply = ask("/premium/a", authorization=f"License {token}")
+    assert told(reply) == (402, "deny", "policy_denied")
     assert price_of(reply) == (402, "USD 0.015", "MissingCrawlerPrice")
 
 
