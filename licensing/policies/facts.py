@@ -375,7 +375,7 @@ ASKED = tuple(fact for fact in (*NOTES, *FACTS) if fact.field)  # fields of the 
 KEPT_BY_ERASURE = frozenset(
     {
         *(fact.name for fact in (*OF_ITEM, *OF_WALLETS)),
-        *("licenses", "lapsedLicense", "offer", "url", "pattern", "keyId", "licenseType", "hasValidLicense"),
+        *("licenses", "lapsedLicense", "offer", "waived", "url", "pattern", "keyId", "licenseType", "hasValidLicense"),
     }
 )
 # Facts shown in a recorded decision. The caller's claims about licences are in the decision's `license`.

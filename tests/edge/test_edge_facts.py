@@ -103,6 +103,13 @@ def test_a_free_method_is_not_charged_and_its_licence_keeps_its_price(ask_with_t
     assert (of_free.waived, of_charged.waived) == (True, False)
 
 
+def test_an_erasure_leaves_a_free_method_free(ask_with_token, page, api):
+    page()
+    free = ask_with_token("/premium/a", x_forwarded_method="HEAD").headers["X-Access-Id"]
+    assert api.delete("/v1/requesters/org_acme").status == 200
+    assert api.get(f"/v1/access/decisions/{free}")["charge"] is None
+
+
 def test_a_free_method_spends_nothing_of_a_quota(ask_with_token, account, page):
     factories.wallet(account, "access", 1, requester_id="org_acme")
     page()
