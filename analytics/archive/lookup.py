@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from analytics.archive.horizon import remembered
+from django.db.models import Sum
+
+from analytics.archive.horizon import remembered, stored_horizon
+from analytics.archive.models import ArchivedMonth
 from kit.http.errors import ServiceUnavailable
 
 if TYPE_CHECKING:
@@ -49,3 +52,12 @@ def last_archived(account_id: str, requester: int, begin: datetime, end: datetim
 
         stretch = Stretch(account_id, begin, end, (Comparison("requester", "eq", requester),))
         return next((position.value for position in stretch.positions()), None)
+
+
+def archived_number(account_id: str) -> int:
+    """Return how many of the account's decisions only the archive has."""
+    horizon = stored_horizon()
+    if horizon is None:
+        return 0
+    months = ArchivedMonth.objects.filter(account_id=account_id, month__lt=horizon.date())
+    return months.aggregate(number=Sum("rows"))["number"] or 0

@@ -1,6 +1,7 @@
 """What deleting an account would delete, and what prevents it in the admin."""
 
 from accounts.models import Account
+from analytics.archive.lookup import archived_number
 from analytics.models import AccessEvent
 from licensing.account_deletion import keeps_ledger
 from licensing.content.models import Content
@@ -25,6 +26,7 @@ def counts_of(account: Account) -> list[tuple[str, str]]:
         name: rows.filter(account=account).order_by().values("pk")[: MOST_COUNTED + 1].count()
         for name, rows in COUNTED.items()
     }
+    numbers["Decisions"] += archived_number(account.pk)
     return [
         (name, f"{number:,}" if number <= MOST_COUNTED else f"more than {MOST_COUNTED:,}")
         for name, number in numbers.items()

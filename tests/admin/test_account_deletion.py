@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
@@ -9,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from accounts.models import Account, ApiKey, AuditEntry
+from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from licensing.account_deletion import in_order_of_deletion
 from operators.access import account_deletion
 from operators.base.links import change_url
@@ -45,6 +47,13 @@ def test_the_page_says_what_goes_and_asks_for_the_name(admin, account, used):
     reply = submit(admin, page_of(account), name="Another")
     assert "is not the account's name" in reply.content.decode().replace("&#x27;", "'")
     assert Account.objects.filter(pk=account.pk).exists()
+
+
+def test_archived_decisions_are_counted(account, other_account, used):
+    ArchiveHorizon.objects.create(pk=1, begin=datetime(2026, 3, 1, tzinfo=UTC))
+    for owner, month, rows in ((account, 1, 40), (account, 2, 50), (account, 3, 7), (other_account, 1, 900)):
+        ArchivedMonth.objects.create(account=owner, month=date(2026, month, 1), is_current=True, rows=rows)
+    assert ("Decisions", "91") in account_deletion.counts_of(account)
 
 
 def test_an_account_is_deleted_with_all_that_is_its_own_and_nothing_else(admin, account, other_account, used):
