@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 
-from kit.storage.lock_waits import short_lock_waits, until_unlocked
+from kit.storage.lock_waits import short_locking, until_unlocked
 
 TABLE = "analytics_accessevent"
 DEFAULT = f"{TABLE}_default"
@@ -80,8 +80,7 @@ def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[s
     made = []
     for ahead in range(months_ahead + 1):
         month = Span.of_month(month_after(month_of(now), ahead))
-        with short_lock_waits(connection):
-            made += [span.name for span in missing_spans(month) if until_unlocked(partial(make_partition, span))]
+        made += [span.name for span in missing_spans(month) if until_unlocked(partial(make_partition, span))]
     return made
 
 
@@ -111,7 +110,7 @@ def drop_empty(span: Span) -> bool:
     """Drop a partition. Returns False if it has events, or another process has dropped it first."""
     if has_events(span):
         return False
-    with transaction.atomic(), connection.cursor() as cursor:
+    with short_locking() as cursor:
         cursor.execute(f"LOCK TABLE ONLY {TABLE} IN ACCESS EXCLUSIVE MODE")  # nobody writes to its partitions
         if span.name not in list_partitions() or has_events(span):
             return False
@@ -126,11 +125,10 @@ def has_events(span: Span) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-@transaction.atomic
 def make_partition(span: Span) -> bool:
     """Create a partition. Returns False if another process created one for this time first."""
     name, begin, end = span.name, first_id(span.begin), first_id(span.end)
-    with connection.cursor() as cursor:
+    with short_locking() as cursor:
         cursor.execute(f"LOCK TABLE {DEFAULT} IN ACCESS EXCLUSIVE MODE")
         if any(map(span.overlaps, list_partitions())):
             return False
@@ -148,7 +146,11 @@ def drop_before(month: datetime) -> list[str]:
     """Drop the partitions of earlier months and return their names. The default partition stays."""
     oldest = Span.of_month(month).name
     dropped = sorted(name for name in list_partitions() - {DEFAULT} if name < oldest)
-    with short_lock_waits(connection), connection.cursor() as cursor:
-        for name in dropped:
-            cursor.execute(f"DROP TABLE {name}")
+    for name in dropped:
+        until_unlocked(partial(drop, name))
     return dropped
+
+
+def drop(name: str) -> None:
+    with short_locking() as cursor:
+        cursor.execute(f"DROP TABLE {name}")

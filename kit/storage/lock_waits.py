@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
-from django.db import OperationalError
+from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 
 from kit.storage.poolers import keeps_no_session_state
 
@@ -41,6 +42,14 @@ def until_unlocked(act: Callable[[], R]) -> R:
         logger.warning("A table is in use. Trying again.")
         time.sleep(pause)
     return act()
+
+
+@contextmanager
+def short_locking() -> Iterator[CursorWrapper]:
+    """Open a transaction that waits for a lock only briefly, also behind a pooler; repeat it by `until_unlocked`."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = {MILLISECONDS}")
+        yield cursor
 
 
 @contextmanager
