@@ -39,7 +39,8 @@ FORMAT: dict[str, object] = {
 AFTER: dict[str, object] = {
     "name": "after",
     "in": "query",
-    "description": "Continues a file that broke off: the `id` of its last complete row. The rest has no CSV head.",
+    "description": "Continues a file that broke off: the `id` of its last complete row. The rest has no CSV head. "
+    "It begins where that row is now: sort by `created`, which never changes.",
     "schema": {"type": "string"},
 }
 NOT_MODIFIED = "NotModified"
