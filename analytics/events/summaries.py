@@ -16,6 +16,7 @@ from accounts.events.models import Event
 from accounts.webhooks import outbox
 from accounts.webhooks.models import EndpointStatus, WebhookEndpoint
 from analytics.models import AccessEvent
+from kit.rest.resources import referred_model
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.timestamps import render_timestamp
 
@@ -27,7 +28,7 @@ MINUTES_AT_A_TIME = 60  # per endpoint and run
 MOST = 1_000  # summaries per endpoint and minute; one more of each type covers the rest
 DENIED, ALLOWED = "access.denied", "access.allowed"
 # By the field names of `accessFilter`.
-FILTERS = {"policyIds": "policy_id__in", "requesterIds": "requester__requester_id__in", "reasons": "reason__in"}
+FILTERS = {"policyIds": "policy_id__in", "requesterIds": "requester_id__in", "reasons": "reason__in"}
 EXAMPLE: dict[str, object] = {
     "object": "access_summary",
     "webhookId": "we_01kd9x0f3t5v7x9z1c3e5g7j9m",
@@ -91,6 +92,8 @@ def summaries(endpoint: WebhookEndpoint, begin: datetime) -> list[Event]:
         account_id=endpoint.account_id, created__gte=begin, created__lt=begin + MINUTE, allowed__in=wanted
     )
     for name, values in (endpoint.access_filter or {}).items():
+        if name == "requesterIds":
+            values = numbers_after_merges(endpoint.account_id, values)  # noqa: PLW2901
         decisions = decisions.filter(**{FILTERS[name]: values})
     groups = decisions.values("allowed", "reason", "requester__requester_id", "requester__name").annotate(
         count=Count("id"), first=Min("created"), last=Max("created")
@@ -100,6 +103,14 @@ def summaries(endpoint: WebhookEndpoint, begin: datetime) -> list[Event]:
     if len(largest) > MOST:
         events += left_over(endpoint, begin, decisions, largest[:MOST])
     return events
+
+
+def numbers_after_merges(account_id: str, requester_ids: Sequence[str]) -> list[int]:
+    """Return the primary keys of the requesters that these are now, and of those merged into them."""
+    requesters = referred_model(AccessEvent, "requester")._default_manager.filter(account_id=account_id)
+    named = requesters.filter(requester_id__in=requester_ids).values_list("pk", "merged_into_id")
+    current = {merged_into or number for number, merged_into in named}
+    return [*current, *requesters.filter(merged_into__in=current).values_list("pk", flat=True)]
 
 
 def left_over(

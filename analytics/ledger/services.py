@@ -110,8 +110,9 @@ def former_decision(account_id: str, id: str) -> AccessEvent | None:
 def fill_in(entry: LedgerEntry) -> None:
     """Fill missing fields from the decision's charge, the decision and the licence, in this order.
 
-    After a merge, the requester is the one that the charged one was merged into. Raises ValidationFailed if the entry
-    names others: what one customer paid is not returned to another, who is not billed for undoing it either.
+    After a merge, the requester is the one that the charged one was merged into, also if the entry names a merged one.
+    Raises ValidationFailed if the entry names others: what one customer paid is not returned to another, who is not
+    billed for undoing it either.
     """
     sources: list[Model | None] = [entry.decision, entry.license]
     if entry.decision_id is not None:
@@ -120,11 +121,15 @@ def fill_in(entry: LedgerEntry) -> None:
     for field, name in FILLED.items():
         charged = next(filter(None, (getattr(source, field, None) for source in sources)), None)
         given = getattr(entry, field)
-        current = getattr(charged, "current", charged)
-        if given is None:
-            setattr(entry, field, current)
-        elif charged is not None and given not in (charged, current):
+        if given is None or (charged is not None and current(given) == current(charged)):
+            setattr(entry, field, current(charged))
+        elif charged is not None:
             raise ValidationFailed(f"The charge has {public_id(charged)!r}. Leave {name} out.", param=name)
+
+
+def current(value: object) -> object:
+    """Return the requester that this one was merged into; other values unchanged."""
+    return getattr(value, "current", value)
 
 
 def public_id(value: object) -> object:

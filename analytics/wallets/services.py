@@ -198,7 +198,9 @@ def whole(wallet: Wallet, amount: Decimal, param: str) -> Decimal:
 
 @transaction.atomic
 def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) -> tuple[Grant, bool]:
-    """Add a grant as of `now`; return it and True, or the wallet's grant with this `external_id` and False.
+    """Add a grant as of `now`; return it and True, or the existing grant with this `external_id` and False.
+
+    After a merge, the existing grant may be in the wallet that has the credit now.
 
     Raises ValidationFailed, and AlreadyExists for an `external_id` of another wallet.
     """
@@ -206,7 +208,7 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
     book = lock_book(wallet)
     external_id = fields.get("external_id")
     if external_id is not None and (known := grant_of(book.wallet, external_id)) is not None:
-        [current] = grants_as_of(book.wallet, [known], now)
+        [current] = grants_as_of(known.wallet, [known], now)
         return current, False
     check_current(book.wallet)
     grant = new_grant(book, fields, now)
@@ -234,9 +236,12 @@ def check_current(wallet: Wallet) -> None:
 
 
 def grant_of(wallet: Wallet, external_id: str) -> Grant | None:
-    """The wallet's grant of that externalId. Raises AlreadyExists if it is another wallet's."""
-    known = Grant.objects.filter(account=wallet.account_id, external_id=external_id).first()
-    if known is not None and known.wallet_id != wallet.pk:
+    """The grant of that externalId, of this wallet or of the one that a merge moved its credit to.
+
+    Raises AlreadyExists if it is another wallet's.
+    """
+    known = Grant.objects.filter(account=wallet.account_id, external_id=external_id).select_related("wallet").first()
+    if known is not None and known.wallet_id not in (wallet.pk, current_wallet(wallet).pk):
         raise AlreadyExists(
             f"Another wallet, {known.wallet_id}, has a grant with the externalId {external_id!r}: {known.pk}.",
             param="externalId",

@@ -112,3 +112,19 @@ def test_a_refund_and_new_credit_reach_the_wallet_that_got_the_credit(api, accou
         assert (reply.status, reply.error["code"]) == (409, "resource_in_use")
         assert current in reply.error["message"]
     assert {one["id"]: one["balance"] for one in api.get("/v1/wallets")["data"]} == balances
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_retried_grant_adds_nothing_after_a_merge(api):
+    left, current = (api.post("/v1/wallets", {"requesterId": one, "unit": "EUR"})["id"] for one in ("org_a", "org_b"))
+    grant = {"amount": 5, "externalId": "order-1"}
+    made = api.post(f"/v1/wallets/{left}/grants", grant)
+    merge(api)
+    api.post(f"/v1/wallets/{current}/grants", {"amount": 1, "externalId": "order-2"})
+    retried = api.post(f"/v1/wallets/{left}/grants", grant)
+    assert (retried.status, retried["id"], retried["remaining"]) == (200, made["id"], 5)
+    assert {one["id"]: one["balance"] for one in api.get("/v1/wallets")["data"]} == {left: 0, current: 6}
+    api.post("/v1/requesters", {"id": "org_c"})
+    other = api.post("/v1/wallets", {"requesterId": "org_c", "unit": "EUR"})["id"]
+    refused = api.post(f"/v1/wallets/{other}/grants", grant)
+    assert (refused.status, refused.error["param"]) == (409, "externalId")

@@ -195,3 +195,17 @@ def test_an_undone_refund_leaves_credit_until_its_grant_is_voided(api, refund, h
     assert api.get(f"/v1/wallets/{wallet}")["balance"] == 0
     assert refund("-0.05", "USD", decisionId=paid).status == 201
     assert api.get(f"/v1/wallets/{wallet}")["balance"] == 0.05
+
+
+@pytest.mark.parametrize("named", ["org_acme", "org_acme_inc", "org_twin", None])
+def test_a_refund_goes_to_the_customer_that_the_charged_one_was_merged_into(api, refund, charge, named):
+    about, amount, currency = charge
+    for one in ("org_acme_inc", "org_twin", "org_other"):
+        api.post("/v1/requesters", {"id": one})
+    for one in ("org_acme", "org_twin"):
+        assert api.post(f"/v1/requesters/{one}/merge", {"into": "org_acme_inc"}).status == 200
+    who = {} if named is None else {"requesterId": named}
+    assert refund(str(-amount), currency, **about, **who)["requesterId"] == "org_acme_inc"
+    assert "Leave requesterId out" in refused(
+        refund("-0.01", currency, **about, requesterId="org_other"), "requesterId"
+    )

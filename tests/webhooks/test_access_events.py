@@ -120,6 +120,18 @@ def test_an_endpoint_narrows_them_by_policy_requester_and_reason(api, account, c
     assert sum(data["count"] for _, data in told(clock)) == expected
 
 
+@pytest.mark.parametrize(("name", "expected"), [("org_a", 4), ("org_b", 4), ("org_c", 1), ("nobody", 0)])
+def test_a_filter_by_requester_follows_a_merge(api, account, closed, clock, name, expected):
+    narrowed = {"requesterIds": [name]}
+    api.post(PATH, {"url": "https://a.example/", "events": ["access.denied"], "accessFilter": narrowed})
+    for requester in ("org_a", "org_b", "org_c"):
+        ask(api, closed, requester)
+    assert api.post("/v1/requesters/org_a/merge", {"into": "org_b"}).status == 200
+    for requester in ("org_a", "org_b"):
+        ask(api, closed, requester)
+    assert sum(data["count"] for _, data in told(clock)) == expected
+
+
 @pytest.mark.parametrize(
     ("narrowed", "param"),
     [
