@@ -18,6 +18,7 @@ from analytics.statements.closing import close_due
 from analytics.wallets.upkeep import settle_due
 from kit.http.errors import ServiceUnavailable
 from kit.storage.outages import is_outage, log_failure
+from kit.storage.summaries import summarize_new_blocks
 from licensing.customers import erasure
 from licensing.edge.crawlers import fetch_published_lists
 from licensing.edge.verification.published_lists import stored_lists, uses_published_lists
@@ -37,6 +38,7 @@ CLOSING_SECONDS = 600  # between checks for months to close
 SETTLING_SECONDS = 60  # delay of entries and events of unused wallets
 TELLING_SECONDS = 1  # delay of an event about a limit
 FORGETTING_SECONDS = 60
+SUMMARIZING_SECONDS = 60
 ERASING_SECONDS = 60
 LISTS_SECONDS = 600  # between looks for address lists that are due
 READING_LISTS_SECONDS = 5  # before a process knows a list that another one has fetched
@@ -76,6 +78,12 @@ TELLING = Job(
 )
 JOBS = [
     Job(make_partitions, DAY, "The partitions of the coming months could not be made; trying again in a day"),
+    Job(
+        summarize_new_blocks,
+        SUMMARIZING_SECONDS,
+        "New blocks of long lists could not be summarised; trying again",
+        expected=(OperationalError,),  # searches read them
+    ),
     Job(
         partial(roll_up, age=INTERVAL),
         INTERVAL.total_seconds(),

@@ -15,6 +15,7 @@ from analytics.models import AccessEvent, LedgerEntry
 from kit.rest.filters import given_filters
 from kit.rest.heavy import view_at
 from kit.rest.lists.windows import WindowedPagination
+from kit.storage.summaries import summarize_new_blocks
 from licensing.access.selected_decisions import SelectedDecisions
 from licensing.content.filters import ContentFilters
 from licensing.content.models import Content
@@ -54,11 +55,6 @@ def test_a_filter_has_an_index(model, name, operand):
     assert name in BY_REASON or re.search(rf"\b{column_of(model, name, operand)}\b", definitions)
 
 
-SUMMARIES = """SELECT brin_summarize_new_values(indexrelid) FROM pg_index JOIN pg_class ON oid = indexrelid
-  WHERE relkind = 'i' AND relam = (SELECT oid FROM pg_am WHERE amname = 'brin')
-    AND (indrelid = %s::regclass OR indrelid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = %s::regclass))"""
-
-
 @pytest.fixture(autouse=True)
 def _new_blocks(db):
     """Empty the tables for this test: rows that other tests rolled back remain in the blocks and their summaries."""
@@ -70,9 +66,8 @@ def _new_blocks(db):
 
 def blocks_read(rows):
     """Return how many blocks PostgreSQL reads once it has summarised them, if it can use an index at all."""
-    table = rows.model._meta.db_table
+    summarize_new_blocks()
     with connection.cursor() as cursor:
-        cursor.execute(SUMMARIES, [table, table])
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute("SET LOCAL enable_indexscan = off")
     [plan] = orjson.loads(rows.explain(format="json", analyze=True))
@@ -129,3 +124,9 @@ def test_blocks_without_a_denial_for_another_reason_are_not_read(account):
     AccessEvent.objects.bulk_create(AccessEvent(account=account, **alike) for _ in range(3_000))
     selected = SelectedDecisions.from_query(account.pk, QueryDict("allowed=false&reason[ne]=no_license"))
     assert blocks_read(selected.filter(AccessEvent.objects.all())) == 0
+
+
+def test_blocks_are_summarised_once(account):
+    factories.many_items(account, 3_000, title="Item" * 60)
+    assert summarize_new_blocks() > 0
+    assert summarize_new_blocks() == 0
