@@ -44,7 +44,7 @@ class ProcessCounters:
             self.buckets = {key: kept for key, kept in self.buckets.items() if not key[0].startswith("address:")}
 
     def consume_one(self, consume: Consume, now: int) -> Consumed:
-        numbers, used = [], []
+        numbers, used, now = [], [], consume.moment(now)
         for window in consume.windows:
             number, count = self.buckets.get((consume.bucket, window.seconds), (0, 0))
             begun = now // window.seconds > number or number * window.seconds > now + MOST_AHEAD

@@ -107,7 +107,7 @@ class Limiter:
             if allowed:
                 served[consume.bucket] += consume.cost
             used = [count + served[consume.bucket] for count in before]
-            state = LimitState.of(consume.windows, used, now, allowed=allowed)
+            state = LimitState.of(consume.windows, used, consume.moment(now), allowed=allowed)
             if state.is_near and consume.cost:
                 note(consume, used, now)
             states.append(state)

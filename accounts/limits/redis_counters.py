@@ -185,4 +185,4 @@ def command(consume: Consume, now: int) -> tuple[Any, ...]:
         for window in consume.windows
         for number in (NO_LIMIT if consume.is_meter else window.limit, window.seconds)
     ]
-    return "EVAL", CONSUME, 1, key_of(consume.bucket), consume.cost, now, *windows
+    return "EVAL", CONSUME, 1, key_of(consume.bucket), consume.cost, consume.moment(now), *windows

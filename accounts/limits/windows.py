@@ -48,13 +48,18 @@ class LimitState(Struct, frozen=True, gc=False):
 class Consume(Struct, frozen=True, gc=False):
     """A request to count `cost` in a bucket; 0 only checks the limits.
 
-    A meter (`is_meter`) counts beyond its limits too, and never refuses.
+    A meter (`is_meter`) counts beyond its limits too, and never refuses. `at` (Unix seconds) chooses the windows to
+    count in; without it they are the current ones.
     """
 
     bucket: str
     windows: tuple[Window, ...]
     cost: int = 1
     is_meter: bool = False
+    at: int | None = None
+
+    def moment(self, now: int) -> int:
+        return now if self.at is None else self.at
 
     def room(self, window: Window, used: int) -> int:
         """Return how much more may be counted in the window."""

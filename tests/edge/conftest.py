@@ -17,6 +17,7 @@ from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.sites.models import Site
 from tests import factories
 from tests.client import ApiClient, Reply
+from tests.clock import clock  # noqa: F401 - a fixture
 from tests.edge.signers import directories  # noqa: F401 - a fixture
 from tests.ways import Response
 

@@ -4,12 +4,15 @@ import time
 from base64 import b64encode
 from contextlib import suppress
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 from asgiref.sync import async_to_sync
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from http_message_signatures import HTTPMessageVerifier, algorithms
 
+from accounts.limits.limiter import limiter
+from accounts.limits.windows import DAY
 from kit.http.headers import LIMITS
 from licensing.access.event_loop.application import Head
 from licensing.access.tokens.key_pairs import encode_base64url
@@ -17,7 +20,7 @@ from licensing.edge.application import ForwardApplication
 from licensing.edge.crawlers import Crawler, Table, current_table
 from licensing.edge.original import Original
 from licensing.edge.verification.directories import thumbprint
-from licensing.edge.verification.signatures import InvalidSignature, KnownKey, Message, verify_signature
+from licensing.edge.verification.signatures import InvalidSignature, KnownKey, Message, Signatures, verify_signature
 from tests import factories
 from tests.edge.asking import READERS, told
 from tests.edge.signers import AGENT, signed
@@ -164,6 +167,25 @@ def test_a_replayed_nonce_is_refused(ask, site):
     headers = signed(nonce=b64encode(b"once").decode())
     assert ask("/premium/a", **headers).status == 200
     assert told(ask("/premium/a", **headers)) == (400, "deny", "invalid_signature")
+
+
+def test_a_nonce_used_before_midnight_is_refused_after_it_in_another_process(clock):
+    clock.set("2026-03-04T23:59:50Z")
+    expires = int(clock.timestamp()) + DAY
+
+    async def consume(consume):
+        return limiter.consume(consume)
+
+    def use_in_new_process(nonce):
+        callers = SimpleNamespace(limits=SimpleNamespace(submit=consume))
+        async_to_sync(Signatures(callers, SimpleNamespace()).use)("key", nonce, expires)
+
+    use_in_new_process("nonce")
+    for seconds in (5, 10, DAY - 20):
+        clock.advance(seconds=seconds)
+        with pytest.raises(InvalidSignature):
+            use_in_new_process("nonce")
+        use_in_new_process(f"another {seconds}")
 
 
 def test_a_signature_for_something_else_is_nobodys(ask, site):

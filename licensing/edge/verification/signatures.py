@@ -69,7 +69,7 @@ class Signatures:
     def __init__(self, callers: Callers, directories: Directories | None = None) -> None:
         self.callers = callers
         self.directories = directories or Directories()
-        self.nonces: TTLCache[tuple[str, str], bool] = TTLCache(MAX_NONCES, MAX_LIFE.total_seconds())
+        self.nonces: TTLCache[str, bool] = TTLCache(MAX_NONCES, MAX_LIFE.total_seconds())
 
     async def signer(self, head: Head, original: Original) -> VerifiedSignature | None:
         """Return who signed the request; None if it is unsigned or the keys are not known (yet).
@@ -91,18 +91,21 @@ class Signatures:
             return None
         result = verify_signature(Message(original.method, original.url, headers_of(head)), label, component, key)
         if result.nonce is not None:
-            await self.use(str(keyid), result.nonce)
+            await self.use(str(keyid), result.nonce, parameters["expires"])
         names = (name.partition(";")[0].strip('"') for name in result.covered_components)
         return VerifiedSignature(origin.removeprefix("https://"), frozenset(names))
 
-    async def use(self, keyid: str, nonce: str) -> None:
-        """Use up a nonce; across processes only if they share Redis. Raises InvalidSignature if it was used before."""
-        name = keyid, nonce
+    async def use(self, keyid: str, nonce: str, expires: int) -> None:
+        """Use up a nonce; across processes only if they share Redis. Raises InvalidSignature if it was used before.
+
+        A signature counts on the day on which it expires, so that midnight does not make it valid again.
+        """
+        name = f"nonce:{expires}:{keyid}:{nonce}"
         if name in self.nonces:
             raise InvalidSignature("The signature was used before.")
         self.nonces[name] = True
         if self.callers.limits is not None:
-            state = await self.callers.limits.submit(Consume(f"nonce:{keyid}:{nonce}", (Window(1, DAY),)))
+            state = await self.callers.limits.submit(Consume(name, (Window(1, DAY),), at=expires))
             if not state.allowed:
                 raise InvalidSignature("The signature was used before.")
 
