@@ -7,6 +7,9 @@ The replica has all commits up to `as_of`, by the primary's clock. That is now i
 primary has written, so an idle primary causes no lag. Otherwise it is the time of the last replayed commit. The
 comparison is with the primary's WAL and not with the WAL received: a replica that has lost its primary receives
 nothing, and would seem to be up to date for ever.
+
+Positions in the WAL compare only on one timeline. After a promotion, a replica that still follows the former primary
+is on another one.
 """
 
 import logging
@@ -31,12 +34,17 @@ USABLE_SECONDS = 1.0  # how long a process uses a measurement
 FAULTY_SECONDS = 5.0  # the same of a replica that is not used: measuring one that is unreachable takes seconds
 # How long to wait for the first commit after a pause. Until it is replayed, the last replayed one is old.
 PATIENCE = 0.2
-OF_PRIMARY = """SELECT clock_timestamp(), pg_current_wal_lsn()::text, system_identifier,
+OF_PRIMARY = """SELECT clock_timestamp(), pg_current_wal_lsn()::text,
+  ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int, system_identifier,
   (SELECT oid FROM pg_database WHERE datname = current_database()) FROM pg_control_system()"""
+# Only roles with pg_read_all_stats see the timeline that is received. Others see it after the next restartpoint.
 OF_REPLICA = """SELECT pg_is_in_recovery(), system_identifier,
   (SELECT oid FROM pg_database WHERE datname = current_database()),
-  pg_last_wal_replay_lsn() >= %s::pg_lsn, pg_last_xact_replay_timestamp() FROM pg_control_system()"""
+  greatest((SELECT max(received_tli) FROM pg_stat_wal_receiver), timeline_id, min_recovery_end_timeline),
+  pg_last_wal_replay_lsn() >= %s::pg_lsn, pg_last_xact_replay_timestamp()
+  FROM pg_control_system(), pg_control_checkpoint(), pg_control_recovery()"""
 NOT_A_REPLICA, ANOTHER_DATABASE, LAGGING = "not_a_replica", "another_database", "lagging"
+ANOTHER_TIMELINE = "another_timeline"
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
@@ -111,14 +119,17 @@ class Replica:
 def measure() -> State:
     """Compare the replica with the primary."""
     try:
-        now, position, *primary = row_of(DEFAULT_DB_ALIAS, OF_PRIMARY)
+        now, position, timeline, *primary = row_of(DEFAULT_DB_ALIAS, OF_PRIMARY)
         deadline = monotonic() + PATIENCE
         while True:
-            is_replica, system, database, is_current, last_commit = row_of(REPLICA, OF_REPLICA, [position])
+            is_replica, system, database, followed, is_current, last_commit = row_of(REPLICA, OF_REPLICA, [position])
             if [system, database] != primary:
                 return State(None, ANOTHER_DATABASE, "REPORTS_DATABASE_URL leads to another database.")
             if not is_replica:
                 return State(None, NOT_A_REPLICA, "REPORTS_DATABASE_URL leads to a server that is not a replica.")
+            if followed != timeline:
+                detail = f"the replica is on timeline {followed}, and the primary on {timeline}."
+                return State(None, ANOTHER_TIMELINE, detail)
             as_of: datetime | None = now if is_current else last_commit
             if as_of is not None and now - as_of <= timedelta(seconds=settings.REPORTS_MAX_LAG):
                 return State(as_of)

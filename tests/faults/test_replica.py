@@ -4,15 +4,17 @@ import csv
 import re
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
+from django.db import DEFAULT_DB_ALIAS
 from psycopg import sql
 
+from kit.storage.replica import REPLICA, measure
 from tests.faults.harness import Deployment, deployed, eventually
 from tests.services import Postgres, postgres, standby
 
@@ -210,3 +212,39 @@ def test_a_file_goes_on_from_the_primary_if_the_replica_dies(
     assert "As-Of" in reply.headers
     assert len(b"".join(read).splitlines()) == 2_501
     assert "Repeated on the primary what failed on the replica" in server.log()
+
+
+@pytest.mark.parametrize("role", ["postgres", "ordinary"])
+def test_a_replica_is_not_current_while_it_follows_the_former_primary(
+    monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
+    with postgres(fsync=False) as former, standby(former) as heir, standby(former) as replica:
+        servers = {DEFAULT_DB_ALIAS: former, REPLICA: replica}
+
+        def row_of(alias: str, statement: str, parameters: Sequence[str] = ()) -> list[Any]:
+            url = servers[alias].url.replace("postgres@", f"{role}@")
+            with psycopg.connect(url) as connection:
+                [row] = connection.execute(statement, parameters).fetchall()  # type: ignore[arg-type]
+                return list(row)
+
+        monkeypatch.setattr("kit.storage.replica.row_of", row_of)
+        with psycopg.connect(former.url) as connection:
+            connection.execute("CREATE ROLE ordinary LOGIN")
+        for server in (heir, replica):
+            assert eventually(
+                lambda server=server: on(server, "SELECT count(*) FROM pg_roles WHERE rolname = 'ordinary'")
+            )
+        assert measure().fault == ""
+
+        on(heir, "SELECT pg_promote()")
+        servers[DEFAULT_DB_ALIAS] = heir
+        assert measure().fault == "another_timeline"
+        former.kill()
+        assert measure().fault == "another_timeline"
+
+        follow(replica, f"host=127.0.0.1 port={heir.port} user=postgres")
+        if role != "postgres":  # it sees the timeline that the replica has kept, not the one that it receives
+            for server in (heir, replica):
+                with psycopg.connect(server.url, autocommit=True) as connection:
+                    connection.execute("CHECKPOINT")
+        assert eventually(lambda: measure().fault == "")
