@@ -394,6 +394,25 @@ def test_the_printed_replica_is_a_second_database_for_reads(tmp_path: Path):
 
 
 @on_sqlite
+@pytest.mark.parametrize(
+    ("option", "variables"),
+    [("?load_balance_hosts=random", {}), ("", {"PGLOADBALANCEHOSTS": "random"})],
+    ids=["in the URL", "in libpq's variable"],
+)
+def test_a_replica_that_changes_from_connection_to_connection_stops_the_start(
+    tmp_path: Path, option: str, variables: dict[str, str]
+):
+    variables["REPORTS_DATABASE_URL"] = f"postgresql://me:s3cret@db2,db3/licensing{option}"
+    done = database_settings(tmp_path, "postgresql://db1/licensing", **variables)
+    assert done.returncode == 1
+    assert done.stderr.startswith("REPORTS_DATABASE_URL must lead to one replica.")
+    assert "load_balance_hosts=disable" in done.stderr
+    assert "s3cret" not in done.stderr
+    variables["REPORTS_DATABASE_URL"] = "postgresql://db2,db3/licensing?load_balance_hosts=disable"
+    assert database_settings(tmp_path, "postgresql://db1/licensing", **variables).returncode == 0
+
+
+@on_sqlite
 @pytest.mark.parametrize("url", ["postgresql://me:s3cret%zz@db/x", "postgresql://me:s3cret@db/x?sslmod=require"])
 def test_a_database_url_that_cannot_be_read_stops_the_start_without_showing_the_password(tmp_path: Path, url: str):
     done = database_settings(tmp_path, url)
