@@ -14,7 +14,7 @@ from typing import cast
 
 import orjson
 from django.db import connection, transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.db.models.fields import TextField
 from django.db.models.functions import Cast
 
@@ -159,7 +159,12 @@ class Copies:
 
     def redact_audit_log(self) -> None:
         entries = AuditEntry.objects.filter(account_id=self.account_id)
+        moved: set[str] = set()  # licences and clients that a merge gave to another requester
         for entry in self.holding(entries, "changes"):
+            if self.requester.merged_into_id is not None and self.person.former in entry.changes.get(
+                "requesterId", ()
+            ):
+                moved.add(entry.resource_id)
             is_policy = entry.resource_type == "policy"
             entry.changes = self.person.renamed(entry.changes) if is_policy else self.person.changes(entry.changes)
             entry.resource_title = self.person.title(entry.resource_title)
@@ -172,6 +177,12 @@ class Copies:
             *License.objects.filter(requester=self.requester).values_list("pk", flat=True),
             *LicenseClient.objects.filter(requester=self.requester).values_list("pk", flat=True),
         ]
+        self.redact_audit_log_of(owned, entries)
+        if moved:  # the last change of a merged requester is the merge
+            self.redact_audit_log_of(sorted(moved), entries.filter(created__lte=self.requester.updated))
+
+    def redact_audit_log_of(self, owned: list[str], entries: QuerySet[AuditEntry]) -> None:
+        """Redact the entries of the person's licences and clients."""
         for first in range(0, len(owned), ROWS):
             for entry in entries.filter(resource_id__in=owned[first : first + ROWS]):
                 entry.changes = self.person.changes(entry.changes)
@@ -180,7 +191,7 @@ class Copies:
                 entry.save(update_fields=["changes", "resource_title"])
 
     def redact_events(self) -> None:
-        for event in self.holding(Event.objects.filter(account_id=self.account_id), "data"):
+        for event in self.holding(Event.objects.filter(account_id=self.account_id), "data", "previous"):
             is_policy = event.type.startswith("policy.")
             redact = self.person.renamed if is_policy else self.person.redacted
             event.data = orjson.dumps(redact(orjson.loads(event.data))).decode()
@@ -196,11 +207,11 @@ class Copies:
             endpoint.save(update_fields=["access_filter"])
         SavedFilter.objects.filter(query__contains=self.person.quoted).delete()
 
-    def holding(self, rows: QuerySet[Redacted], field: str) -> Iterator[Redacted]:
-        """Yield the rows whose JSON contains the former id as a string."""
-        found = rows.annotate(text_of_field=Cast(field, TextField())).filter(
-            text_of_field__contains=self.person.json_id
-        )
+    def holding(self, rows: QuerySet[Redacted], *fields: str) -> Iterator[Redacted]:
+        """Yield the rows whose JSON contains the former id as a string in one of these fields."""
+        texts = {f"text_of_{field}": Cast(field, TextField()) for field in fields}
+        wanted = [(f"{text}__contains", spelling) for text in texts for spelling in self.person.spellings]
+        found = rows.annotate(**texts).filter(Q(*wanted, _connector=Q.OR))
         for some in chunks(cast("QuerySet[Redacted]", found)):
             yield from some
 

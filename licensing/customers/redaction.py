@@ -1,8 +1,9 @@
 """Redact a person's data in JSON: the id becomes the pseudonym, descriptions become null."""
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeVar, cast
 from urllib.parse import quote
 
 import orjson
@@ -28,6 +29,11 @@ class Person:
         return orjson.dumps(self.former).decode()
 
     @cached_property
+    def spellings(self) -> set[str]:
+        """The former id as JSON text, also with the escapes of SQLite's JSON columns, which are ASCII."""
+        return {self.json_id, json.dumps(self.former)}
+
+    @cached_property
     def quoted(self) -> str:
         """The former id, quoted for query strings."""
         return quote(self.former, safe="")
@@ -43,12 +49,27 @@ class Person:
     def redacted(self, value: object) -> object:
         """Replace the former id by the pseudonym, and remove texts that describe the person."""
         if isinstance(value, dict):
-            return {name: self.member(name, one) for name, one in value.items()}
+            return self.redacted_object(value)
         if isinstance(value, list):
             return [self.redacted(one) for one in value]
         if value == self.former:
             return self.pseudonym
         return None if isinstance(value, str) and value in self.texts else value
+
+    def redacted_object(self, value: dict[str, object]) -> dict[str, object]:
+        """Redact an object. The person's own objects lose their `name` too, whichever it was at the time."""
+        redacted = {name: self.member(name, one) for name, one in value.items()}
+        if "name" in value and self.former in (value.get("id"), value.get("requesterId")):
+            redacted["name"] = None
+        if value.get("object") == "access_decision" and self.is_about_person(value):
+            redacted.pop("token", None)  # it names the person and cannot be changed, because it is signed
+            if "trace" in value:
+                redacted["trace"] = without_seen_values(redacted["trace"])
+        return redacted
+
+    def is_about_person(self, decision: dict[str, object]) -> bool:
+        requester = decision.get("requester")
+        return isinstance(requester, dict) and requester.get("id") == self.former
 
     def member(self, name: str, value: object) -> object:
         if name in ("metadata", "attributes"):
@@ -64,3 +85,12 @@ class Person:
 
     def title(self, title: str) -> str:
         return self.pseudonym if title == self.former or title in self.texts else title
+
+
+def without_seen_values(trace: object) -> object:
+    """Return a decision's trace without the values of the check on which rules failed."""
+    for step in cast("list[dict[str, dict[str, object] | None]]", trace):
+        failed = step["failed"]
+        if failed is not None:
+            failed["saw"] = None
+    return trace

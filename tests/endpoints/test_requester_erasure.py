@@ -58,8 +58,8 @@ def everything_stored():
             yield "replies", reply_sealer(PURPOSE).decrypt(bytes(record.headers))
 
 
-def tables_with_traces():
-    spellings = [text.encode() for text in (*TRACES, quote(ID, safe=""), ID.replace("/", "\\/"))]
+def tables_with_traces(texts=TRACES):
+    spellings = [text.encode() for text in (*texts, quote(ID, safe=""), ID.replace("/", "\\/"))]
     return {table for table, raw in everything_stored() if any(one in raw for one in spellings)}
 
 
@@ -171,6 +171,19 @@ def test_a_retry_is_answered_alike_without_the_persons_data(api, item):
     again = api.post("/v1/requesters", {**PERSON, "name": "Ada Byron"}, headers={"Idempotency-Key": "person"})
     assert (again.status, again.headers["Idempotent-Replayed"]) == (201, "true")
     assert not any(trace in str(again.body) for trace in TRACES)
+
+
+@pytest.mark.usefixtures("person")
+@pytest.mark.parametrize("erased", ["org_acme", ID])
+def test_nothing_is_left_of_a_person_that_was_merged(api, erased):
+    api.post("/v1/requesters", {"id": "org_acme", "name": "Acme"})
+    assert api.post(f"{PATH}/merge", {"into": "org_acme"}).status == 200
+    [held] = api.get("/v1/licenses")["data"]
+    api.patch(f"/v1/licenses/{held['id']}", {"requesterName": "Acme Ltd"})
+    api.delete(f"/v1/requesters/{quote(erased, safe='')}")
+    of_target = {"for Ada", "Adas"}  # texts of licences and clients, since the merge
+    assert tables_with_traces(set(TRACES) - of_target if erased == ID else TRACES) == set()
+    assert any(b"Acme Ltd" in raw for _, raw in everything_stored()) is (erased == ID)
 
 
 @pytest.mark.usefixtures("person")

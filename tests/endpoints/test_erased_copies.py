@@ -1,0 +1,80 @@
+"""DELETE /v1/requesters/{id}: copies that name the person in other ways than its row does."""
+
+import json
+from urllib.parse import quote
+
+import pytest
+
+from accounts.webhooks.models import WebhookEndpoint
+from analytics.events import summaries
+from analytics.models import AccessEvent
+from tests import factories
+from tests.endpoints.test_requester_erasure import (
+    CONTEXT,
+    ID,
+    PATH,
+    PERSON,
+    TRACES,
+    everything_stored,
+    tables_with_traces,
+)
+from tests.ways import both_ways
+
+
+@both_ways
+def test_replies_kept_for_checks_lose_names_trace_and_token(api, account):
+    rule = {"action": "allow", "priority": 1, "conditions": {"ip": ["10.0.0.0/8"]}, "permissions": ["full_access"]}
+    page = factories.content(account, policy_id=factories.policy(account, rule).pk).pk
+    asked = {"contentId": page, "explain": True, "sign": True, "context": CONTEXT}
+    hers, *others = (
+        asked | {"requester": {"id": one, "name": name}}
+        for one, name in ((ID, "Ada Byron"), ("other", "Other Reader"), (ID, PERSON["name"]))
+    )
+    requests = (
+        ("one", "/v1/access/check", hers),
+        ("several", "/v1/access/check/batch", {"checks": [hers, *others]}),
+    )
+    first = [api.post(path, body, headers={"Idempotency-Key": key}) for key, path, body in requests]
+    assert [reply.status for reply in first] == [200, 200], first
+    pseudonym = api.delete(PATH)["pseudonym"]
+    again = [api.post(path, body, headers={"Idempotency-Key": key}) for key, path, body in requests]
+    assert [reply.headers["Idempotent-Replayed"] for reply in again] == ["true", "true"]
+    assert again[1]["data"][1] == first[1]["data"][1]
+    for before, after in (
+        (first[0].body, again[0].body),
+        (first[1]["data"][0], again[1]["data"][0]),
+        (first[1]["data"][2], again[1]["data"][2]),
+    ):
+        [step] = before.pop("trace")
+        assert before.pop("token")
+        assert step["failed"]["saw"] == CONTEXT["ip"]
+        step = {**step, "failed": {**step["failed"], "saw": None}}
+        assert after == {**before, "requester": {"id": pseudonym, "name": None}, "trace": [step]}
+
+
+def test_names_that_checks_gave_leave_replies_and_access_summaries(api, account):
+    item = factories.content(account, policy_id=factories.policy(account).pk).pk
+    api.post("/v1/webhooks", {"url": "https://hooks.example/in", "events": ["access.*"]})
+    for name in ("Ada Byron", PERSON["name"], "Countess"):
+        check = {"contentId": item, "requester": {"id": ID, "name": name}}
+        api.post("/v1/access/check", check, headers={"Idempotency-Key": name.replace(" ", "-").lower()})
+        endpoint, created = WebhookEndpoint.objects.get(), AccessEvent.objects.latest("created").created
+        begin = created.replace(second=0, microsecond=0)
+        WebhookEndpoint.objects.update(access_told_until=begin)
+        assert summaries.tell_minute(endpoint, begin) == 1
+    api.delete(PATH)
+    assert tables_with_traces((*TRACES, "Countess")) == set()
+
+
+@pytest.mark.parametrize("own", ["zo\u00eb", '"quoted" \\ id', "\u8bfb\u8005", "\U0001f600"])
+def test_ids_of_all_characters_are_found(api, own):
+    path = f"/v1/requesters/{quote(own, safe='')}"
+    api.post("/v1/webhooks", {"url": "https://hooks.example/in", "accessFilter": {"requesterIds": [own]}})
+    api.post("/v1/licenses", {"requesterId": own, "licenseType": "commercial"}, headers={"Idempotency-Key": "licence"})
+    rule = {"action": "allow", "conditions": {"requesterId": [own]}}
+    assert api.post("/v1/policies", {"name": "Theirs", "rules": [rule]}).status == 201
+    assert api.delete(path).status == 200
+    spellings = [
+        one.encode() for text in (json.dumps(own), json.dumps(own, ensure_ascii=False)) for one in (text, repr(text))
+    ]
+    assert {table for table, raw in everything_stored() if any(one in raw for one in spellings)} == set()
