@@ -6,7 +6,7 @@ from analytics.models import AccessEvent
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer
 from licensing.access.facts import facts_of_event
-from licensing.access.lookup.policies import Revision, compiled_policies
+from licensing.access.lookup.policies import Revision, read_policies
 from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of, mode_of
 from licensing.policies.modes import Mode
 
@@ -38,7 +38,7 @@ def revision_of(event: AccessEvent) -> Revision | None:
 
 
 def answers_of(events: Iterable[tuple[AccessEvent, Revision | None]], revisions: set[Revision]) -> Iterator[Answer]:
-    policies = compiled_policies.get(revisions)
+    policies = read_policies(revisions)  # not cached ones, which may name a requester that was erased since
     for event, revision in events:
         yield recorded_answer(event, policies.get(revision) if revision is not None else None)
 

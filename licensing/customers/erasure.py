@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from django.db.models import Model, Q, QuerySet
 from django.db.models.fields import TextField
 from django.db.models.functions import Cast
+from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.auditing.redaction import redacting
@@ -35,6 +36,7 @@ from licensing.customers.redaction import Person, Redacted
 from licensing.licenses.models import License
 from licensing.policies.facts import kept_by_erasure
 from licensing.policies.models import Policy, PolicyRevision
+from licensing.policies.services import keep_revision
 from licensing.requesters import services
 from licensing.requesters.models import Requester
 
@@ -149,12 +151,20 @@ class Copies:
     def redact_policies(self) -> None:
         """Replace the id by the pseudonym in rules and tests, so that they do not match a later requester with that
         id.
+
+        Policies that named it get a new version, because processes cache the rules of a version.
         """
-        for model, owner in ((Policy, "account_id"), (PolicyRevision, "policy__account_id")):
-            for field in ("rules", "tests"):
-                for row in self.holding(model._base_manager.filter(**{owner: self.account_id}), field):
-                    setattr(row, field, self.person.renamed(getattr(row, field)))
-                    row.save(update_fields=[field])
+        revisions = PolicyRevision.objects.filter(policy__account_id=self.account_id)
+        for field in ("rules", "tests"):
+            for policy in self.holding(Policy._base_manager.filter(account_id=self.account_id), field):
+                locked = Policy._base_manager.select_for_update().get(pk=policy.pk)
+                locked.rules, locked.tests = self.person.renamed(locked.rules), self.person.renamed(locked.tests)
+                locked.version, locked.updated = locked.version + 1, timezone.now()
+                locked.save(update_fields=["rules", "tests", "version", "updated"])
+                keep_revision(locked)
+            for revision in self.holding(revisions, field):
+                setattr(revision, field, self.person.renamed(getattr(revision, field)))
+                revision.save(update_fields=[field])
         epochs.bump(self.account_id, epochs.EVERYTHING)
 
     def redact_audit_log(self) -> None:

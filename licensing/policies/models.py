@@ -70,7 +70,7 @@ class Policy(models.Model):
 
 
 class PolicyRevision(models.Model):
-    """The terms of one version of a policy. Created with the version and never changed."""
+    """The terms of one version of a policy. Created with the version; only erasure of a person changes it."""
 
     id = IdField("rev", primary_key=True)
     policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="revisions")

@@ -156,6 +156,44 @@ def test_the_same_id_is_somebody_new_afterwards(api, account):
     assert Requester.objects.filter(account=account).count() == 2
 
 
+def allow(*requesters, **terms):
+    return {"action": "allow", "conditions": {"requesterId": [*requesters]}, **terms}
+
+
+@both_ways
+def test_rules_that_named_the_person_do_not_match_the_same_id_afterwards(api, account):
+    policy = factories.policy(account, allow(ID, "org_b"))
+    check = {"contentId": factories.content(account, policy_id=policy.pk).pk, "requester": ID}
+    assert api.post("/v1/access/check", check)["allowed"] is True
+    api.delete(PATH)
+    again = api.post("/v1/access/check", {**check, "explain": True})
+    assert (again["allowed"], again["policyVersion"]) == (False, 2)
+    assert ID not in str(again["trace"][0]["failed"]["wanted"])
+    assert api.post("/v1/access/check", {**check, "requester": "org_b"})["allowed"] is True
+
+
+def test_a_policy_that_named_the_person_gets_a_new_version(api):
+    named, other = (api.post("/v1/policies", {"name": "One", "rules": [allow(one)]})["id"] for one in (ID, "org_b"))
+    api.post("/v1/requesters", {"id": ID})
+    pseudonym = api.delete(PATH)["pseudonym"]
+    shown = api.get(f"/v1/policies/{named}")
+    assert (shown["version"], shown["rules"]) == (2, [allow(pseudonym)])
+    versions = api.get(f"/v1/policies/{named}/versions")["data"]
+    assert [(one["version"], one["rules"]) for one in versions] == [(2, [allow(pseudonym)]), (1, [allow(pseudonym)])]
+    assert api.get(f"/v1/policies/{other}")["version"] == 1
+
+
+@both_ways
+def test_explanations_of_others_decisions_do_not_name_the_person(api, account):
+    item = factories.content(account, policy_id=factories.policy(account, allow(ID)).pk).pk
+    api.post("/v1/requesters", {"id": ID})
+    decision = f"/v1/access/decisions/{api.post('/v1/access/check', {'contentId': item, 'requester': 'org_b'})['id']}"
+    assert ID in str(api.get(decision)["trace"])
+    pseudonym = api.delete(PATH)["pseudonym"]
+    trace = str(api.get(decision)["trace"])
+    assert (ID in trace, pseudonym in trace) == (False, True)
+
+
 @pytest.mark.usefixtures("person")
 def test_the_totals_are_found_by_the_pseudonym_of_the_reply(api):
     pseudonym = api.delete(PATH)["pseudonym"]

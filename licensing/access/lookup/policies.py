@@ -20,8 +20,26 @@ class NotCached(Exception):
     """The policy has to be read from the database."""
 
 
+def read_policies(wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
+    """Read and compile these revisions in one query, without the cache."""
+    revisions = sorted(wanted)
+    if not revisions:
+        return {}
+    key = Tuple(F("policy_id"), F("version"))
+    return {
+        (row.policy_id, row.version): CompiledPolicy.of(
+            row.policy_id, row.version, row.default_action, parse_rules(row.rules), row.mode
+        )
+        for row in PolicyRevision.objects.only(*OF_REVISION).filter(TupleIn(key, revisions))
+    }
+
+
 class CompiledPolicies:
-    """Cache of compiled policy revisions. Revisions never change, so entries never go stale."""
+    """Cache of compiled policy revisions, for checks.
+
+    Erasure rewrites revisions in place, but then stores each policy's current terms as a new version. Former versions
+    in this cache may be outdated: recorded decisions use `read_policies`.
+    """
 
     def __init__(self) -> None:
         self.cached: BoundedCache[Revision, CompiledPolicy] = BoundedCache(lambda policy: policy.size, MAX_COMPILED)
@@ -31,14 +49,9 @@ class CompiledPolicies:
         asked = set(wanted)
         found = {revision: known for revision in asked if (known := self.cached.get(revision)) is not None}
         missing = asked - found.keys()
-        if missing:
-            key = Tuple(F("policy_id"), F("version"))
-            for row in PolicyRevision.objects.only(*OF_REVISION).filter(TupleIn(key, sorted(missing))):
-                compiled = CompiledPolicy.of(
-                    row.policy_id, row.version, row.default_action, parse_rules(row.rules), row.mode
-                )
-                found[row.policy_id, row.version] = compiled
-                self.cached.put((row.policy_id, row.version), compiled)
+        for revision, compiled in read_policies(missing).items():
+            found[revision] = compiled
+            self.cached.put(revision, compiled)
         return found
 
     def one(self, revision: Revision) -> CompiledPolicy:
