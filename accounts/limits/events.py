@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 
 from django.db import connection, transaction
+from django.db.models import Value
+from django.db.models.functions import Replace
 from msgspec import Struct
 
 from accounts.events import recording
@@ -87,8 +89,19 @@ def note_rule(
     requests, period = limit
     data = limit_data("rule", 100, requests, requests, period, ends)
     data |= {"policyId": policy_id, "ruleIndex": index}
-    key = f"{policy_id} {fingerprint.hex()} {who} {ends}"
+    key = f"{key_of_rule(policy_id, fingerprint)} {who} {ends}"
     waiting.append(UsedUpLimit(key, account_id, policy_id, ends, data, requester_id))
+
+
+def key_of_rule(policy_id: str, fingerprint: bytes) -> str:
+    return f"{policy_id} {fingerprint.hex()}"
+
+
+def rename_rule(policy_id: str, former: bytes, current: bytes) -> None:
+    """Keep the notices of a rule's limit under its new fingerprint, so that they are not sent again."""
+    old, new = key_of_rule(policy_id, former), key_of_rule(policy_id, current)
+    notices = LimitNotice.objects.filter(key__startswith=f"{old} ")
+    notices.update(key=Replace("key", Value(old), Value(new)))
 
 
 def limit_data(scope: str, percent: int, limit: int, used: int, period: str, ends: int) -> dict[str, object]:

@@ -36,6 +36,7 @@ from licensing.customers.redaction import Person, Redacted
 from licensing.licenses.models import License
 from licensing.policies.facts import kept_by_erasure
 from licensing.policies.models import Policy, PolicyRevision
+from licensing.policies.rate_limits import move_counts
 from licensing.policies.services import keep_revision
 from licensing.requesters import services
 from licensing.requesters.models import Requester
@@ -152,7 +153,8 @@ class Copies:
         """Replace the id by the pseudonym in rules and tests, so that they do not match a later requester with that
         id.
 
-        Policies that named it get a new version, because processes cache the rules of a version.
+        Policies that named it get a new version, because processes cache the rules of a version. The counts of their
+        rate limits continue.
         """
         revisions = PolicyRevision.objects.filter(policy__account_id=self.account_id)
         for field in ("rules", "tests"):
@@ -163,8 +165,11 @@ class Copies:
                 locked.save(update_fields=["rules", "tests", "version", "updated"])
                 keep_revision(locked)
             for revision in self.holding(revisions, field):
-                setattr(revision, field, self.person.renamed(getattr(revision, field)))
+                former = getattr(revision, field)
+                setattr(revision, field, self.person.renamed(former))
                 revision.save(update_fields=[field])
+                if field == "rules":
+                    move_counts(revision.policy_id, former, revision.rules)
         epochs.bump(self.account_id, epochs.EVERYTHING)
 
     def redact_audit_log(self) -> None:

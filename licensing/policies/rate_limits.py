@@ -8,21 +8,25 @@ cookie counts for the address, because the same reader may come without it again
 which carries that itself: `spent_mark`.
 """
 
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 
-from accounts.limits.events import is_new, note_rule
+from accounts.limits.events import is_new, note_rule, rename_rule
 from analytics.models import RuleUsage
 from kit.http.middleware import network_of
 from kit.values import ids
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import Facts
-from licensing.policies.rules import VISITOR, RateLimit, Rule
+from licensing.policies.rules import VISITOR, RateLimit, Rule, fingerprint_of, parse_rate_limit
+
+StoredRule = Mapping[str, object]  # in JSON
 
 UNPROVEN = ("nothing", "user_agent")  # how the edge identified visitors that it does not know
 BY_ID, BY_ADDRESS = b"\0visitor:", b"\0address:"
 MARK_BYTES = 8
 LONGEST = timedelta(days=31)  # a window
+ROWS = 500  # written at a time
 LENGTHS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}  # seconds
 FIRST_MONDAY = 4 * 86_400  # 1970-01-05, in Unix seconds
 
@@ -82,6 +86,25 @@ def spent_mark(policy_id: str, rule: Rule, begin: int) -> bytes:
 def forget_counts(now: datetime) -> None:
     """Delete the counts of windows that have ended."""
     RuleUsage.objects.filter(window_start__lt=int((now - LONGEST).timestamp())).delete()
+
+
+def move_counts(policy_id: str, former: Iterable[StoredRule], current: Iterable[StoredRule]) -> None:
+    """Keep the counts of rules whose conditions were rewritten, and the notices that they are used up.
+
+    `former` and `current` are the policy's rules before and after, in the same order. Counters of single visitors
+    start anew.
+    """
+    for before, after in zip(former, current, strict=True):
+        if before.get("rateLimit") is None or before["conditions"] == after["conditions"]:
+            continue
+        limit = parse_rate_limit(before["rateLimit"], "rateLimit")
+        old, new = (fingerprint_of(rule["action"], rule["conditions"], limit) for rule in (before, after))
+        # Locked in the same order as by checks.
+        counters = RuleUsage.objects.select_for_update().filter(policy_id=policy_id, rule=old)
+        locked = [row.pk for row in counters.order_by("requester_id")]
+        for first in range(0, len(locked), ROWS):
+            RuleUsage.objects.filter(pk__in=locked[first : first + ROWS]).update(rule=new)
+        rename_rule(policy_id, old, new)
 
 
 def room(policy_id: str | None, counter: bytes, limit: RateLimit, requester: int | None, now: datetime) -> int:

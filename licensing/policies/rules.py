@@ -216,9 +216,6 @@ def parse_rule(value: object, index: int) -> Rule:
     price = None if denies else fields.read("pricePerAccess", parse_price, None)
     fields.faults.raise_first()
     asked = asked_types(conditions)
-    identity = [action, fields.given["conditions"], rate_limit and rate_limit.period]
-    if rate_limit is not None and rate_limit.per == VISITOR:
-        identity.append(VISITOR)
     return Rule(
         index=index,
         action=action,
@@ -232,8 +229,16 @@ def parse_rule(value: object, index: int) -> Rule:
         tests=tuple(condition.matches for condition in conditions),
         license_types=None if asked is None else frozenset(asked),
         tier=asked[0] if asked else None,
-        fingerprint=blake2b(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS), digest_size=16).digest(),
+        fingerprint=fingerprint_of(action, fields.given["conditions"], rate_limit),
     )
+
+
+def fingerprint_of(action: object, conditions: object, rate_limit: RateLimit | None) -> bytes:
+    """Return the key of the rule's counters: rules with equal conditions and window share them."""
+    identity = [action, conditions, rate_limit and rate_limit.period]
+    if rate_limit is not None and rate_limit.per == VISITOR:
+        identity.append(VISITOR)
+    return blake2b(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
 def asked_types(conditions: Iterable[Condition]) -> list[str] | None:

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from accounts.auditing.redaction import redacting
+from accounts.limits import events as limits
 from accounts.models import AuditEntry, IdempotencyRecord
 from accounts.retries.idempotency import PURPOSE
 from accounts.sealing import reply_sealer
@@ -181,6 +182,21 @@ def test_a_policy_that_named_the_person_gets_a_new_version(api):
     versions = api.get(f"/v1/policies/{named}/versions")["data"]
     assert [(one["version"], one["rules"]) for one in versions] == [(2, [allow(pseudonym)]), (1, [allow(pseudonym)])]
     assert api.get(f"/v1/policies/{other}")["version"] == 1
+
+
+@both_ways
+def test_rate_limits_of_rules_that_named_the_person_continue_for_others(api, account):
+    rule = allow(ID, "org_b", rateLimit={"requests": 1, "period": "month"})
+    check = {"contentId": factories.content(account, policy_id=factories.policy(account, rule).pk).pk}
+    for requester in (ID, "org_b"):
+        assert api.post("/v1/access/check", {**check, "requester": requester})["allowed"] is True
+    limits.write_queued()
+    api.delete(PATH)
+    again = api.post("/v1/access/check", {**check, "requester": "org_b"})
+    assert (again["policyVersion"], again["reason"]) == (2, "rate_limit_exceeded")
+    limits.write_queued()
+    reached = api.get("/v1/events?type=limit.reached")["data"]
+    assert sum(one["data"]["requester"]["id"] == "org_b" for one in reached) == 1
 
 
 @both_ways
