@@ -6,7 +6,7 @@ from analytics.models import AccessEvent
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer
 from licensing.access.facts import facts_of_event
-from licensing.access.lookup.policies import Revision, read_policies
+from licensing.access.lookup.policies import Revision, compiled_policies, read_policies
 from licensing.policies.decision import CompiledPolicy, Decision, Reason, license_of, mode_of
 from licensing.policies.modes import Mode
 
@@ -14,22 +14,23 @@ OF_WALLETS = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)
 REVISIONS = 20  # policy revisions in memory at a time
 
 
-def recorded_answers(events: Iterable[AccessEvent]) -> Iterator[Answer]:
+def recorded_answers(events: Iterable[AccessEvent], *, explained: bool = False) -> Iterator[Answer]:
     """Yield the answers of events that were loaded with their requesters; one query per REVISIONS policies.
 
-    An answer refers to its policy, so keeping all answers keeps all policies in memory.
+    An answer refers to its policy, so keeping all answers keeps all policies in memory. `explained`: their traces will
+    be shown.
     """
     group: list[tuple[AccessEvent, Revision | None]] = []
     revisions: set[Revision] = set()
     for event in events:
         revision = revision_of(event)
         if revision is not None and revision not in revisions and len(revisions) == REVISIONS:
-            yield from answers_of(group, revisions)
+            yield from answers_of(group, revisions, explained=explained)
             group, revisions = [], set()
         group.append((event, revision))
         if revision is not None:
             revisions.add(revision)
-    yield from answers_of(group, revisions)
+    yield from answers_of(group, revisions, explained=explained)
 
 
 def revision_of(event: AccessEvent) -> Revision | None:
@@ -37,8 +38,11 @@ def revision_of(event: AccessEvent) -> Revision | None:
     return (policy_id, event.policy_version) if policy_id and event.policy_version else None
 
 
-def answers_of(events: Iterable[tuple[AccessEvent, Revision | None]], revisions: set[Revision]) -> Iterator[Answer]:
-    policies = read_policies(revisions)  # not cached ones, which may name a requester that was erased since
+def answers_of(
+    events: Iterable[tuple[AccessEvent, Revision | None]], revisions: set[Revision], *, explained: bool
+) -> Iterator[Answer]:
+    # An explanation shows conditions. Cached ones may name a requester that was erased since.
+    policies = read_policies(revisions) if explained else compiled_policies.get(revisions)
     for event, revision in events:
         yield recorded_answer(event, policies.get(revision) if revision is not None else None)
 

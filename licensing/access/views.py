@@ -199,7 +199,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         includes what was refunded and what can still be refunded.
         """
         event = self.get_object()
-        [answer] = recorded_answers([event])
+        [answer] = recorded_answers([event], explained=True)
         fields = requested_fields(request.query_params, self.serializer_class)
         shown = present_recorded(event, answer, explain=True, names_key="key" in self.expansions("key"))
         return Response(pick_fields({**shown, "charge": present_refunds(event, answer)}, fields))

@@ -152,7 +152,7 @@ class DecisionAdmin(DecisionPage, RefundButton[AccessEvent], ListExport[AccessEv
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AccessEvent | None:
         event = super().get_object(request, object_id, from_field)
         if event is not None:
-            [answer] = recorded_answers([event])
+            [answer] = recorded_answers([event], explained=True)
             vars(event).update(answer=answer, shown=present(answer), price=answer.decision.price)
         return event
 
