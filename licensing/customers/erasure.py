@@ -160,16 +160,19 @@ class Copies:
         for field in ("rules", "tests"):
             for policy in self.holding(Policy._base_manager.filter(account_id=self.account_id), field):
                 locked = Policy._base_manager.select_for_update().get(pk=policy.pk)
-                locked.rules, locked.tests = self.person.renamed(locked.rules), self.person.renamed(locked.tests)
+                former = locked.rules, locked.tests
+                locked.rules, locked.tests = map(self.person.renamed, former)
+                if former == (locked.rules, locked.tests):  # another text is the same, such as an action
+                    continue
                 locked.version, locked.updated = locked.version + 1, timezone.now()
                 locked.save(update_fields=["rules", "tests", "version", "updated"])
                 keep_revision(locked)
             for revision in self.holding(revisions, field):
-                former = getattr(revision, field)
-                setattr(revision, field, self.person.renamed(former))
+                named = getattr(revision, field)
+                setattr(revision, field, self.person.renamed(named))
                 revision.save(update_fields=[field])
                 if field == "rules":
-                    move_counts(revision.policy_id, former, revision.rules)
+                    move_counts(revision.policy_id, named, revision.rules)
         epochs.bump(self.account_id, epochs.EVERYTHING)
 
     def redact_audit_log(self) -> None:

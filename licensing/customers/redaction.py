@@ -13,6 +13,8 @@ Redacted = TypeVar("Redacted", bound=Model)
 
 # Fields that describe a person; their whole value is redacted.
 PERSONAL = {"requesterName", "email", "notes", "metadata", "attributes", "context", "description", "note"}
+# Members of policies and of filters of webhook endpoints that name requesters.
+NAMES_OF_REQUESTERS = {"requester", "requesterId", "requesterIds"}
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,14 @@ class Person:
         """The former id, quoted for query strings."""
         return quote(self.former, safe="")
 
-    def renamed(self, value: object) -> object:
-        """Replace each string that equals the former id by the pseudonym."""
+    def renamed(self, value: object, *, names_requesters: bool = False) -> object:
+        """Replace the former id by the pseudonym where requesters are named: an action may have the same text."""
         if isinstance(value, dict):
-            return {name: self.renamed(one) for name, one in value.items()}
+            of_requesters = {name for name in value if names_requesters or name in NAMES_OF_REQUESTERS}
+            return {name: self.renamed(one, names_requesters=name in of_requesters) for name, one in value.items()}
         if isinstance(value, list):
-            return [self.renamed(one) for one in value]
-        return self.pseudonym if value == self.former else value
+            return [self.renamed(one, names_requesters=names_requesters) for one in value]
+        return self.pseudonym if names_requesters and value == self.former else value
 
     def redacted(self, value: object) -> object:
         """Replace the former id by the pseudonym, and remove texts that describe the person."""

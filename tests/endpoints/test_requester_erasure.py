@@ -173,6 +173,22 @@ def test_rules_that_named_the_person_do_not_match_the_same_id_afterwards(api, ac
     assert api.post("/v1/access/check", {**check, "requester": "org_b"})["allowed"] is True
 
 
+@pytest.mark.parametrize("id", ["allow", "article", "day"])
+def test_rules_stay_as_they_are_although_a_person_had_the_id_of_a_keyword(api, id):
+    api.post("/v1/requesters", {"id": id})
+    conditions = {"contentType": "article", "requesterId": [id, "org_b"]}
+    rule = {"priority": 1, "action": "allow", "conditions": conditions, "rateLimit": {"requests": 1, "period": "day"}}
+    policy = api.post("/v1/policies", {"name": "One", "rules": [rule]})["id"]
+    other = api.post("/v1/policies", {"name": "Other", "rules": [rule | {"conditions": {"contentType": "article"}}]})[
+        "id"
+    ]
+    pseudonym = api.delete(f"/v1/requesters/{id}")["pseudonym"]
+    assert api.get(f"/v1/policies/{other}")["version"] == 1
+    [shown] = api.get(f"/v1/policies/{policy}")["rules"]
+    assert shown["conditions"] == {**conditions, "requesterId": [pseudonym, "org_b"]}
+    assert (shown["action"], shown["rateLimit"]) == ("allow", rule["rateLimit"])
+
+
 def test_a_policy_that_named_the_person_gets_a_new_version(api):
     named, other = (api.post("/v1/policies", {"name": "One", "rules": [allow(one)]})["id"] for one in (ID, "org_b"))
     api.post("/v1/requesters", {"id": ID})
