@@ -1,10 +1,14 @@
-"""Work in threads that waits for a lock, as PostgreSQL sees it."""
+"""Work in threads that waits for a lock, as PostgreSQL sees it, and commits that come late."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
 from django.db import connection, connections
+from django.db.models import Model
+
+from kit.values import ids
 
 R = TypeVar("R")
 
@@ -20,6 +24,17 @@ def is_waited_for(pid: int, session: psycopg.Connection) -> bool:
     """Whether another session waits for a lock of the one with this process id."""
     waits = session.execute("SELECT count(*) FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))", [pid])
     return waits.fetchone() != (0,)
+
+
+@contextmanager
+def late_copy(row: Model) -> Iterator[psycopg.Connection]:
+    """Open a session that has written a copy of the row and not committed it yet."""
+    table, copied = row._meta.db_table, ids.new_id(ids.prefix_of(type(row)))
+    copy = f"""INSERT INTO {table} SELECT (jsonb_populate_record(one, jsonb_build_object('id', %s::text))).*
+      FROM {table} one WHERE id = %s"""  # noqa: S608 - our own table
+    with open_session() as session:
+        session.execute(copy, [row._meta.pk.get_db_prep_value(one, connection) for one in (copied, row.pk)])
+        yield session
 
 
 def in_thread(work: Callable[..., R], *arguments: object) -> R:

@@ -20,11 +20,12 @@ from analytics.archive.table import Checksum, DecisionTable, Month, Row
 from analytics.events.partitions import month_after, month_of
 from analytics.events.retention import exclusive_maintenance, horizon
 from analytics.models import AccessEvent
+from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
 
 logger = logging.getLogger(__name__)
 
-CLOSED_AFTER = timedelta(hours=1)  # longer than a decision takes from its id to its commit
+CLOSED_AFTER = timedelta(hours=1)  # longer than a decision takes from its id to its transaction
 CHUNK = 20_000
 MAX_ATTEMPTS = 3
 FIELDS = [column.field for column in COLUMNS.values() if column.field is not None]  # `pk` first, `facts` last
@@ -37,7 +38,7 @@ def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
     copies of what the database has first. Raises ValidationError while a purge or a rebuild is running, and
     ArchiveError.
     """
-    copied = removed = 0
+    copied, removed, now = 0, 0, committed_until(now)
     with exclusive_maintenance(), DecisionTable() as table:
         if anew:
             ArchivedMonth.objects.exclude(pk__in=only_copies()).delete()

@@ -15,6 +15,7 @@ from analytics.archive.table import Checksum, DecisionTable
 from analytics.events.partitions import drop_before, first_id, month_of
 from analytics.events.retention import BATCH, exclusive_maintenance
 from analytics.models import AccessEvent
+from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 
@@ -29,6 +30,7 @@ def drop_archived(now: datetime, until: datetime) -> datetime | None:
     file with its checksum and with the number of its decisions before. Safe to interrupt at any moment: run it again.
     Raises ValidationError while a purge or a rebuild is running, and ArchiveError.
     """
+    now = committed_until(now)
     with exclusive_maintenance():
         begin, end = stored_horizon(), min(month_of(until), closed_until(now))
         first = AccessEvent.objects.order_by("pk").values_list("created", flat=True).first()

@@ -17,12 +17,13 @@ from accounts.webhooks import outbox
 from accounts.webhooks.models import EndpointStatus, WebhookEndpoint
 from analytics.models import AccessEvent
 from kit.rest.resources import referred_model
+from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.timestamps import render_timestamp
 
 MINUTE = timedelta(minutes=1)
 EVERY = timedelta(seconds=5)
-GRACE = timedelta(seconds=10)  # after the minute, for decisions still being recorded
+GRACE = timedelta(seconds=10)  # from a decision's time to the transaction that records it
 CATCH_UP = timedelta(hours=24)  # older minutes are skipped
 MINUTES_AT_A_TIME = 60  # per endpoint and run
 MOST = 1_000  # summaries per endpoint and minute; one more of each type covers the rest
@@ -45,7 +46,7 @@ EXAMPLE: dict[str, object] = {
 def tell() -> int:
     """Write the summaries of ended minutes and return their number."""
     told = 0
-    until = timezone.now() - GRACE - MINUTE
+    until = committed_until(timezone.now()) - GRACE - MINUTE
     waiting = WebhookEndpoint.objects.filter(status=EndpointStatus.ENABLED, access_told_until__lte=until)
     for endpoint in waiting.order_by("access_told_until"):
         begin = max(endpoint.access_told_until or until, (until - CATCH_UP).replace(second=0, microsecond=0))

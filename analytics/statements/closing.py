@@ -1,7 +1,7 @@
 """Close months: store the figures of their statements permanently.
 
-A month is closed an hour after its end. By then no entry of it can still be uncommitted, because commits time out
-after seconds.
+A month is closed an hour after its end, or later: no transaction that began before then may still be open, because it
+may hold an entry of the month. Such a transaction waits for a lost synchronous standby, for example.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -15,6 +15,7 @@ from analytics.models import ClosedLine, LedgerEntry, Payment, StatementBook, Wa
 from analytics.rollups.upserts import adapt, prepare
 from analytics.statements.database import LINE_COLUMNS, STATEMENT_COLUMNS
 from analytics.wallets.upkeep import settle_due
+from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
 
 CLOSES_AFTER = timedelta(hours=1)
@@ -37,7 +38,7 @@ def month_after(month: datetime) -> datetime:
 
 def close_due(now: datetime | None = None) -> int:
     """Close every month that is over, for all accounts, one transaction each. Returns the number of closed months."""
-    end = month_of((now or timezone.now()) - CLOSES_AFTER)
+    end = month_of(committed_until(now or timezone.now()) - CLOSES_AFTER)
     settle_due(end)  # expiries and refills before `end` belong to the closing months
     closed = 0
     for account_id in Account.objects.exclude(statementbook__closed_until__gte=end).values_list("pk", flat=True):

@@ -1,12 +1,34 @@
-"""Read-only transactions."""
+"""Reads of one moment, and the moment up to which everything is committed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
+from django.db import connection as primary
 from django.db import transaction
 
 from kit.storage.replica import reading_connection
+
+# Only writers have a transaction id. They keep it while their commit waits for a synchronous standby.
+OLDEST_WRITER = """SELECT min(xact_start) FROM pg_stat_activity
+WHERE datname = current_database() AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()
+  AND backend_type <> 'autovacuum worker'"""
+
+
+def committed_until(now: datetime) -> datetime:
+    """Return when the oldest transaction that is still writing began, or `now` if that is earlier.
+
+    Call it outside transactions and before reading. Records from before it are then committed, if they were written
+    without delay: subtract the longest time from a record's timestamp to its transaction. On SQLite commits wait for
+    nothing, so it returns `now`.
+    """
+    if primary.vendor != "postgresql":
+        return now
+    with primary.cursor() as cursor:
+        cursor.execute(OLDEST_WRITER)
+        [oldest] = cursor.fetchone()
+    return now if oldest is None else min(now, oldest)
 
 
 @contextmanager

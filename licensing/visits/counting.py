@@ -17,6 +17,7 @@ from django.utils import timezone
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
 from kit.storage.adding import add_numbers
+from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from licensing.visits.figures import COUNTS, NUMBERS, Visits
@@ -33,7 +34,7 @@ from licensing.visits.pages import (
 )
 
 EVERY = timedelta(minutes=1)
-GRACE = timedelta(minutes=1)  # for decisions that are still being recorded
+GRACE = timedelta(minutes=1)  # from a decision's time to the transaction that records it
 # One transaction counts at most this. On SQLite, other writers then wait for a second at most. PostgreSQL lets them
 # write meanwhile, and the more decisions a step has, the more of them add to the same row.
 STEP = timedelta(hours=1)
@@ -48,7 +49,7 @@ K = TypeVar("K")
 
 def count_visits() -> int:
     """Count visits of completed minutes; returns the number of steps. Only one of several processes counts a step."""
-    end = timezone.now().replace(second=0, microsecond=0) - GRACE
+    end = committed_until(timezone.now()).replace(second=0, microsecond=0) - GRACE
     return sum(1 for _ in steps(end))
 
 

@@ -24,12 +24,13 @@ from analytics.models import (
     statement_id,
 )
 from analytics.statements.checking import differences
-from analytics.statements.closing import close_due
+from analytics.statements.closing import close_due, month_after
 from kit.values import ids
 from licensing.account_deletion import delete_account
 from tests import factories, ledger
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.examples import examples
+from tests.lock_waits import late_copy
 
 # A thousand and more take minutes: STATEMENT_HISTORIES=2000.
 HISTORIES = int(os.environ.get("STATEMENT_HISTORIES") or examples(75))
@@ -252,3 +253,18 @@ def test_purging_decisions_leaves_statements_as_they_are(api, account, clock):  
     before = list(Statement.objects.values())
     AccessEvent.objects.all().delete()  # as a purge does, which on PostgreSQL drops whole partitions
     assert list(Statement.objects.values()) == before != []
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's commits wait for nothing")
+@pytest.mark.django_db(transaction=True)
+def test_a_month_closes_after_commits_that_come_hours_late():
+    account, now = factories.account(), datetime.now(UTC)
+    one = {"account": account, "amount": Decimal(1), "currency": "EUR"}
+    add_entries([LedgerEntry(**one, type="adjustment", occurred_at=now, created=now)])
+    end = month_after(now)
+    with late_copy(LedgerEntry.objects.get()) as session:
+        assert close_due(end + timedelta(hours=5)) == 0
+        session.commit()
+    assert close_due(end + timedelta(hours=5)) == 1
+    assert (ClosedStatement.objects.count(), ClosedLine.objects.count()) == (1, 2)
+    assert differences() == []

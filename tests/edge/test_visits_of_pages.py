@@ -18,6 +18,7 @@ from licensing.visits import counting, pages, retention
 from licensing.visits.models import Page, PageDay, VisitsCounted
 from tests import factories
 from tests.edge.asking import READERS
+from tests.lock_waits import late_copy
 
 AGENTS = {"Mozilla/5.0": "anonymous", "GPTBot/1.0": "unverified:gptbot", "Googlebot/2.1": "unverified:googlebot"}
 FOLDERS = ("/open/", "/watched/", "/closed/")
@@ -167,6 +168,22 @@ def test_a_report_of_many_pages_takes_as_many_queries_as_one_of_few(ask, api, si
     visit(30)
     VisitsCounted.objects.update(until=timezone.now() - timedelta(days=1))
     assert queries() == few + 1  # the robots.txt of the sites of visits that are not counted yet
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's commits wait for nothing")
+@pytest.mark.django_db(transaction=True)
+def test_a_visit_whose_commit_comes_minutes_later_is_counted(ask, api, site, monkeypatch):
+    ask("/open/a")
+    VisitsCounted.objects.create(pk=1, until=timezone.now() - timedelta(minutes=10))
+    event, now = AccessEvent.objects.get(), timezone.now()
+    with late_copy(event) as session:
+        monkeypatch.setattr("django.utils.timezone.now", lambda: now + timedelta(minutes=5))
+        counting.count_visits()
+        session.commit()
+    counting.count_visits()
+    assert counting.counted_until() > event.created
+    assert api.get("/v1/analytics/pages")["summary"]["requests"] == 2
+    assert PageDay.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,15 +1,18 @@
 """Decision events: one per requester, reason and minute, for endpoints that subscribe to them by name."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import connection
 
 from accounts.events.models import Event
 from accounts.webhooks import recovery
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from analytics.events import summaries
+from analytics.models import AccessEvent
 from tests import factories
+from tests.lock_waits import late_copy
 from tests.ways import both_ways
 
 PATH = "/v1/webhooks"
@@ -68,6 +71,18 @@ def test_denials_of_a_minute_are_one_event_for_each_requester_and_reason(connect
     }
     assert {one.endpoint_id for one in WebhookDelivery.objects.all()} == {endpoint.pk}
     assert set(first[1]) == set(summaries.EXAMPLE)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's commits wait for nothing")
+@pytest.mark.django_db(transaction=True)
+def test_a_denial_whose_commit_comes_minutes_later_is_told(api, account, closed, clock):
+    clock.now = datetime.now(UTC)
+    factories.endpoint(account, events=["access.denied"])
+    ask(api, closed)
+    with late_copy(AccessEvent.objects.get()) as session:
+        assert told(clock, minutes=5) == []
+        session.commit()
+    assert [data["count"] for _, data in told(clock)] == [2]
 
 
 def test_each_minute_is_told_by_itself_and_not_before_it_is_over(api, account, closed, clock):
