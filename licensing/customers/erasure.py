@@ -156,23 +156,21 @@ class Copies:
         Policies that named it get a new version, because processes cache the rules of a version. The counts of their
         rate limits continue.
         """
+        for policy in self.holding(Policy._base_manager.filter(account_id=self.account_id), "rules", "tests"):
+            locked = Policy._base_manager.select_for_update().get(pk=policy.pk)
+            former = locked.rules, locked.tests
+            locked.rules, locked.tests = map(self.person.renamed, former)
+            if former == (locked.rules, locked.tests):  # another text is the same, such as an action
+                continue
+            locked.version, locked.updated = locked.version + 1, timezone.now()
+            locked.save(update_fields=["rules", "tests", "version", "updated"])
+            keep_revision(locked)
         revisions = PolicyRevision.objects.filter(policy__account_id=self.account_id)
-        for field in ("rules", "tests"):
-            for policy in self.holding(Policy._base_manager.filter(account_id=self.account_id), field):
-                locked = Policy._base_manager.select_for_update().get(pk=policy.pk)
-                former = locked.rules, locked.tests
-                locked.rules, locked.tests = map(self.person.renamed, former)
-                if former == (locked.rules, locked.tests):  # another text is the same, such as an action
-                    continue
-                locked.version, locked.updated = locked.version + 1, timezone.now()
-                locked.save(update_fields=["rules", "tests", "version", "updated"])
-                keep_revision(locked)
-            for revision in self.holding(revisions, field):
-                named = getattr(revision, field)
-                setattr(revision, field, self.person.renamed(named))
-                revision.save(update_fields=[field])
-                if field == "rules":
-                    move_counts(revision.policy_id, named, revision.rules)
+        for revision in self.holding(revisions, "rules", "tests"):
+            named = revision.rules
+            revision.rules, revision.tests = self.person.renamed(named), self.person.renamed(revision.tests)
+            revision.save(update_fields=["rules", "tests"])
+            move_counts(revision.policy_id, named, revision.rules)
         epochs.bump(self.account_id, epochs.EVERYTHING)
 
     def redact_audit_log(self) -> None:
