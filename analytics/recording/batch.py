@@ -1,10 +1,12 @@
 """A batch of decisions to record together, and the outcome of each."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
 import orjson
+from django.utils import timezone
 from msgspec import Struct
 from msgspec.json import Encoder as JsonEncoder
 from msgspec.structs import astuple, replace
@@ -13,7 +15,9 @@ from analytics.recording.entries import Case, Claim, Entry, KeyClaim, Reply
 from analytics.recording.naming import Naming
 from analytics.recording.spending import PurseClaim, Spending, SpendOfCase, columns_of_purses, columns_of_spends
 from analytics.recording.statement import postgresql
+from kit.http.errors import ServiceUnavailable
 from kit.storage.async_postgres import Parameter
+from kit.values.timestamps import render_timestamp
 
 
 class ChargeOfCase(Struct, gc=False):
@@ -28,10 +32,10 @@ class Outcome(Struct, frozen=True, gc=False):
     """The result of recording an entry: all of its decisions are stored, unless it is `stale`.
 
     `retry`: stale only because of its batch; its facts may still hold. `taken`: another request used its
-    Idempotency-Key first. `unawaited`: its client has left. `unpaid`: stale because a wallet needs a transaction
-    (analytics.recording.spending). `room`: what the rule's limit had left before the first decision (none if below 1),
-    None without a claim. `available`: what the last spend leaves in its wallet, in millionths. `behind`: the account
-    has a newer epoch, at which the facts still hold.
+    Idempotency-Key first. `unawaited`: its client has left. `late`: it was decided over RECORDED_WITHIN ago. `unpaid`:
+    stale because a wallet needs a transaction (analytics.recording.spending). `room`: what the rule's limit had left
+    before the first decision (none if below 1), None without a claim. `available`: what the last spend leaves in its
+    wallet, in millionths. `behind`: the account has a newer epoch, at which the facts still hold.
     """
 
     stale: bool = False
@@ -41,6 +45,7 @@ class Outcome(Struct, frozen=True, gc=False):
     behind: bool = False
     unpaid: bool = False
     unawaited: bool = False
+    late: bool = False
     available: int | None = None
 
     def counted(self, place: int) -> "LimitResult":
@@ -63,7 +68,11 @@ RETRY = Outcome(stale=True, retry=True)
 TAKEN = Outcome(stale=True, taken=True)
 UNPAID = Outcome(stale=True, retry=True, unpaid=True)
 UNAWAITED = Outcome(stale=True, unawaited=True)
+LATE = Outcome(stale=True, late=True)
 
+# Pages and summaries count a minute some seconds after its end (analytics.events.summaries.GRACE): what is decided
+# earlier must be in a transaction by then.
+RECORDED_WITHIN = timedelta(seconds=8)
 MANY_ALIKE = 8  # decisions per case from which one pending row per case pays off
 
 encode = JsonEncoder().encode
@@ -71,6 +80,12 @@ encode = JsonEncoder().encode
 
 def as_json(part: Collection[Struct]) -> str:
     return encode(list(part)).decode()
+
+
+def refuse_late(outcomes: Iterable[Outcome]) -> None:
+    """Raises ServiceUnavailable if a decision was not stored because it is late."""
+    if any(outcome.late for outcome in outcomes):
+        raise ServiceUnavailable("The decision could not be recorded in time. Try again.", retry_after=1)
 
 
 class LimitCounter(Struct, gc=False):
@@ -126,6 +141,7 @@ class Batch:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
+        self.oldest = render_timestamp(timezone.now() - RECORDED_WITHIN) or ""
         self.cases: list[Case] = []
         self.ids: list[str] = []  # decision ids of all cases
         self.contents: list[str] = []
@@ -141,6 +157,8 @@ class Batch:
         """Return the entry's numbered case, or its outcome if this batch leaves it out."""
         if entry.is_awaited is not None and not entry.is_awaited():
             return UNAWAITED
+        if entry.case.created < self.oldest:
+            return LATE
         if entry.spending is not None and entry.naming is not None:
             return RETRY  # its requesters are named first: a request that is left out later would free credit
         naming = None if entry.naming is None else self.naming(entry.naming)

@@ -79,6 +79,7 @@ class AsyncRecorder:
 
         Raises Django's OperationalError; then no decision may be returned.
         """
-        batch = Batch(entries)
-        [row] = await self.sessions.run(*batch.statement())
+        async with self.sessions.one() as session:
+            batch = Batch(entries)  # not before, because connecting may take longer than RECORDED_WITHIN
+            [row] = await session.run(*batch.statement())
         return batch.read_row(row)

@@ -1,7 +1,8 @@
 """PostgreSQL on the event loop, for the few statements of an access check, without threads."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
 from select import POLLIN, poll
 from struct import Struct
@@ -15,6 +16,7 @@ from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
 
 from kit.storage.poolers import connection_string, keeps_no_session_state
+from kit.storage.postgresql.timelines import READ_TIMELINE, Promoted, Timeline
 
 SECONDS_TO_WAIT = 20
 # PostgreSQL has to end a statement before this process gives up on it: otherwise it may still commit, and a check that
@@ -43,13 +45,27 @@ class Sessions:
     def __init__(self, set_up: str = "") -> None:
         self.set_up = set_up
         self.idle: list[Session] = []
+        self.timeline = Timeline()
 
     async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
         """Run a statement in a transaction of its own and return its rows. Raises Django's OperationalError."""
+        async with self.one() as session:
+            return await session.run(statement, parameters)
+
+    @asynccontextmanager
+    async def one(self) -> "AsyncIterator[Session]":
+        """Yield a connection for one statement. Raises Django's OperationalError, also for that statement.
+
+        Raises Promoted if another server was promoted after the last connection was made: the statement may come from
+        what the former one had. Behind a pooler, promotions are not seen.
+        """
         used: Session | None = None
+        timeline = self.timeline.number
         try:
-            used = await self.session()
-            rows = await used.run(statement, parameters)
+            used = await self.idle_or_new()
+            if timeline not in (0, used.timeline):
+                raise Promoted("Another server was promoted. Try again.")
+            yield used
         except (*NOT_DONE, TimeoutError) as error:
             close(used)
             raise OperationalError(str(error) or type(error).__name__) from error
@@ -57,9 +73,8 @@ class Sessions:
             close(used)  # drop the pending reply
             raise
         self.idle.append(used)
-        return rows
 
-    async def session(self) -> "Session":
+    async def idle_or_new(self) -> "Session":
         while self.idle:
             used = self.idle.pop()
             if not used.has_ended:
@@ -72,6 +87,7 @@ class Sessions:
         try:
             if made.prepares:
                 await made.run(LIMIT, [f"{settings.STATEMENT_SECONDS}s"])
+                made.timeline = self.timeline.note(await made.read_timeline())
                 if self.set_up:
                     await made.run(self.set_up)
         except BaseException:
@@ -98,6 +114,7 @@ class Session:
         self.loop = asyncio.get_running_loop()
         self.prepared: dict[str, bytes] = {}
         self.prepares = not keeps_no_session_state()
+        self.timeline = 0  # unknown
         self.waiting: asyncio.Future[PGresult] | None = None
         self.got: PGresult | None = None
         self.has_ended = False
@@ -116,6 +133,13 @@ class Session:
         result = await self.result()
         value, columns = result.get_value, range(result.nfields)
         return [[value(row, column) for column in columns] for row in range(result.ntuples)]
+
+    async def read_timeline(self) -> int:
+        try:
+            [[number]] = await self.run(READ_TIMELINE)
+        except psycopg.NotSupportedError:
+            return 0
+        return int(number or 0)
 
     async def prepared_name(self, statement: str) -> bytes:
         name = self.prepared.get(statement)

@@ -79,6 +79,11 @@ class MicroBatch(Generic[T, R]):
             self.next_answers = asyncio.get_running_loop().create_future()
         return self.next_answers
 
+    def fail_waiting(self, error: Exception) -> None:
+        """Fail the items that wait for their call."""
+        batch, self.waiting = self.waiting, []
+        fail(batch, error)
+
     async def run(self) -> None:
         try:
             while self.waiting:
@@ -102,13 +107,17 @@ class MicroBatch(Generic[T, R]):
             results = await (call if len(works) < MANY_WORKS else await_while_working(call, works))
             answers = list(zip(batch, results, strict=True))
         except Exception as error:  # every waiting request reports it
-            for _, waiter, _ in batch:
-                if not waiter.done():
-                    waiter.set_exception(error)
+            fail(batch, error)
             return
         for (_, waiter, _), result in answers:
             if not waiter.done():  # its client may have disconnected
                 waiter.set_result(result)
+
+
+def fail(batch: "list[tuple[T, Waiter[R], Work | None]]", error: Exception) -> None:
+    for _, waiter, _ in batch:
+        if not waiter.done():
+            waiter.set_exception(error)
 
 
 async def await_while_working(call: Awaitable[R], works: Sequence[Work]) -> R:

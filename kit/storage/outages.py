@@ -7,6 +7,8 @@ from time import monotonic
 from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import PoolTimeout
 
+from kit.storage.postgresql.timelines import Promoted
+
 SILENT_SECONDS = 60.0
 DISK_FULL_SECONDS = 15.0  # how long probes report a write that failed: a full disk still answers reads
 SCHEMA_DIFFERS = "schema_differs"
@@ -51,6 +53,8 @@ def cause_of(error: BaseException) -> str:
     error = error if error.__cause__ is None else error.__cause__
     if "no such table" in str(error):  # SQLite has no code of its own for it
         return SCHEMA_DIFFERS
+    if isinstance(error, Promoted):
+        return "promoted"
     if isinstance(error, PoolTimeout):
         return outages.of_pool()
     code = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)

@@ -27,6 +27,7 @@ from prometheus_client import Counter
 
 from kit import statements
 from kit.storage.outages import cause_of
+from kit.storage.postgresql.timelines import TIMELINE
 from kit.values.timestamps import render_timestamp
 
 REPLICA = "replica"  # the alias in DATABASES
@@ -34,9 +35,8 @@ USABLE_SECONDS = 1.0  # how long a process uses a measurement
 FAULTY_SECONDS = 5.0  # the same of a replica that is not used: measuring one that is unreachable takes seconds
 # How long to wait for the first commit after a pause. Until it is replayed, the last replayed one is old.
 PATIENCE = 0.2
-OF_PRIMARY = """SELECT clock_timestamp(), pg_current_wal_lsn()::text,
-  ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int, system_identifier,
-  (SELECT oid FROM pg_database WHERE datname = current_database()) FROM pg_control_system()"""
+OF_PRIMARY = f"""SELECT clock_timestamp(), pg_current_wal_lsn()::text, {TIMELINE}, system_identifier,
+  (SELECT oid FROM pg_database WHERE datname = current_database()) FROM pg_control_system()"""  # noqa: S608 - made of constants
 # Only roles with pg_read_all_stats see the timeline that is received. Others see it after the next restartpoint.
 OF_REPLICA = """SELECT pg_is_in_recovery(), system_identifier,
   (SELECT oid FROM pg_database WHERE datname = current_database()),

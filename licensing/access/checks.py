@@ -12,6 +12,7 @@ from accounts.keys.callers import Caller
 from accounts.plans import epochs
 from accounts.plans.epochs import current_epoch
 from analytics.recording import recorder
+from analytics.recording.batch import refuse_late
 from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import read_snapshot
 from kit.values import ids
@@ -77,6 +78,7 @@ def attempt(
     if batch.rehearsals:
         rehearse_observed(batch)
     outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)
+    refuse_late(outcomes)
     if any(outcome.stale for outcome in outcomes):
         raise Stale
     if caller is not None:

@@ -1,23 +1,26 @@
 """A standby of PostgreSQL is promoted under load (docs/guides/deployment.md, A standby)."""
 
 import time
+from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
+from tests.factories import ALLOW_ALL
 from tests.faults.harness import deployed, eventually
 from tests.faults.ledger import Ledger
 from tests.faults.traffic import statuses
-from tests.services import postgres, synchronous_standby, valkey
+from tests.services import Postgres, postgres, standby, synchronous_standby, valkey
 
 pytestmark = pytest.mark.faults
+LICENSED = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 MOST_SECONDS = 30  # until requests succeed after a promotion; 1 to 3 on an idle machine, 5 are promised
 
 
 def test_promoting_a_synchronous_standby_under_load_loses_no_answered_decision(tmp_path):
-    with postgres(fsync=False) as primary, synchronous_standby(primary) as standby, valkey() as redis:
-        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
+    with postgres(fsync=False) as primary, synchronous_standby(primary) as heir, valkey() as redis:
+        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{heir.port}"
         url = f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write"
         with deployed(tmp_path, workers=2, postgres=primary, valkey=redis, DATABASE_URL=url) as server:
             [(key, _)] = server.accounts(1)
@@ -27,7 +30,7 @@ def test_promoting_a_synchronous_standby_under_load_loses_no_answered_decision(t
                 primary.kill()
                 time.sleep(1)
                 before = httpx.get(f"{server.url}/readyz", timeout=30)
-                with psycopg.connect(standby.url, autocommit=True) as connection:
+                with psycopg.connect(heir.url, autocommit=True) as connection:
                     connection.execute("SELECT pg_promote()")
                 promoted = time.monotonic()
                 assert load.eventually_succeeds(len(load.exchanges))
@@ -40,3 +43,53 @@ def test_promoting_a_synchronous_standby_under_load_loses_no_answered_decision(t
             assert load.refused == 0
             assert ledger.discrepancies() == []
             assert eventually(server.is_ready)
+
+
+def test_after_promoting_a_standby_that_lacks_commits_no_process_decides_by_them(tmp_path):
+    with postgres(fsync=False) as primary, standby(primary) as heir, valkey() as redis:
+        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{heir.port}"
+        url = f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write"
+        with deployed(tmp_path, workers=1, postgres=primary, valkey=redis, DATABASE_URL=url) as server:
+            [(key, _)] = server.accounts(1)
+            publisher = server.client(key)
+            policy = publisher.post("/v1/policies", json={"name": "Terms", "rules": [LICENSED]}).json()["id"]
+            item = publisher.post("/v1/content", json={"title": "Item", "policyId": policy}).json()["id"]
+            check = {"contentId": item, "requester": "org_lost"}
+            assert not publisher.post("/v1/access/check", json=check | {"requester": "org_early"}).json()["allowed"]
+            unfollow(primary, heir)
+            lost = publisher.post("/v1/api-keys", json={"name": "Lost", "type": "secret"}).json()["key"]
+            assert publisher.patch(f"/v1/policies/{policy}", json={"rules": [ALLOW_ALL]}).json()["version"] == 2
+            assert server.client(lost).post("/v1/access/check", json=check).json()["allowed"]
+            primary.kill()
+            execute(heir, "SELECT pg_promote()")
+            assert eventually(server.is_ready)
+
+            # The new primary gives the same epoch, version and requester number to others.
+            rule = LICENSED | {"permissions": ["preview"]}
+            assert publisher.patch(f"/v1/policies/{policy}", json={"rules": [rule]}).json()["version"] == 2
+            licence = {"requesterId": "org_new", "licenseType": "commercial"}
+            assert publisher.post("/v1/licenses", json=licence).status_code == 201
+            eventually(lambda: publisher.post("/v1/access/check", json=check).status_code == 200)
+            decided = publisher.post("/v1/access/check", json=check).json()
+            recorded = publisher.get(f"/v1/access/decisions/{decided['id']}").json()
+            by_lost_key = server.client(lost).post("/v1/access/check", json=check)
+
+            assert (decided["allowed"], recorded["requester"]["id"]) == (False, "org_lost")
+            assert by_lost_key.status_code == 401
+
+
+def unfollow(primary: Postgres, standby: Postgres) -> None:
+    """Let a standby stop following, with all commits up to now."""
+    with psycopg.connect(primary.url, autocommit=True) as connection:
+        [[position]] = connection.execute("SELECT pg_current_wal_lsn()::text").fetchall()
+    assert eventually(lambda: execute(standby, f"SELECT pg_last_wal_replay_lsn() >= '{position}'"))
+    execute(standby, "ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()")
+    assert eventually(lambda: execute(standby, "SELECT count(*) = 0 FROM pg_stat_wal_receiver"))
+
+
+def execute(server: Postgres, *statements: str) -> Any:
+    """Return the first value of the last statement."""
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        for statement in statements:
+            result = connection.execute(statement)  # type: ignore[arg-type]
+        return result.fetchone()[0]

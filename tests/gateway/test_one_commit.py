@@ -11,6 +11,7 @@ from msgspec.structs import astuple, replace
 from accounts.keys.authentication import Grant, find_grant
 from accounts.plans.epochs import bump, current_epoch
 from analytics.models import AccessEvent, LedgerEntry
+from analytics.recording.batch import RECORDED_WITHIN
 from analytics.recording.entries import KeyClaim, Reply
 from analytics.usage.report import usage_report
 from analytics.windows import Window
@@ -56,12 +57,17 @@ def entries_of(gateway, grant, account):
     return made
 
 
-NEXT = [datetime(2026, 1, 1, 0, 0, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)]
+MOMENT, *NEXT = (datetime(2026, 1, 1, 23, 59, 58, tzinfo=UTC) + timedelta(seconds=number) for number in range(3))
+
+
+@pytest.fixture(autouse=True)
+def now(clock) -> None:
+    clock.now = NEXT[-1]
 
 
 @pytest.mark.parametrize("moment", NEXT, ids=["second", "day"])
 def test_a_request_that_cannot_share_a_commit_leaves_nothing_of_it_behind(gateway, checks, entries_of, moment):
-    first = entries_of(checks[1:], datetime(2026, 1, 1, tzinfo=UTC))
+    first = entries_of(checks[1:], MOMENT)
     second = entries_of(checks, moment)
     [one], others = async_to_sync(gateway.record)([first, second])
     assert not one.stale
@@ -70,7 +76,7 @@ def test_a_request_that_cannot_share_a_commit_leaves_nothing_of_it_behind(gatewa
 
 
 def test_what_was_postponed_ends_nothing_that_is_cached(gateway, api, grant, checks, entries_of, monkeypatch):
-    earlier = entries_of(checks[1:], datetime(2026, 1, 1, tzinfo=UTC))
+    earlier = entries_of(checks[1:], MOMENT)
     alone = gateway.records.call
 
     async def after_another(many):
@@ -109,6 +115,15 @@ def test_of_a_client_that_has_left_nothing_is_stored_in_a_shared_commit(gateway,
     assert [outcome.stale for outcome in stored] == [False, False]
     assert all(outcome.unawaited for outcome in refused)
     assert AccessEvent.objects.count() == LedgerEntry.objects.filter(type="usage").count() == 2
+
+
+def test_what_waited_too_long_is_not_recorded_and_keeps_nothing_else_out(gateway, clock, checks, entries_of):
+    waited, other = entries_of(checks[:1], MOMENT), entries_of(checks[:1], MOMENT + timedelta(seconds=2))
+    clock.now = MOMENT + RECORDED_WITHIN + timedelta(seconds=1)
+    refused, stored = async_to_sync(gateway.record)([waited, other])
+    assert [outcome.late for outcome in refused] == [True]
+    assert [outcome.stale for outcome in stored] == [False]
+    assert AccessEvent.objects.count() == 1
 
 
 def test_recording_changes_no_entry(gateway, checks, entries_of):

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from django.db import DEFAULT_DB_ALIAS
 from django.db.backends.postgresql import base
 from django.db.backends.utils import CursorWrapper
-from psycopg import Connection, Cursor
+from psycopg import Connection, Cursor, NotSupportedError
 from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.types.datetime import TimestamptzLoader
@@ -17,6 +17,7 @@ from psycopg_pool import ConnectionPool
 from kit import statements
 from kit.storage.poolers import keeps_no_session_state
 from kit.storage.postgresql.schema import DatabaseSchemaEditor
+from kit.storage.postgresql.timelines import READ_TIMELINE, of_threads
 
 R = TypeVar("R")
 
@@ -40,17 +41,23 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection: Connection = super().get_new_connection(conn_params)
         if keeps_no_session_state():
             return connection
+        try:
+            self.set_up(connection, vars(connection))
+        except Exception:
+            if self.pool:
+                self.pool.putconn(connection)
+            raise
+        return connection
+
+    def set_up(self, connection: Connection, known: dict[str, object]) -> None:
+        """Note the timeline of a new connection, and set the time limit of statements."""
+        if self.alias == DEFAULT_DB_ALIAS and "timeline" not in known:
+            known["timeline"] = of_threads.note(read_timeline(connection))
         wanted = statements.milliseconds()
         # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
-        if getattr(connection, "statement_milliseconds", 0) != wanted:
-            try:
-                connection.execute(f"SET statement_timeout = {wanted}")
-            except Exception:
-                if self.pool:
-                    self.pool.putconn(connection)
-                raise
-            vars(connection)["statement_milliseconds"] = wanted
-        return connection
+        if known.get("statement_milliseconds", 0) != wanted:
+            connection.execute(f"SET statement_timeout = {wanted}")
+            known["statement_milliseconds"] = wanted
 
     def create_cursor(self, name: str | None = None) -> Cursor[TupleRow]:
         cursor: Cursor[TupleRow] = super().create_cursor(name)
@@ -79,6 +86,14 @@ def limit_statement(
     result = execute(f"SET LOCAL statement_timeout = {wanted}; {sql}", params, many, context)
     cursor.cursor.nextset()
     return result
+
+
+def read_timeline(connection: Connection) -> int:
+    try:
+        [[number]] = connection.execute(READ_TIMELINE).fetchall()
+    except NotSupportedError:
+        return 0
+    return int(number)
 
 
 def check(pool: ConnectionPool, connection: Connection) -> None:

@@ -16,12 +16,13 @@ from django.db import connection
 
 from accounts.keys.authentication import Grant
 from accounts.keys.callers import Caller
-from analytics.recording.batch import Outcome, conflicts
+from analytics.recording.batch import Outcome, conflicts, refuse_late
 from analytics.recording.entries import Entry, Reply
 from analytics.recording.recorder import AsyncRecorder
 from kit.http.admission import admit
 from kit.http.errors import ApiError, ClientGone
 from kit.storage.microbatch import InThread, MicroBatch, Turns
+from kit.storage.postgresql.timelines import Promoted
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.charging.paying import spend_in_record
@@ -167,7 +168,7 @@ class Gateway:
         return decide_checks(checks, found, grant.account_key, now, grant.key_id)
 
     def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Return the outcomes of entries that were not stored; note their epoch. Raises KeyTaken and ClientGone."""
+        """Return the outcomes of entries that were not stored; note their epoch. Raises what keeps them out."""
         stale = [outcome for outcome in outcomes if outcome.stale]
         if outcomes[0].behind:
             self.snapshot.note(account_id, epoch + 1)
@@ -177,6 +178,7 @@ class Gateway:
             raise KeyTaken
         if any(outcome.unawaited for outcome in stale):
             raise ClientGone()
+        refuse_late(stale)
         if not all(outcome.retry for outcome in stale):
             self.snapshot.note(account_id, epoch + 1)
         return stale
@@ -262,14 +264,23 @@ class Gateway:
         begun = perf_counter()
         try:
             stored = iter(await self.write(fitting))
-        except Exception:
+        except Exception as error:
             count_failed_commit()
+            if isinstance(error, Promoted):
+                self.forget(error)
             raise
         outcomes: list[Sequence[Outcome]] = [
             [refusal or next(stored) for _ in entries] for entries, refusal in zip(many, refusals, strict=True)
         ]
         count_commit(perf_counter() - begun, chain.from_iterable(outcomes), sizes)
         return outcomes
+
+    def forget(self, promoted: Promoted) -> None:
+        """Forget what was read from the former primary, and fail what was decided on it."""
+        self.snapshot.clear()
+        self.facts.numbers.free.clear()
+        for records in {self.records, self.spending}:
+            records.fail_waiting(promoted)
 
     def note_state(self) -> None:
         """Set the gauges of waiting and cached entries."""

@@ -88,7 +88,9 @@ class Snapshot:
 
     def advance(self, account_id: str, changes: Changes | None) -> None:
         """Invalidate what has changed since the account's epoch; everything if the account was deleted."""
-        of = self.accounts[account_id]
+        of = self.accounts.get(account_id)
+        if of is None:
+            return  # emptied meanwhile
         if changes is None:
             changes = Changes(of.newest + 1, EVERYTHING)
         if changes.epoch <= of.epoch:
@@ -104,6 +106,13 @@ class Snapshot:
             for each in self.accounts.values():
                 each.forget()
             self.changes = 0
+
+    def clear(self) -> None:
+        """Forget everything, epochs too."""
+        self.accounts.clear()
+        self.entries.clear()
+        self.grants.clear()
+        self.weight = self.grants_weight = self.changes = 0
 
     # --- Items and requesters ----------------------------------------------------------------------------------------
 
