@@ -1,6 +1,6 @@
 """A batch of decisions to record together, and the outcome of each."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
@@ -82,10 +82,8 @@ def as_json(part: Collection[Struct]) -> str:
     return encode(list(part)).decode()
 
 
-def refuse_late(outcomes: Iterable[Outcome]) -> None:
-    """Raises ServiceUnavailable if a decision was not stored because it is late."""
-    if any(outcome.late for outcome in outcomes):
-        raise ServiceUnavailable("The decision could not be recorded in time. Try again.", retry_after=1)
+def too_late() -> ServiceUnavailable:
+    return ServiceUnavailable("The decision could not be recorded in time. Try again.", retry_after=1)
 
 
 class LimitCounter(Struct, gc=False):
@@ -139,9 +137,9 @@ class Batch:
     modified: copies carry their numbers in the batch.
     """
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry], within: timedelta | None = None) -> None:
         self.entries = entries
-        self.oldest = render_timestamp(timezone.now() - RECORDED_WITHIN) or ""
+        self.oldest = "" if within is None else render_timestamp(timezone.now() - within) or ""
         self.cases: list[Case] = []
         self.ids: list[str] = []  # decision ids of all cases
         self.contents: list[str] = []

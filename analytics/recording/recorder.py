@@ -6,10 +6,11 @@ still hold, counts rate limits, and stores events, charges and pending rows, whi
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from django.db import IntegrityError, connection, transaction
 
-from analytics.recording.batch import RETRY, Batch, Outcome
+from analytics.recording.batch import RECORDED_WITHIN, RETRY, Batch, Outcome
 from analytics.recording.entries import Case, Entry
 from analytics.recording.recorder_sqlite import record_on_sqlite
 from kit.storage.async_postgres import Parameter, Sessions
@@ -20,13 +21,13 @@ from kit.telemetry.tracing import traced
 TOO_MUCH = (IntegrityError, OverflowError)  # a total overflows SQLite's 64 bits
 
 
-def record(entries: Sequence[Entry]) -> list[Outcome]:
+def record(entries: Sequence[Entry], within: timedelta | None = None) -> list[Outcome]:
     """Write the decisions on Django's connection: in the caller's transaction, or on PostgreSQL possibly in one of its
-    own.
+    own. Those that are older than `within` are not written.
     """
     if not entries:
         return []
-    batch = Batch(entries)
+    batch = Batch(entries, within)
     if connection.vendor == "postgresql":
         return batch.read_row(run_prepared(*batch.statement()))
     with connection.cursor() as cursor:
@@ -55,7 +56,7 @@ def commit(entries: Sequence[Entry]) -> list[Outcome]:
 
 def record_together(entries: Sequence[Entry]) -> list[Outcome]:
     with turn_to_write(), transaction.atomic():
-        return record(entries)
+        return record(entries, RECORDED_WITHIN)
 
 
 @traced("INSERT decisions", system="postgresql")
@@ -80,6 +81,6 @@ class AsyncRecorder:
         Raises Django's OperationalError; then no decision may be returned.
         """
         async with self.sessions.one() as session:
-            batch = Batch(entries)  # not before, because connecting may take longer than RECORDED_WITHIN
+            batch = Batch(entries, RECORDED_WITHIN)  # not before, because connecting may take longer
             [row] = await session.run(*batch.statement())
         return batch.read_row(row)

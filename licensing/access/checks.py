@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.keys.callers import Caller
 from accounts.plans import epochs
 from accounts.plans.epochs import current_epoch
 from analytics.recording import recorder
-from analytics.recording.batch import refuse_late
+from analytics.recording.batch import RECORDED_WITHIN, too_late
 from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import read_snapshot
 from kit.values import ids
@@ -78,7 +79,8 @@ def attempt(
     if batch.rehearsals:
         rehearse_observed(batch)
     outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)
-    refuse_late(outcomes)
+    if batch.entries and timezone.now() - now > RECORDED_WITHIN:
+        raise too_late()
     if any(outcome.stale for outcome in outcomes):
         raise Stale
     if caller is not None:

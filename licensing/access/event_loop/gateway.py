@@ -16,7 +16,7 @@ from django.db import connection
 
 from accounts.keys.authentication import Grant
 from accounts.keys.callers import Caller
-from analytics.recording.batch import Outcome, conflicts, refuse_late
+from analytics.recording.batch import Outcome, conflicts, too_late
 from analytics.recording.entries import Entry, Reply
 from analytics.recording.recorder import AsyncRecorder
 from kit.http.admission import admit
@@ -178,7 +178,8 @@ class Gateway:
             raise KeyTaken
         if any(outcome.unawaited for outcome in stale):
             raise ClientGone()
-        refuse_late(stale)
+        if any(outcome.late for outcome in stale):
+            raise too_late()
         if not all(outcome.retry for outcome in stale):
             self.snapshot.note(account_id, epoch + 1)
         return stale
