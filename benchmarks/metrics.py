@@ -16,7 +16,7 @@ django.setup()
 
 from prometheus_client import CollectorRegistry, Counter, Histogram  # noqa: E402
 
-from analytics.recording.batch import STORED  # noqa: E402
+from analytics.recording.outcomes import STORED  # noqa: E402
 from licensing.access.event_loop import metrics  # noqa: E402
 
 CALLS, RUNS = 50_000, 7

@@ -13,9 +13,9 @@ from msgspec.structs import astuple, replace
 
 from analytics.recording.entries import Case, Claim, Entry, KeyClaim, Reply
 from analytics.recording.naming import Naming
+from analytics.recording.outcomes import LATE, RETRY, STALE, STORED, STORED_BEHIND, TAKEN, UNAWAITED, UNPAID, Outcome
 from analytics.recording.spending import PurseClaim, Spending, SpendOfCase, columns_of_purses, columns_of_spends
 from analytics.recording.statement import postgresql
-from kit.http.errors import ServiceUnavailable
 from kit.storage.async_postgres import Parameter
 from kit.values.timestamps import render_timestamp
 
@@ -28,51 +28,6 @@ class ChargeOfCase(Struct, gc=False):
     license_type: str
 
 
-class Outcome(Struct, frozen=True, gc=False):
-    """The result of recording an entry: all of its decisions are stored, unless it is `stale`.
-
-    `retry`: stale only because of its batch; its facts may still hold. `taken`: another request used its
-    Idempotency-Key first. `unawaited`: its client has left. `late`: it was decided over RECORDED_WITHIN ago. `unpaid`:
-    stale because a wallet needs a transaction (analytics.recording.spending). `room`: what the rule's limit had left
-    before the first decision (none if below 1), None without a claim. `available`: what the last spend leaves in its
-    wallet, in millionths. `behind`: the account has a newer epoch, at which the facts still hold.
-    """
-
-    stale: bool = False
-    room: int | None = None
-    retry: bool = False
-    taken: bool = False
-    behind: bool = False
-    unpaid: bool = False
-    unawaited: bool = False
-    late: bool = False
-    available: int | None = None
-
-    def counted(self, place: int) -> "LimitResult":
-        """Return the limit's result for the decision at index `place` of an entry with a claim."""
-        left = (self.room or 0) - place
-        return LimitResult(granted=left > 0, remaining=max(left - 1, 0))
-
-
-class LimitResult(Struct, frozen=True, gc=False):
-    """A rule limit's result for one decision: whether it was granted, and what remains."""
-
-    granted: bool
-    remaining: int
-
-
-STORED = Outcome()
-STORED_BEHIND = Outcome(behind=True)
-STALE = Outcome(stale=True)
-RETRY = Outcome(stale=True, retry=True)
-TAKEN = Outcome(stale=True, taken=True)
-UNPAID = Outcome(stale=True, retry=True, unpaid=True)
-UNAWAITED = Outcome(stale=True, unawaited=True)
-LATE = Outcome(stale=True, late=True)
-
-# Pages and summaries count a minute some seconds after its end (analytics.events.summaries.GRACE): what is decided
-# earlier must be in a transaction by then.
-RECORDED_WITHIN = timedelta(seconds=8)
 MANY_ALIKE = 8  # decisions per case from which one pending row per case pays off
 
 encode = JsonEncoder().encode
@@ -80,10 +35,6 @@ encode = JsonEncoder().encode
 
 def as_json(part: Collection[Struct]) -> str:
     return encode(list(part)).decode()
-
-
-def too_late() -> ServiceUnavailable:
-    return ServiceUnavailable("The decision could not be recorded in time. Try again.", retry_after=1)
 
 
 class LimitCounter(Struct, gc=False):

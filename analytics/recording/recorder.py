@@ -10,8 +10,9 @@ from datetime import timedelta
 
 from django.db import IntegrityError, connection, transaction
 
-from analytics.recording.batch import RECORDED_WITHIN, RETRY, Batch, Outcome
+from analytics.recording.batch import Batch
 from analytics.recording.entries import Case, Entry
+from analytics.recording.outcomes import RECORDED_WITHIN, RETRY, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
 from kit.storage.async_postgres import Parameter, Sessions
 from kit.storage.prepared import prepared_cursor

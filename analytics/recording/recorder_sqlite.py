@@ -14,9 +14,10 @@ from django.db.backends.utils import CursorWrapper
 
 from accounts.plans.epochs import EVERYTHING, SINCE, Changes
 from analytics.models.usage import DAYS, MONTHS
-from analytics.recording.batch import Batch, LimitCounter, Outcome
+from analytics.recording.batch import Batch, LimitCounter
 from analytics.recording.entries import Case, Charge, Entry
 from analytics.recording.naming import name_on_sqlite
+from analytics.recording.outcomes import Outcome
 from analytics.recording.spending_sqlite import spend_on_sqlite
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
 from analytics.rollups.upserts import (

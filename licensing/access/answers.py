@@ -3,8 +3,8 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analytics.recording.batch import LimitResult
 from analytics.recording.entries import Entry
+from analytics.recording.outcomes import LimitResult
 from kit.http.errors import NotFound
 from kit.rest.resources import id_hint
 from kit.values import ids

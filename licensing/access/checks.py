@@ -13,7 +13,7 @@ from accounts.keys.callers import Caller
 from accounts.plans import epochs
 from accounts.plans.epochs import current_epoch
 from analytics.recording import recorder
-from analytics.recording.batch import RECORDED_WITHIN, too_late
+from analytics.recording.outcomes import RECORDED_WITHIN, too_late
 from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import read_snapshot
 from kit.values import ids

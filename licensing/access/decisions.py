@@ -7,9 +7,9 @@ from secrets import token_urlsafe
 
 from msgspec.structs import replace
 
-from analytics.recording.batch import Outcome
 from analytics.recording.entries import Case, Claim, Entry, Reply
 from analytics.recording.naming import NamedRequester, Naming
+from analytics.recording.outcomes import Outcome
 from analytics.recording.spending import Spend
 from kit.http.errors import ApiError
 from kit.telemetry.tracing import traced

@@ -11,8 +11,8 @@ from msgspec.structs import astuple, replace
 from accounts.keys.authentication import Grant, find_grant
 from accounts.plans.epochs import bump, current_epoch
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.recording.batch import RECORDED_WITHIN
 from analytics.recording.entries import KeyClaim, Reply
+from analytics.recording.outcomes import RECORDED_WITHIN
 from analytics.usage.report import usage_report
 from analytics.windows import Window
 from kit.http.admission import admit

@@ -17,8 +17,8 @@ from accounts.models import Account, IdempotencyRecord
 from accounts.plans import epochs
 from analytics.models import AccessEvent
 from analytics.recording import recorder
-from analytics.recording.batch import Outcome
 from analytics.recording.entries import Entry, KeyClaim, Reply
+from analytics.recording.outcomes import Outcome
 from analytics.recording.statement import postgresql
 from kit.storage.async_postgres import Session, Sessions
 from kit.storage.microbatch import InThread

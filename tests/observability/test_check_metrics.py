@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError
 
 from accounts.limits.redis_counters import fallbacks
-from analytics.recording.batch import RETRY
+from analytics.recording.outcomes import RETRY
 from kit.telemetry.metrics import Histogram, families
 from licensing.access.event_loop.gateway import Gateway
 from tests import factories

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from accounts.plans.epochs import bump, current_epoch
 from analytics.models import AccessEvent, LedgerEntry, Wallet, WalletEntry
 from analytics.recording import recorder
-from analytics.recording.batch import RETRY, STALE, UNPAID, Outcome
 from analytics.recording.entries import Entry
 from analytics.recording.naming import Naming
+from analytics.recording.outcomes import RETRY, STALE, UNPAID, Outcome
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from kit.values.timestamps import render_timestamp

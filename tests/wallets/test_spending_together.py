@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from accounts.events.models import Event
 from analytics.models import AccessEvent, Grant, LedgerEntry, Wallet, WalletEntry
-from analytics.recording.batch import Batch, Outcome
+from analytics.recording.batch import Batch
+from analytics.recording.outcomes import Outcome
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.wallets.test_histories import HISTORIES

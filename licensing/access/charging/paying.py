@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from analytics.recording import recorder
-from analytics.recording.batch import Outcome
 from analytics.recording.entries import Entry
+from analytics.recording.outcomes import Outcome
 from analytics.recording.spending import Spending
 from analytics.wallets.spending import Purses
 from kit.http.errors import ApiError

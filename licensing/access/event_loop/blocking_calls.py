@@ -13,8 +13,8 @@ from accounts.keys.authentication import Grant, find_grant, note_use
 from accounts.keys.callers import Caller
 from accounts.plans.epochs import Changes, changes_since, current_epoch
 from analytics.recording import recorder
-from analytics.recording.batch import Outcome
 from analytics.recording.entries import Entry
+from analytics.recording.outcomes import Outcome
 from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check

@@ -16,8 +16,9 @@ from django.db import connection
 
 from accounts.keys.authentication import Grant
 from accounts.keys.callers import Caller
-from analytics.recording.batch import Outcome, conflicts, too_late
+from analytics.recording.batch import conflicts
 from analytics.recording.entries import Entry, Reply
+from analytics.recording.outcomes import Outcome, too_late
 from analytics.recording.recorder import AsyncRecorder
 from kit.http.admission import admit
 from kit.http.errors import ApiError, ClientGone

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 
-from analytics.recording.batch import Outcome
+from analytics.recording.outcomes import Outcome
 from kit.telemetry.metrics import Counter, Gauge, Histogram, WorstGauge
 from kit.telemetry.observing import REFUSED_AT, WAYS, refused
 from licensing.policies.decision import Reason
