@@ -209,14 +209,16 @@ def main(options: argparse.Namespace) -> None:
 
 
 def wait_for_autovacuum() -> None:
-    """Wait until autovacuum has visited the filled tables."""
-    due = "SELECT EXISTS (SELECT FROM pg_stat_user_tables WHERE n_ins_since_vacuum > 1000 + 0.2 * n_live_tup)"
+    """Wait until autovacuum has visited the filled tables, and summarise what it left out, as the service does."""
+    due = """SELECT EXISTS (SELECT FROM pg_stat_user_tables WHERE n_ins_since_vacuum > 1000 + 0.2 * n_live_tup)
+      OR EXISTS (SELECT FROM pg_stat_progress_vacuum)"""
     began, is_due = time.monotonic(), connection.vendor == "postgresql"
     with connection.cursor() as cursor:
         while is_due:
             time.sleep(1)
             cursor.execute(due)
             [(is_due,)] = cursor.fetchall()
+            is_due = is_due or summarize_new_blocks() > 0
     print(f"Autovacuum took {time.monotonic() - began:.0f} s more", flush=True)
 
 
@@ -230,7 +232,6 @@ def measure(options: argparse.Namespace) -> None:
         for path in options.list:
             fill(path, options.rows, values)
         wait_for_autovacuum()
-        summarize_new_blocks()  # as the service does every minute; a table that is being vacuumed is left out
     if options.analyze:
         with connection.cursor() as cursor:
             cursor.execute("VACUUM ANALYZE")

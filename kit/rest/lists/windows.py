@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from time import monotonic
-from types import MappingProxyType
 from typing import TypeVar, cast
 
 from django.core.exceptions import EmptyResultSet
@@ -40,7 +39,10 @@ FAST_SECONDS, MOST_SECONDS = 0.25, 3.0
 # PostgreSQL expects of a summary that it skips as many blocks as a value is rare, although each may have the value
 # once. If `every` is filtered by a value of an index, a search of up to so many rows has only this time to use one.
 INDEXED_ROWS, INDEXED_SECONDS = 200_000, 0.15
-WITHOUT_SUMMARIES = {"enable_bitmapscan": "off"}
+# Every window has bounds that an index knows. PostgreSQL would read a whole table whose statistics do not tell that
+# its rows lie in the order of time.
+BY_BOUNDS = {"enable_seqscan": "off"}
+WITHOUT_SUMMARIES = {**BY_BOUNDS, "enable_bitmapscan": "off"}
 Found = tuple[datetime, str | int]  # the moment and key of a match
 M = TypeVar("M", bound=Model)
 R = TypeVar("R")
@@ -120,10 +122,10 @@ class WindowedPagination(KeysetPagination):
         is_by_index = self.is_indexed and window.rows <= INDEXED_ROWS
         if is_by_index and not self.is_misled:
             with suppress(TookTooLong):
-                return positions(inside, window.order, INDEXED_SECONDS)
+                return positions(inside, window.order, INDEXED_SECONDS, BY_BOUNDS)
             self.is_misled = True
         with suppress(TookTooLong):
-            return positions(inside, window.order, MOST_SECONDS, WITHOUT_SUMMARIES if is_by_index else {})
+            return positions(inside, window.order, MOST_SECONDS, WITHOUT_SUMMARIES if is_by_index else BY_BOUNDS)
         return None
 
 
@@ -204,9 +206,7 @@ def moment_after(every: QuerySet[Model], window: Window) -> datetime | None:
     return next(iter(read_in_order(moments[window.rows : window.rows + 1])), None)
 
 
-def positions(
-    rows: QuerySet[M], order: Order, seconds: float, settings: Mapping[str, str] = MappingProxyType({})
-) -> list[Found]:
+def positions(rows: QuerySet[M], order: Order, seconds: float, settings: Mapping[str, str]) -> list[Found]:
     """Return the moments and keys of all rows in order; if there are FEW or more, of as many and in any order.
 
     PostgreSQL plans the search as if it had to find all of them. Raises TookTooLong after `seconds`.
