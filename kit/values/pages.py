@@ -57,13 +57,15 @@ class RegisteredPage(Struct, frozen=True):
 class RequestedPages(Struct, frozen=True):
     """The pages that a requested URL may name, because origins read URLs differently.
 
-    `paths` starts with the usual reading, `parameters` are all that some application may see, `sure_parameters` those
-    that every application sees, `spelling` is the normalised URL. Not `is_complete` if there are too many readings to
-    follow.
+    `paths` starts with the usual reading, in the form by which items are found. `readings` has each path as it is read
+    and its further spellings under SAME_PAGE; the last one is in `paths`. `parameters` are all that some application
+    may see, `sure_parameters` those that every application sees, `spelling` is the normalised URL. Not `is_complete`
+    if there are too many readings to follow.
     """
 
     host: str
     paths: tuple[str, ...]
+    readings: tuple[tuple[str, ...], ...]
     parameters: Parameters
     spelling: str
     is_complete: bool
@@ -74,9 +76,9 @@ class RequestedPages(Struct, frozen=True):
     def from_url(cls, url: str, same: SamePage | None) -> "RequestedPages":
         """Parse an absolute http(s) URL; `same` is the setting SAME_PAGE."""
         parts = urlsplit(url)
-        paths, is_complete = read(parts.path)
-        if same is not None:
-            paths = tuple(dict.fromkeys(map(same.path, paths)))
+        read_as, is_complete = read(parts.path)
+        readings = tuple((path,) if same is None else same.spellings(path) for path in read_as)
+        paths = tuple(dict.fromkeys(spellings[-1] for spellings in readings))
         parameters: Parameters = frozenset()
         sure: Parameters = frozenset()
         if parts.query.count("&") + parts.query.count(";") < MAX_PARAMETERS:
@@ -87,7 +89,7 @@ class RequestedPages(Struct, frozen=True):
         is_complete = is_complete and len(paths) * (1 + len(parameters)) <= MAX_KEYS
         host = normalised_host(parts.hostname or "")
         address = f"https://{host}{quote(paths[0], safe=PATH_CHARACTERS)}"
-        return cls(host, paths, parameters, spelling_of(url, same), is_complete, address, sure)
+        return cls(host, paths, readings, parameters, spelling_of(url, same), is_complete, address, sure)
 
     @property
     def pages(self) -> list[bytes]:

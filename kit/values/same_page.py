@@ -41,9 +41,13 @@ class SamePage:
 
     def path(self, path: str) -> str:
         """Return the common form of all paths of a page."""
-        if self.index and path.endswith(f"/{INDEX}"):
-            path = path.removesuffix(INDEX)
-        return path.removesuffix("/") or "/" if self.slash else path
+        return self.spellings(path)[-1]
+
+    def spellings(self, path: str) -> tuple[str, ...]:
+        """Return the path with and without what makes no difference, from itself to the common form."""
+        folder = path.removesuffix(INDEX) if self.index and path.endswith(f"/{INDEX}") else path
+        common = folder.removesuffix("/") or "/" if self.slash else folder
+        return tuple(dict.fromkeys((path, folder, common)))
 
     def counts(self, parameter: str) -> bool:
         """Whether this query parameter distinguishes pages."""

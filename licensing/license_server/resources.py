@@ -6,7 +6,6 @@ from xml.etree import ElementTree
 from msgspec import Struct
 
 from kit.values.hosts import host_of_header
-from kit.values.paths import normalize_path
 from licensing.access.lookup.items import find_pages
 from licensing.access.lookup.pages import page_by_rule
 from licensing.access.subjects import Item
@@ -14,6 +13,7 @@ from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_
 from licensing.edge.publishing.published_terms import terms_for
 from licensing.edge.publishing.terms import pattern_spellings
 from licensing.sites.models import Site
+from licensing.sites.pages import requested_page
 from licensing.sites.patterns import most_specific
 
 MAX_RESOURCE = 2048 + 300  # characters: origin and pattern
@@ -75,7 +75,7 @@ def find_resource(account_id: str, url: str) -> Resource:
             is_pattern=False,
         )
     rules = {text: rule for rule in site.ordered_rules for text in pattern_spellings(rule.pattern)}
-    rule = rules.get(asked) or most_specific(site.ordered_rules, normalize_path(parts.path))
+    rule = rules.get(asked) or most_specific(site.ordered_rules, *requested_page(url).readings[0])
     read = published or terms_for(terms, asked)
     if read is None or (rule is None and read.item is None):
         raise Unpublished

@@ -16,9 +16,13 @@ K = TypeVar("K")
 
 
 class Candidate(NamedTuple):
-    """A page that the URL may name: a registered item, or None if the site's patterns decide the path."""
+    """A page that the URL may name: a registered item, or None if the site's patterns decide.
 
-    path: str
+    `paths` are the spellings of its path under SAME_PAGE. A pattern that matches one of them matches the page: without
+    its final slash, `/premium/` would be no page of `/premium/*`.
+    """
+
+    paths: tuple[str, ...]
     item: Content | None
 
 
@@ -41,8 +45,12 @@ def candidates_of(page: RequestedPages, items: Iterable[Content]) -> list[Candid
             if spelling_of(item.source or "", settings.SAME_PAGE) == page.spelling:
                 keep_newest(same, page.spelling, item)
     if same:
-        return [Candidate(page.paths[0], same[page.spelling])]
-    return [Candidate(path, item) for path in page.paths for item in most_specific_items(page, by_path[path])]
+        return [Candidate(page.readings[0], same[page.spelling])]
+    return [
+        Candidate(spellings, item)
+        for spellings in page.readings
+        for item in most_specific_items(page, by_path[spellings[-1]])
+    ]
 
 
 def keep_newest(found: dict[K, Content], name: K, item: Content) -> None:

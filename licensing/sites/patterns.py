@@ -72,12 +72,12 @@ class HasPattern(Protocol):
 R = TypeVar("R", bound=HasPattern)
 
 
-def most_specific(rules: Iterable[R], path: str) -> R | None:
-    """Return the rule with the longest pattern that matches the normalised path; the first of several equals."""
+def most_specific(rules: Iterable[R], *paths: str) -> R | None:
+    """Return the rule with the longest pattern that matches one of the normalised paths; of equals the first."""
     best: R | None = None
     for rule in rules:
         pattern = compiled(rule.pattern)
-        if (best is None or pattern.length > compiled(best.pattern).length) and pattern.matches(path):
+        if (best is None or pattern.length > compiled(best.pattern).length) and any(map(pattern.matches, paths)):
             best = rule
     return best
 

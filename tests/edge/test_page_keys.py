@@ -129,6 +129,23 @@ def test_same_page_holds_at_the_edge_too(ask, account, shut, site, settings):
     assert ask("/c?utm=mail").status == 200
 
 
+@pytest.mark.parametrize(
+    "uri", ["/premium/", "/premium/index.html", "/premium/a/", "/about", "/about/", "/about/index.html"]
+)
+def test_same_page_takes_no_page_out_of_a_pattern(ask, account, shut, settings, uri):
+    factories.site(account, {"/premium/*": shut, "/about$": shut}, host="pub.example")
+    settings.SAME_PAGE = SamePage.of(["trailing-slash", "index.html"], [])
+    assert ask(uri).status == 403
+
+
+def test_the_longest_pattern_decides_about_a_page_with_several_spellings(ask, account, shut, settings):
+    open_ = factories.policy(account, READERS)
+    factories.site(account, {"/a/$": shut, "/a": open_, "/b/": open_, "/b/index.html": shut}, host="pub.example")
+    settings.SAME_PAGE = SamePage.of(["trailing-slash", "index.html"], [])
+    answers = {uri: ask(uri).status for uri in ("/a/", "/a/index.html", "/a/b", "/b/", "/b/index.html")}
+    assert answers == {"/a/": 403, "/a/index.html": 403, "/a/b": 200, "/b/": 200, "/b/index.html": 403}
+
+
 def test_an_item_without_keys_is_stale_until_it_is_given_new_ones(ask, account, shut, site):
     item = factories.content(account, source="https://pub.example/a?x=1&y=2", policy_id=shut.pk)
     Content.objects.filter(pk=item.pk).update(page_key=None)

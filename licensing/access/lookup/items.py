@@ -116,7 +116,7 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
     unknown = {
         url
         for url, page in pages.items()
-        if page.host not in sites and any(item is None for _, item in candidates.get(url, [Candidate("", None)]))
+        if page.host not in sites and any(item is None for _, item in candidates.get(url, [Candidate((), None)]))
     }
     is_refused = bool(unknown) and are_refused(account_id)
     other_pages = pages_of_other_hosts(account_id) if is_refused else None

@@ -38,12 +38,12 @@ def page_named_by(
     """
     names = names_of(page.pages)
     named: dict[object, Item] = {}
-    for path, item in candidates:
+    for paths, item in candidates:
         if item is not None:
             if item.pk not in named:
                 named[item.pk] = registered_page(items[item.pk], site, page.address, names)
         elif site is not None:
-            rule = most_specific(site.ordered_rules, path)
+            rule = most_specific(site.ordered_rules, *paths)
             if (key := rule.pk if rule is not None else None) not in named:
                 named[key] = page_by_rule(site, rule, page.address, names, compiled)
         elif other_pages is not None and None not in named:
