@@ -27,7 +27,7 @@ from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits
 from licensing.policies.decision import Decision, decide
 from licensing.policies.facts import Facts
-from licensing.policies.offers import accept_offer, offers
+from licensing.policies.offers import also_allowed, asking_for, offers, pay
 
 VISITOR_BYTES = 16  # of random ids
 Likeness = tuple[object, ...]  # an item's policy and facts; items with equal ones get the same decision
@@ -88,22 +88,15 @@ def decide_check(
 def decide_edge(
     check: Check, edge: EdgeTerms, item: Item, other: RequesterSnapshot | None, facts: Facts, decision: Decision
 ) -> tuple[Facts, Decision]:
-    """Apply the edge's extra terms; return the facts and the decision made on them.
-
-    If both permissions are allowed and the second one's rule has a rate limit, the second one decides: asking for
-    another permission does not avoid the limit.
-    """
-    if edge.and_permission is not None and not decision.refuses:
-        further = replace(facts, permission=edge.and_permission)
-        if edge.and_requester_id is not None and other is not None:
-            asked = replace(check, requester_id=edge.and_requester_id, permission=edge.and_permission)
-            further = facts_of(asked, item, other, facts.now)
-        second = decide(item.policy, further)
-        if second.refuses or (second.rule is not None and second.rule.rate_limit is not None):
-            facts, decision = further, second
-    if edge.payment is not None and (paid := accept_offer(item.policy, facts, decision, edge.payment)) is not None:
-        return paid, decide(item.policy, paid)
-    return facts, decision
+    """Apply the edge's extra terms; return the facts and the decision made on them."""
+    facts, decision = pay(item.policy, facts, decision, edge.payment)
+    if edge.and_permission is None or decision.refuses:
+        return facts, decision
+    further = asking_for(facts, edge.and_permission)
+    if edge.and_requester_id is not None and other is not None:
+        asked = replace(check, requester_id=edge.and_requester_id, permission=edge.and_permission)
+        further = facts_of(asked, item, other, facts.now)
+    return also_allowed(item.policy, facts, decision, further, edge.payment)
 
 
 def decide_checks(

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from licensing.policies.decision import CompiledPolicy, Decision, judge
+from licensing.policies.decision import CompiledPolicy, Decision, decide, judge
 from licensing.policies.facts import Facts, HeldLicense, PayerFacts
 from licensing.policies.rules import Price, Rule
 
@@ -72,11 +72,41 @@ def with_license(facts: Facts, held: HeldLicense) -> Facts:
     return replace(facts, license_types=types, has_valid_license=True, licenses=(held, *facts.licenses))
 
 
-def accept_offer(policy: CompiledPolicy | None, facts: Facts, decision: Decision, payment: Payment) -> Facts | None:
-    """Return the facts under which the payment's first matching offer allows a denied access; None without one.
+def asking_for(facts: Facts, permission: str) -> Facts:
+    """Return the facts of the same requester, with its payment, for another permission."""
+    if isinstance(facts, PayerFacts):
+        return replace(facts, permission=permission, unpaid=replace(facts.unpaid, permission=permission))
+    return replace(facts, permission=permission)
+
+
+def pay(
+    policy: CompiledPolicy | None, facts: Facts, decision: Decision, payment: Payment | None
+) -> tuple[Facts, Decision]:
+    """Return facts and decision after the payment, by the first offer that it covers and that lifts the denial.
 
     An access that is only observed is not charged, but would be allowed at this price.
     """
-    if not decision.refuses:
-        return None
-    return next((offer.facts for offer in offers(policy, facts) if payment.covers(offer.price)), None)
+    if payment is not None and decision.refuses:
+        for offer in offers(policy, facts):
+            if payment.covers(offer.price):
+                return offer.facts, decide(policy, offer.facts)
+    return facts, decision
+
+
+def also_allowed(
+    policy: CompiledPolicy | None, facts: Facts, decision: Decision, further: Facts, payment: Payment | None
+) -> tuple[Facts, Decision]:
+    """Return the facts and the decision of an allowed access that also needs what `further` asks for.
+
+    If both are allowed and the further rule has a rate limit, it decides: asking for another permission does not avoid
+    the limit. A payment pays one price: after it, what `further` asks for has to be free or to have the same price.
+    """
+    second = decide(policy, further)
+    if isinstance(further, PayerFacts):
+        unpaid = decide(policy, further.unpaid)
+        if second.refuses or (unpaid.refuses and second.rule is not decision.rule):
+            further, second = further.unpaid, unpaid
+    elif second.refuses:
+        return pay(policy, further, second, payment)
+    is_limited = second.rule is not None and second.rule.rate_limit is not None
+    return (further, second) if second.refuses or is_limited else (facts, decision)

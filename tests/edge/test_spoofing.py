@@ -2,7 +2,7 @@
 
 import pytest
 
-from analytics.models import AccessEvent
+from analytics.models import AccessEvent, LedgerEntry
 from licensing.access.recorded_decisions import recorded_answers
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
@@ -78,3 +78,55 @@ def test_a_decision_tells_whom_its_rules_were_applied_to(ask, site):
     assert (recorded.requester.requester_id, recorded.facts["decidedAs"]) == ("unverified:gptbot", "anonymous")
     [answer] = recorded_answers(AccessEvent.objects.select_related("requester"))
     assert (answer.requester_id, answer.facts.requester_id) == ("unverified:gptbot", "anonymous")
+
+
+# --- With a payment --------------------------------------------------------------------------------------------------
+
+
+def priced(permissions, amount):
+    return {"action": "allow", "conditions": {"permission": permissions}, "permissions": permissions,
+            "pricePerAccess": {"amount": amount, "currency": "USD"}}  # fmt: skip
+
+
+@pytest.fixture
+def pay(ask, account):
+    """Request the page with an API key that claims GPTBot and pays up to two dollars."""
+    authorization = f"Bearer {factories.key_text(account)}"
+    return lambda **headers: ask(
+        "/premium/a",
+        **{"authorization": authorization, "user_agent": "GPTBot/1.0", "crawler_max_price": "USD 2", **headers},
+    )
+
+
+def test_the_price_of_a_claim_does_not_buy_what_readers_are_denied(pay, site):
+    site(priced(["ai_training"], "0.015"), factories.DENY_ALL)
+    assert told(pay()) == told(pay(user_agent="Mozilla/5.0")) == (403, "deny", "no_license")
+    assert not LedgerEntry.objects.exists()
+
+
+def test_the_price_of_a_claim_does_not_buy_what_costs_readers_more(pay, site):
+    site(priced(["ai_training"], "0.015"), priced(["read"], "1"))
+    reply = pay()
+    assert (told(reply), reply.headers["crawler-price"]) == ((402, "deny", "no_license"), "USD 1.00")
+    assert not LedgerEntry.objects.exists()
+    assert pay(user_agent="Mozilla/5.0").headers["crawler-charged"] == "USD 1.00"
+
+
+@pytest.mark.parametrize(
+    "rules", [[priced(["ai_training"], "0.25"), READERS], [priced(["ai_training", "read"], "0.25")],
+              [{**READERS, "conditions": {"permission": ["ai_training"]}, "permissions": ["ai_training"]},
+               priced(["read"], "0.25")]]
+)  # fmt: skip
+def test_a_payment_buys_a_claim_if_the_other_permission_is_free_or_has_the_same_price(pay, site, rules):
+    site(*rules)
+    assert pay().headers["crawler-charged"] == "USD 0.25"
+    assert [str(entry.amount) for entry in LedgerEntry.objects.all()] == ["0.250000"]
+
+
+def test_a_paid_claim_counts_on_the_limit_of_readers(pay, site, api):
+    site(priced(["ai_training"], "0.25"), TWICE)
+    replies = [pay() for _ in range(3)]
+    assert [reply.status for reply in replies] == [200, 200, 429]
+    assert [str(entry.amount) for entry in LedgerEntry.objects.all()] == ["0.250000"] * 2
+    first = api.get(f"/v1/access/decisions/{replies[0].headers['X-Access-Id']}")
+    assert (first["charge"]["amount"], first["rateLimit"]["remaining"]) == (0.25, 1)
