@@ -38,7 +38,7 @@ from licensing.logs.lines import decision_key
 from licensing.policies import rate_limits
 from licensing.policies.modes import Mode
 from licensing.policies.offers import offers
-from licensing.policies.rules import RateLimit
+from licensing.policies.rules import VISITOR, RateLimit
 from licensing.sites.identification import Identification
 from licensing.sites.models import Site
 
@@ -49,11 +49,11 @@ RESOLUTION = timedelta(microseconds=1)
 
 
 class Limit(NamedTuple):
-    """A rule's rate limit that decisions count on, and the requester that they count for."""
+    """A rule's rate limit that decisions count on: of a requester, or of its visitors at one address."""
 
     requester: str
     policy: bytes | None
-    rule: bytes
+    counter: bytes
     limit: RateLimit
 
 
@@ -85,13 +85,14 @@ class LoggedPage(NamedTuple):
     """A page as it would be on a site in observe mode."""
 
     item: Item
-    reads_address: bool  # whether one of its policies looks at the visitor's address
+    reads_address: bool  # whether one of its policies looks at the visitor's address, or counts by it
 
     @classmethod
     def from_item(cls, item: Item) -> "LoggedPage":
-        return cls(
-            observed_page(item), any(one.policy is not None and one.policy.reads_address for one in item.readings)
-        )
+        policies = [one.policy for one in item.readings if one.policy is not None]
+        limits = [rule.rate_limit for policy in policies for rule in policy.rules if rule.rate_limit is not None]
+        reads_address = any(policy.reads_address for policy in policies) or any(one.per == VISITOR for one in limits)
+        return cls(observed_page(item), reads_address)
 
 
 class Line(Struct, frozen=True, gc=False):
@@ -206,7 +207,8 @@ class Decider:
         if answer.rate_reset is not None and rule is not None and rule.rate_limit is not None:
             counted = other_id if other_id is not None and answer.facts.requester_id != check.requester_id else None
             policy = None if page.policy_key is None else bytes.fromhex(page.policy_key)
-            limit = Limit(counted or check.requester_id, policy, rule.fingerprint, rule.rate_limit)
+            counter = rate_limits.counter_of(rule, answer.facts)
+            limit = Limit(counted or check.requester_id, policy, counter, rule.rate_limit)
         offer = next(offers(answer.policy, answer.facts), None) if decision.observed else None
         has_licenses = requester.licenses is not None or (other is not None and other.licenses is not None)
         return Prepared(
@@ -231,7 +233,7 @@ class Decider:
     def count(self, decision: PastDecision, limit: Limit, moment: datetime) -> None:
         """Count a decision on a rate limit. Limits of past windows are counted within the import."""
         begin, end = rate_limits.window(limit.limit.period, moment)
-        name = (limit.requester, limit.policy, limit.rule, begin)
+        name = (limit.requester, limit.policy, limit.counter, begin)
         self.limits[name] += 1
         used = self.limits[name]
         decision.rate_remaining, decision.rate_reset = max(limit.limit.requests - used, 0), end

@@ -142,6 +142,20 @@ def test_importing_a_log_equals_making_the_requests_live(ask, account, other_acc
     assert observed[1]["revenueAtStake"] == result["worth"] != []
 
 
+def test_a_limit_per_visitor_counts_addresses(account, tmp_path):
+    twice = {**READERS, "rateLimit": {"requests": 2, "period": "month", "per": "visitor"}}
+    factories.site(account, {"/": factories.policy(account, twice)}, host="pub.example", mode="observe")
+    addresses = ["203.0.113.1"] * 3 + ["203.0.113.2"] * 2 + ["2001:db8::1", "2001:db8::2", "2001:db8::3"]
+    lines = [
+        combined(YESTERDAY + timedelta(seconds=number), f"/{number}", BROWSER, address=address)
+        for number, address in enumerate(addresses)
+    ]
+    result = run(written(tmp_path / "access.log", lines))
+    assert (result["imported"], result["refused"]) == (8, 2)
+    refused = AccessEvent.objects.filter(observed="rate_limit_exceeded").order_by("created")
+    assert [one.facts["ip"] for one in refused] == ["203.0.113.1", "2001:db8::3"]
+
+
 def test_imported_decisions_are_at_their_own_time_and_marked(account, api, log):
     publisher(account)
     run(log)
