@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from django.db.models import Model
+from django.db.models.fields.json import KT
+from django.db.models.lookups import Exact
 
 from analytics.models import AccessEvent
 from kit.values.decimals import from_millionths, render_amount
@@ -39,9 +41,14 @@ class ObservedFigures:
 
 
 def observed_denials(account_id: str, start: datetime, end: datetime, site: Site | None) -> HistoryQuerySet:
-    """Return the observed denials from `start` until before `end`, optionally only for the site's pages."""
+    """Return the observed denials from `start` until before `end`, optionally only for the site's pages.
+
+    Pages that are registered as items are the site's, too.
+    """
     events = AccessEvent.objects.filter(account_id=account_id, created__gte=start, created__lt=end, observed__gt="")
-    return HistoryQuerySet.covering(events if site is None else events.filter(content_id=site.pages_id))
+    if site is not None:
+        events = events.filter(Exact(KT("facts__siteId"), site.pk))
+    return HistoryQuerySet.covering(events)
 
 
 def observed_report(events: HistoryQuerySet, most_priced: int = MOST_PRICED) -> ObservedFigures:

@@ -80,6 +80,18 @@ def test_the_report_is_of_one_site_if_asked(ask, account, api, mixed):
     assert api.get("/v1/analytics/observed", siteId="site_nope").error["param"] == "siteId"
 
 
+def test_the_report_of_a_site_has_its_registered_items(ask, account, api, mixed):
+    own = mixed(account, "observe")
+    item = factories.content(
+        account, source="https://pub.example/free/d", policy_id=factories.policy(account, PRICED).pk
+    )
+    ask("/free/d")
+    ask("/premium/a")
+    report = api.get("/v1/analytics/observed", siteId=own.pk)
+    assert {one["id"]: one["requests"] for one in report["byContent"]} == {item.pk: 1, own.pages_id: 1}
+    assert (report["total"], report["revenueAtStake"]) == (2, [{"amount": 0.5, "currency": "EUR"}])
+
+
 def test_from_the_next_request_on_it_is_refused(ask, account, api, mixed):
     site = mixed(account, "observe")
     assert ask("/premium/a").status == 200
