@@ -50,11 +50,14 @@ class Visitor(Struct, frozen=True):
         return self.permission == READ and self.and_permission is None and self.identified_by in PEOPLE
 
     def check(self, original: Original, user_agent: str, payment: Payment | None = None) -> Check:
-        """Build the check of the page. A payment counts only for proven visitors; a free request is not charged."""
-        cookie = original.cookie
+        """Build the check of the page.
+
+        A payment counts only for proven visitors, the cookie only for others. A free request is not charged.
+        """
+        cookie = None if self.is_known else original.cookie
         known = {
             "ip": original.address,
-            "visitorId": None if cookie is None or self.is_known else cookie.id,
+            "visitorId": None if cookie is None else cookie.id,
             "userAgent": user_agent[:MAX_USER_AGENT],
             "identifiedBy": self.identified_by,
             "waived": original.is_free,

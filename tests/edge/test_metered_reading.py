@@ -164,6 +164,14 @@ def test_who_is_known_counts_as_itself_wherever_it_is(ask, site, account, forwar
     assert "Set-Cookie" not in replies[0].headers
 
 
+def test_the_cookie_from_before_takes_nothing_from_a_reader_who_is_known(ask, site, account):
+    site(FIVE_A_MONTH)
+    reader = Browser(ask)
+    reader.read()
+    key = f"Bearer {factories.key_text(account)}"
+    assert reader.statuses(6, authorization=key) == [200] * 5 + [429]
+
+
 def test_licensees_read_on(ask, site, account):
     site({**FIVE_A_MONTH, "priority": 2}, LICENSED)
     reader = Browser(ask)
