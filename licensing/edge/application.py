@@ -196,9 +196,7 @@ class ForwardApplication(CheckApplication):
                 visitor = None
                 raise answer
         except (InvalidToken, InsufficientScope, PaymentRefused, InvalidSignature) as refusal:
-            if visitor is None:
-                visitor = claimed_visitor(current_table.get().claimed_by(user_agent))
-            return await self.answer_without(refusal, edge, visitor.check(original, user_agent), original, now)
+            return await self.answer_without(refusal, edge, visitor, user_agent, original, now)
         if payment is not None and not visitor.is_known and isinstance(answer, Answer) and is_for_sale(answer):
             return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
         reply = self.reply_to(edge, answer, original, payment)
@@ -220,15 +218,26 @@ class ForwardApplication(CheckApplication):
         return replace(reply, headers=reply.headers | cookie) if cookie else reply
 
     async def answer_without(
-        self, refusal: Refusal, edge: Edge, check: Check, original: Original, now: datetime
+        self,
+        refusal: Refusal,
+        edge: Edge,
+        visitor: Visitor | None,
+        user_agent: str,
+        original: Original,
+        now: datetime,
     ) -> EdgeAnswer:
-        """Answer a visitor whose token, signature or price is refused.
+        """Answer a visitor whose token, signature or price is refused; `visitor` is None if it is then not known.
 
-        A page that is open to everybody, or only observed, stays open. `check` asks for it without what is refused.
+        A page that is open to everybody, or only observed, stays open.
         """
+        if visitor is None:
+            visitor = claimed_visitor(current_table.get().claimed_by(user_agent))
+        check = visitor.check(original, user_agent)
         preview = await self.preview(edge.grant.account_id, check, now)
         if preview is None or preview.decision.allowed:
             answer = await self.decide_page(edge, check, now)
+            if isinstance(answer, InvalidToken):  # the licence of its token has ended, too
+                return await self.answer_without(refusal, edge, None, user_agent, original, now)
             if not isinstance(answer, Answer) or answer.decision.allowed:
                 reply = self.reply_to(edge, answer, original)
                 return would_refuse(reply, refusal) if WOULD in reply.headers else reply

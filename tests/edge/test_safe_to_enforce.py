@@ -3,9 +3,11 @@
 import pytest
 
 from analytics.models import AccessEvent
+from licensing.licenses.services import revoke_license
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
 from tests.edge.signers import signed
+from tests.edge.tokens import ask_token
 
 # --- 402 is for who could be let in ----------------------------------------------------------------------------------
 
@@ -69,6 +71,18 @@ def test_nothing_that_a_visitor_sends_closes_a_page_that_is_open_to_everybody(as
     assert told(reply) == (200, "allow", None)
     assert "X-Access-Would" not in reply.headers
     assert event(reply).allowed
+
+
+@pytest.mark.parametrize(
+    ("rules", "mode"), [([READERS], "enforce"), ([factories.DENY_ALL], "observe"), ([factories.DENY_ALL], "disabled")]
+)
+def test_a_token_whose_licence_has_ended_beside_an_invalid_price_closes_no_open_page(ask, site, account, rules, mode):
+    site(*rules, mode=mode)
+    held, credentials = factories.license(account), factories.license_client(account)
+    token = ask_token(*credentials).json()["access_token"]
+    revoke_license(held)
+    reply = ask("/premium/a", authorization=f"License {token}", crawler_max_price="nothing")
+    assert told(reply) == (200, "allow", None)
 
 
 @pytest.mark.parametrize(("reason", "sent"), IN_VAIN.items())
