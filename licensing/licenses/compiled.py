@@ -88,4 +88,4 @@ def term_of(
         access_currency=access_currency,
     )
     policies = [ids.hex_of("pol", policy_id) for policy_id in policy_ids]
-    return Term(held, starts_at, status == LicenseStatus.REVOKED, content_ids, tags, policies)
+    return Term(held, starts_at, status == LicenseStatus.REVOKED, content_ids, tags, policies, revoked_at)

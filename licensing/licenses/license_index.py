@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from operator import is_
 from sys import getsizeof
 
 from licensing.policies.standing import Standing, Term, standing_at
@@ -39,6 +40,11 @@ class LicenseIndex:
         )
         held = 500 + 600 * len(self.terms) + 130 * len(self.ended_clients)
         return held + sum(130 + getsizeof(name) for name in names)
+
+    def as_of(self, moment: datetime) -> "LicenseIndex":
+        """Return the licences as they were at a past moment."""
+        terms = [term.as_of(moment) for term in self.terms]
+        return self if all(map(is_, terms, self.terms)) else LicenseIndex(terms, self.ended_clients)
 
     def covering(self, content_id: str, tags: Iterable[str], policy: str | None) -> list[Term]:
         """Return the licences that cover an item, in order."""

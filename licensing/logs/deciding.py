@@ -191,7 +191,8 @@ class Decider:
         now = line.visit.moment
         visitor = self.visitor_of(line)
         original = Original(line.url, line.visit.method, line.address)
-        [check], found = by_current_ids([visitor.check(original, "")], self.requesters)
+        [check], known = by_current_ids([visitor.check(original, "")], self.requesters)
+        found = {requester_id: as_of(known[requester_id], now) for requester_id, _ in check.requesters}
         requester = found[check.requester_id]
         other_id = check.edge.and_requester_id if check.edge is not None else None
         other = None if other_id is None else found[other_id]
@@ -239,6 +240,12 @@ class Decider:
         decision.rate_remaining, decision.rate_reset = max(limit.limit.requests - used, 0), end
         if used > limit.limit.requests:
             decision.observed = RATE_LIMIT_EXCEEDED
+
+
+def as_of(requester: RequesterSnapshot, moment: datetime) -> RequesterSnapshot:
+    """Return the requester with its licences as they were at the moment."""
+    held = requester.licenses
+    return requester if held is None else dataclasses.replace(requester, licenses=held.as_of(moment))
 
 
 def observed_page(item: Item) -> Item:

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from licensing.policies.facts import NOT_ASKED, NOTHING, Facts, HeldLicense, Values
 
@@ -19,6 +19,12 @@ class Term(Struct, frozen=True, gc=False):
     content_ids: Sequence[str] = ()
     tags: Sequence[str] = ()
     policies: Sequence[str] = ()
+    revoked_at: datetime | None = None
+
+    def as_of(self, moment: datetime) -> "Term":
+        """Return the licence as it was at a past moment: not revoked if it was revoked later."""
+        is_later = self.revoked_at is not None and moment < self.revoked_at
+        return replace(self, revoked=False) if is_later else self
 
     def is_valid(self, now: datetime) -> bool:
         end = self.license.expires_at

@@ -14,6 +14,8 @@ from django.utils import timezone
 
 from analytics.models import AccessEvent, EventHorizon, LedgerEntry
 from analytics.rollups.roll_up import roll_up
+from licensing.licenses.models import License
+from licensing.licenses.services import revoke_license
 from licensing.logs import importer
 from licensing.visits import counting
 from licensing.visits.models import VisitsCounted
@@ -154,6 +156,18 @@ def test_a_limit_per_visitor_counts_addresses(account, tmp_path):
     assert (result["imported"], result["refused"]) == (8, 2)
     refused = AccessEvent.objects.filter(observed="rate_limit_exceeded").order_by("created")
     assert [one.facts["ip"] for one in refused] == ["203.0.113.1", "2001:db8::3"]
+
+
+def test_a_licence_counts_until_it_was_revoked(account, tmp_path, crawler_table):
+    crawler_table({"name": "TestBot", "class": "search", "operator": "T", "userAgent": "TestBot",
+                   "addresses": ["203.0.113.0/24"]})  # fmt: skip
+    factories.site(account, {"/": factories.policy(account, LICENSED)}, host="pub.example")
+    revoked = {"starts_at": YESTERDAY, "expires_at": YESTERDAY + timedelta(days=9)}
+    revoke_license(factories.license(account, "crawler:testbot", **revoked))
+    License.objects.update(revoked_at=YESTERDAY + timedelta(hours=2))
+    lines = [combined(YESTERDAY + timedelta(hours=hours), "/a", "TestBot/1.0") for hours in (-1, 1, 3)]
+    run(written(tmp_path / "access.log", lines))
+    assert [one.observed for one in AccessEvent.objects.order_by("created")] == ["no_license", None, "no_license"]
 
 
 def test_imported_decisions_are_at_their_own_time_and_marked(account, api, log):
