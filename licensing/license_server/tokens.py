@@ -63,8 +63,8 @@ def license_for(held: LicenseIndex, resource: Resource, now: datetime) -> HeldLi
     """Return the first valid licence that covers the resource or, for a pattern, part of it. Raises Unlicensed."""
     item = resource.item
     covering = held.covering(item.id, item.tags, item.policy_key)
-    some = [term for term in held.terms if term.content_ids or term.tags] if resource.is_pattern else []
-    for term in [*covering, *some]:
+    some = [term for term in held.terms if term.content_ids or term.tags or term.policies]
+    for term in [*covering, *(some if resource.is_pattern else ())]:
         if term.is_valid(now):
             return term.license
     raise Unlicensed

@@ -77,10 +77,13 @@ def test_a_single_page_is_a_resource_too(client):
     assert claims_of(reply.json()["access_token"])["aud"][0] == "https://pub.example/premium/a"
 
 
-def test_a_licence_for_some_items_opens_their_pattern(account, site):
+@pytest.mark.parametrize("scope", ["content_ids", "tags", "policy_ids"])
+def test_a_licence_for_some_items_opens_their_pattern(account, site, scope):
     site(LICENSED)
-    item = factories.content(account, source="https://pub.example/premium/a", policy_id=factories.policy(account).pk)
-    held = factories.license(account, content_ids=[item.pk])
+    policy = factories.policy(account)
+    item = factories.content(account, source="https://pub.example/premium/a", policy_id=policy.pk, tags=["fish"])
+    named = {"content_ids": [item.pk], "tags": ["fish"], "policy_ids": [policy.pk]}
+    held = factories.license(account, **{scope: named[scope]})
     reply = ask_token(*factories.license_client(account))
     assert claims_of(reply.json()["access_token"])["license_id"] == held.pk
 
