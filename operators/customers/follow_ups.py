@@ -1,7 +1,7 @@
 """Renew and Duplicate: a new licence's form, prefilled from an existing licence."""
 
 from calendar import monthrange
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import cast
 
 from django.contrib import messages
@@ -12,6 +12,7 @@ from django.utils import timezone
 from unfold.decorators import action
 
 from licensing.licenses.models import License, LicenseStatus
+from licensing.licenses.services import STARTS_BEFORE
 from operators.base.model_admin import ScopedAdmin
 from operators.base.times.shown import local_time
 from operators.customers.quotas import Quota
@@ -24,7 +25,8 @@ KEPT = (
 
 
 def is_renewable(held: License) -> bool:
-    return held.status == LicenseStatus.ACTIVE and held.expires_at is not None
+    """Return whether another licence can start at its end."""
+    return held.status == LicenseStatus.ACTIVE and held.expires_at is not None and held.expires_at < STARTS_BEFORE
 
 
 def months_later(moment: datetime, months: int) -> datetime:
@@ -35,18 +37,23 @@ def months_later(moment: datetime, months: int) -> datetime:
 
 
 def end_of_term(held: License, start: datetime) -> datetime | None:
-    """Return the end of a term as long as the licence's; None if it has no end.
+    """Return the end of a term as long as the licence's; None if it has no end, or one after the year 9999.
 
     The term is in whole months if the licence's is: in UTC, or in the operator's time zone, whose offset may change.
+    Of both, the one counts in which the licence starts at midnight: a month from there may be another one elsewhere.
     """
     if held.expires_at is None:
         return None
     moments = held.starts_at, held.expires_at, start
-    for first, last, begin in (moments, map(local_time, moments)):
-        months = (last.year - first.year) * 12 + last.month - first.month
-        if months and months_later(first, months) == last:
-            return months_later(begin, months).astimezone(UTC)
-    return start + (held.expires_at - held.starts_at)
+    clocks = moments, tuple(map(local_time, moments))
+    try:
+        for first, last, begin in sorted(clocks, key=lambda one: one[0].time() != time.min):
+            months = (last.year - first.year) * 12 + last.month - first.month
+            if months and months_later(first, months) == last:
+                return months_later(begin, months).astimezone(UTC)
+        return start + (held.expires_at - held.starts_at)
+    except (ValueError, OverflowError):
+        return None
 
 
 def renewal(held: License, now: datetime) -> dict[str, object]:

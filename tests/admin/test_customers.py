@@ -204,6 +204,14 @@ def test_what_never_ends_or_is_revoked_is_not_renewed(admin, account):
         assert "/duplicate" in html
 
 
+def test_a_licence_that_ends_in_the_year_9999_is_duplicated_without_an_end_and_not_renewed(admin, account):
+    first, last = (datetime(year, 12, 31, tzinfo=UTC) for year in (2020, 9999))
+    held = factories.license(account, starts_at=first, expires_at=last)
+    assert "/renew" not in html_of(admin, change_url(held))
+    form = form_values(html_of(admin, follow(admin, "licensing_license_duplicate", held.pk)))
+    assert (form["license_type"], form["expires_at_0"]) == (["commercial"], [""])
+
+
 def test_a_duplicate_has_the_terms_and_asks_for_whom(admin, account):
     held = factories.license(account, tags=["news"], per_access="0.05", price_amount=Decimal(5), price_currency="EUR")
     form = form_values(html_of(admin, follow(admin, "licensing_license_duplicate", held.pk)))

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from django import forms
@@ -177,12 +178,22 @@ def test_a_day_outside_the_calendar_is_refused(zone, day):
         Moment().clean([day, "00:30" if day < "1" else "23:30"])
 
 
-def test_a_licence_of_whole_months_in_local_time_is_renewed_for_as_many(operator, account):
-    first, last = datetime(2026, 12, 31, 23, tzinfo=UTC), datetime(2027, 6, 30, 22, tzinfo=UTC)  # 1 January to 1 July
-    held = factories.license(account, starts_at=first, expires_at=last)
+@pytest.mark.parametrize(
+    ("start", "end", "next_end"),
+    [
+        ("2027-01-01", "2027-07-01", "2028-01-01"),
+        ("2027-02-01", "2027-03-01", "2027-04-01"),
+        ("2027-04-01", "2027-05-01", "2027-06-01"),
+        ("2027-07-01", "2027-10-01", "2028-01-01"),
+        ("2026-03-01", "2027-03-01", "2028-03-01"),
+    ],
+)
+def test_a_licence_of_whole_months_in_local_time_is_renewed_for_as_many(operator, account, start, end, next_end):
+    first, last = (datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(BERLIN)) for day in (start, end))
+    held = factories.license(account, starts_at=first.astimezone(UTC), expires_at=last.astimezone(UTC))
     form = operator(BERLIN).get(reverse("admin:licensing_license_renew", args=[held.pk]), follow=True)
     renewal = form_values(form.content.decode())
-    assert [renewal[f"expires_at_{part}"] for part in (0, 1)] == [["2028-01-01"], ["00:00:00"]]
+    assert [renewal[f"expires_at_{part}"] for part in (0, 1)] == [[next_end], ["00:00:00"]]
 
 
 # --- Lists and reports -----------------------------------------------------------------------------------------------
