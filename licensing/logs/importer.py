@@ -20,6 +20,7 @@ from accounts.plans.epochs import current_epoch
 from analytics.archive.changes import note_change
 from analytics.events.partitions import ensure_partitions, month_of
 from analytics.events.retention import recorded_since
+from analytics.ledger.services import EARLIEST
 from analytics.recording.past import is_recorded, record_past
 from kit.http.errors import InvalidRequest
 from kit.storage.sqlite_turns import turn_to_write
@@ -130,6 +131,8 @@ class LogImport(Decider):
                 totals.note_problem(number, "The request names no page.")
             elif visit.moment > self.latest:
                 totals.note_problem(number, "The time is in the future.")
+            elif visit.moment < EARLIEST:  # of a server whose clock was not set
+                totals.note_problem(number, f"The time is before the year {EARLIEST.year}.")
             elif self.horizon is not None and visit.moment < self.horizon:
                 totals.purged += 1
             elif ASSET.match(uri):

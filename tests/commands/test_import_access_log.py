@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections import Counter
 from datetime import timedelta
 from io import StringIO
@@ -16,6 +17,7 @@ from analytics.models import AccessEvent, EventHorizon, LedgerEntry
 from analytics.rollups.roll_up import roll_up
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
+from kit.values.timestamps import render_timestamp
 from licensing.logs import importer
 from licensing.visits import counting
 from licensing.visits.models import VisitsCounted
@@ -261,6 +263,18 @@ def test_malformed_lines_are_named_and_the_others_imported(account, tmp_path):
     result = run(written(tmp_path / "access.log", [good, *bad, good]))
     assert (result["imported"], result["malformed"]) == (2, 5)
     assert [one["line"] for one in result["problems"]] == [2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "time", ["31/Dec/1969:23:59:59 +0000", "01/Jan/1970:00:00:05 +0100", "01/Jan/1970:00:00:05 +0000"]
+)
+def test_a_line_of_a_server_whose_clock_was_not_set_is_named_and_the_others_imported(account, api, tmp_path, time):
+    publisher(account)
+    good = combined(YESTERDAY, "/open/a", BROWSER)
+    result = run(written(tmp_path / "access.log", [good, re.sub(r"\[.*\]", f"[{time}]", good), good]))
+    assert result["problems"] == [{"line": 2, "message": "The time is before the year 2000."}]
+    assert (result["imported"], result["firstAt"]) == (2, render_timestamp(YESTERDAY))
+    assert api.get("/v1/analytics/usage", period="all")["timeSeries"][0]["date"] == f"{YESTERDAY:%Y-%m-%d}"
 
 
 def test_hours_with_a_proxy_are_not_counted_twice(ask, account, log, tmp_path):
