@@ -1,5 +1,6 @@
 """Register the event objects of ledger entries and of access summaries."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
@@ -11,30 +12,35 @@ from analytics.events import summaries
 from analytics.examples import ADJUSTMENT
 from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.wallets.examples import GRANT, WALLET
-from analytics.wallets.models import Grant, GrantKind
+from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.rows import grants_as_of
 from analytics.wallets.serializers import GrantSerializer, WalletSerializer
-from kit.values.json_values import Rendered
 
 
 def grants_that_end(after: datetime, until: datetime) -> QuerySet[Grant]:
     """Refills aside: they end with each period."""
     counting = Grant.objects.filter(started=True, ended_at__isnull=True, remaining__gt=0, wallet__balance__gt=0)
-    return counting.filter(expires_at__gt=after, expires_at__lte=until).exclude(kind=GrantKind.REFILL)
+    ending = counting.filter(expires_at__gt=after, expires_at__lte=until).exclude(kind=GrantKind.REFILL)
+    return ending.select_related("wallet")
 
 
-class EndingGrantSerializer(GrantSerializer):
-    """A grant with what is left of it now."""
-
-    def to_representation(self, grant: Grant) -> Rendered:
-        [current] = grants_as_of(grant.wallet, [grant], timezone.now())
-        return super().to_representation(current)
+def with_credit(grants: Sequence[Grant]) -> list[Grant]:
+    """Return the grants that have credit left now: their rows may not say yet what was spent of them."""
+    of_wallet: dict[Wallet, list[Grant]] = {}
+    for grant in grants:
+        of_wallet.setdefault(grant.wallet, []).append(grant)
+    now = timezone.now()
+    return [one for wallet, own in of_wallet.items() for one in grants_as_of(wallet, own, now) if one.remaining]
 
 
 register("wallet", WalletSerializer(), WALLET)
-register("grant", EndingGrantSerializer(), GRANT)
+register("grant", GrantSerializer(), GRANT)
 deadlines.register(
-    "grant", grants_that_end, "created", *deadlines.warnings_before("grant", timedelta(days=7), timedelta(days=1))
+    "grant",
+    grants_that_end,
+    "created",
+    *deadlines.warnings_before("grant", timedelta(days=7), timedelta(days=1)),
+    current=with_credit,
 )
 register("ledger_entry", LedgerEntrySerializer(), ADJUSTMENT)
 register_plain("access_summary", summaries.EXAMPLE)

@@ -32,7 +32,9 @@ class ExpiringResource(Protocol):
     expires_at: datetime
 
 
-Ends = Callable[[datetime, datetime], QuerySet[Any]]  # querysets of Ending rows of any model
+Rows = QuerySet[Any]  # expiring resources of one model
+Ends = Callable[[datetime, datetime], Rows]
+Current = Callable[[list[Any]], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -46,16 +48,17 @@ class Deadline:
 
 
 deadlines: list[Deadline] = []
-ends_of: dict[str, tuple[Ends, str]] = {}
+ends_of: dict[str, tuple[Ends, str, Current]] = {}
 
 
-def register(kind: str, ends: Ends, made: str, *told: Deadline) -> None:
+def register(kind: str, ends: Ends, made: str, *told: Deadline, current: Current = list) -> None:
     """Register a kind of resource and its deadlines.
 
     `ends(after, until)` returns the resources that expire after the first time and not after the second; `made` names
-    the field with their creation time.
+    the field with their creation time. `current` returns such rows as they are now, without those that have no end to
+    announce.
     """
-    ends_of[kind] = ends, made
+    ends_of[kind] = ends, made, current
     deadlines.extend(told)
 
 
@@ -72,7 +75,7 @@ def tell() -> int:
 
 def tell_of(deadline: Deadline) -> int:
     now = timezone.now()
-    ends, made = ends_of[deadline.kind]
+    ends, made, current = ends_of[deadline.kind]
     after, until = now + deadline.until, now + deadline.lead
     told = 0
     with turn_to_write(), transaction.atomic():
@@ -82,7 +85,7 @@ def tell_of(deadline: Deadline) -> int:
         for chunk in chunks(rows):
             # Skip resources whose whole life is shorter than the lead.
             due = [row for row in chunk if getattr(row, made) <= row.expires_at - deadline.lead]
-            told += tell_some(deadline, due)
+            told += tell_some(deadline, due, current)
     return told
 
 
@@ -95,18 +98,18 @@ def take_turn() -> bool:
         return cursor.fetchone() == (True,)
 
 
-def chunks(rows: QuerySet[Any]) -> Iterator[list[ExpiringResource]]:
+def chunks(rows: Rows) -> Iterator[list[ExpiringResource]]:
     last = None
     while chunk := list((rows if last is None else rows.filter(pk__gt=last))[:CHUNK]):
         yield chunk
         last = chunk[-1].pk
 
 
-def tell_some(deadline: Deadline, rows: list[ExpiringResource]) -> int:
+def tell_some(deadline: Deadline, rows: list[ExpiringResource], current: Current) -> int:
     days = deadline.lead.days
     noted = EndNotice.objects.filter(type=deadline.type, days=days, object_id__in=[row.pk for row in rows])
     known = set(noted.values_list("object_id", "ends_at"))
-    new = [row for row in rows if (row.pk, row.expires_at) not in known]
+    new = current([row for row in rows if (row.pk, row.expires_at) not in known])
     EndNotice.objects.bulk_create(
         [EndNotice(type=deadline.type, days=days, object_id=row.pk, ends_at=row.expires_at) for row in new]
     )

@@ -184,6 +184,16 @@ def test_a_grant_that_will_end_is_announced_7_days_and_1_day_before(grant, check
     assert told == [[], [("grant.expiring", 0.95, None)], [("grant.expiring", 0.95, None)], []]
 
 
+def test_a_grant_that_is_spent_before_its_end_is_not_announced(grant, check, clock):  # noqa: F811
+    grant("0.05", expiresAt=(clock.now + timedelta(days=10)).isoformat())
+    grant(1)
+    check()
+    news()
+    clock.advance(days=5)
+    deadlines.tell()
+    assert news() == []
+
+
 def test_a_dry_run_and_a_retry_announce_nothing(api, account, grant, wallet):
     item = factories.content(account, policy_id=factories.policy(account).pk)
     grant("0.05")
