@@ -8,6 +8,7 @@ cookie counts for the address, because the same reader may come without it again
 which carries that itself: `spent_mark`.
 """
 
+from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -37,9 +38,9 @@ def window(period: str, now: datetime) -> tuple[int, int]:
     Windows are UTC seconds, minutes, hours, days, weeks (from Monday) or calendar months.
     """
     if period == "month":
-        begin = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-        end = (begin + timedelta(days=31)).replace(day=1)
-        return int(begin.timestamp()), int(end.timestamp())
+        first = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        begin = int(first.timestamp())
+        return begin, begin + monthrange(first.year, first.month)[1] * LENGTHS["day"]
     length, offset = LENGTHS[period], FIRST_MONDAY if period == "week" else 0
     moment = int(now.timestamp()) - offset
     return moment - moment % length + offset, moment - moment % length + offset + length

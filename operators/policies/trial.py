@@ -23,6 +23,7 @@ NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "i
 }
 
 
+FIRST_YEAR, MOST_YEARS = 2000, 10  # of a check's time; how far ahead, because wallets make each refill until then
 LONGEST = 50_000  # characters of a field: the largest metadata of a requester fits
 
 
@@ -79,11 +80,14 @@ class TrialForm(forms.Form):
         return super().media + forms.Media(js=[SCRIPT])
 
     def clean_at(self) -> datetime:
-        given = self.cleaned_data["at"]
+        given, now = self.cleaned_data["at"], timezone.now()
         try:
-            return parse_timestamp(given) if given else timezone.now()
+            moment, years = parse_timestamp(given) if given else now, range(FIRST_YEAR, now.year + MOST_YEARS + 1)
+            if moment.year not in years:
+                raise ValueError(f"Must be in the years {years[0]} to {years[-1]} (UTC).")
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
+        return moment
 
     def check(self) -> Check:
         """Return the dry run that the form describes. Raises ValidationFailed."""

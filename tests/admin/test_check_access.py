@@ -96,6 +96,8 @@ def test_what_the_service_holds_counts_and_what_it_costs_is_said(admin, account,
         ({"ip": "here"}, "Must be an IP address"),
         ({"permission": "Print"}, "Must be a permission"),
         ({"at": "soon"}, "Must be an ISO 8601 timestamp"),
+        ({"at": "1969-12-31"}, "Must be in the years 2000 to "),
+        ({"at": "9999-12-31"}, "Must be in the years 2000 to "),
     ],
 )
 def test_what_makes_no_sense_is_said_at_the_field(admin, item, fields, message):

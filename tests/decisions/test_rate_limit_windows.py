@@ -41,6 +41,13 @@ def test_a_month_is_of_its_own_length_and_ends_with_the_year():
     )
 
 
+@pytest.mark.parametrize("period", WINDOWS)
+@pytest.mark.parametrize("moment", [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
+def test_the_ends_of_time_have_a_window(period, moment):
+    begin, end = window(period, moment)
+    assert begin <= moment.timestamp() <= end
+
+
 def test_a_window_does_not_depend_on_the_time_zone_of_the_moment():
     moment = datetime(2026, 3, 1, 0, 30, tzinfo=timezone(timedelta(hours=2)))  # still February in UTC
     assert window("month", moment) == tuple(map(unix, WINDOWS["month"]))

@@ -279,6 +279,11 @@ def test_a_window_before_all_time_is_empty(simulate, check):
     assert simulate(startDate="0001-01-01", endDate="9999-12-31")["total"] == 1
 
 
+def test_a_window_at_the_end_of_time_is_empty(simulate, check):
+    check()
+    assert simulate(rules=[limited(2, "month")], startDate="9999-12-01", endDate="9999-12-31")["total"] == 0
+
+
 def test_the_window_is_checked_for_other_callers_too(clock):
     with pytest.raises(ValidationFailed):
         simulation.window_of(clock.now, "7d", clock.now, clock.now)
