@@ -11,6 +11,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
         self.now = now
         monkeypatch.setattr("django.utils.timezone.now", lambda: self.now)
+        monkeypatch.setattr("kit.storage.reading.database_time", lambda: self.now)
         monkeypatch.setattr("accounts.limits.limiter.time.time", self.timestamp)
 
     def timestamp(self) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.db import connection as primary
 from django.db import transaction
@@ -19,16 +19,27 @@ WHERE datname = current_database() AND backend_xid IS NOT NULL AND pid <> pg_bac
 def committed_until(now: datetime) -> datetime:
     """Return when the oldest transaction that is still writing began, or `now` if that is earlier.
 
+    On PostgreSQL never later than the database's own time: if this machine's clock is ahead, others still record.
+
     Call it outside transactions and before reading. Records from before it are then committed, if they were written
     without delay: subtract the longest time from a record's timestamp to its transaction. On SQLite commits wait for
     nothing, so it returns `now`.
     """
     if primary.vendor != "postgresql":
         return now
+    now = min(now, database_time())
     with primary.cursor() as cursor:
         cursor.execute(OLDEST_WRITER)
         [oldest] = cursor.fetchone()
     return now if oldest is None else min(now, oldest)
+
+
+def database_time() -> datetime:
+    """Return the time of PostgreSQL's clock, which all processes share."""
+    with primary.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        [moment] = cursor.fetchone()
+    return cast(datetime, moment)
 
 
 @contextmanager

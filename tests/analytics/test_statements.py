@@ -257,14 +257,23 @@ def test_purging_decisions_leaves_statements_as_they_are(api, account, clock):  
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's commits wait for nothing")
 @pytest.mark.django_db(transaction=True)
-def test_a_month_closes_after_commits_that_come_hours_late():
+def test_a_month_closes_after_commits_that_come_hours_late(monkeypatch):
     account, now = factories.account(), datetime.now(UTC)
     one = {"account": account, "amount": Decimal(1), "currency": "EUR"}
     add_entries([LedgerEntry(**one, type="adjustment", occurred_at=now, created=now)])
     end = month_after(now)
+    monkeypatch.setattr("kit.storage.reading.database_time", lambda: end + timedelta(hours=5))
     with late_copy(LedgerEntry.objects.get()) as session:
         assert close_due(end + timedelta(hours=5)) == 0
         session.commit()
     assert close_due(end + timedelta(hours=5)) == 1
     assert (ClosedStatement.objects.count(), ClosedLine.objects.count()) == (1, 2)
     assert differences() == []
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="on SQLite all processes have one clock")
+def test_a_machine_whose_clock_is_ahead_closes_no_month_before_its_end(account):
+    now = datetime.now(UTC)
+    one = {"account": account, "amount": Decimal(1), "currency": "EUR"}
+    add_entries([LedgerEntry(**one, type="adjustment", occurred_at=now, created=now)])
+    assert close_due(month_after(now) + timedelta(hours=5)) == 0
