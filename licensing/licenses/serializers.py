@@ -78,6 +78,7 @@ class LicenseSerializer(StrictSerializer):
     updated = Timestamp(read_only=True)
 
     cleared = {"contentIds": [], "tags": [], "policyIds": [], "startsAt": None}
+    beside_state = frozenset({"status"})  # it ends by itself; `revokedAt` says what was revoked
 
     def to_internal_value(self, data: Any) -> Rendered:
         fields = super().to_internal_value(data)

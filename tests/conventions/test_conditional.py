@@ -1,6 +1,7 @@
 """ETags and conditional requests (docs/reference/api.md, Conditional requests)."""
 
 import re
+from datetime import timedelta
 
 import pytest
 
@@ -179,6 +180,15 @@ def test_use_of_a_key_holds_up_no_revocation(account, api):
     before = api.get(f"/v1/api-keys/{key.pk}").headers["ETag"]
     ApiClient(text).get("/v1/content")
     assert api.delete(f"/v1/api-keys/{key.pk}", headers={"If-Match": before}).status == 200
+
+
+def test_the_end_of_a_licence_makes_a_new_tag_and_holds_up_no_change(api, clock):
+    term = {"requesterId": "org", "licenseType": "trial", "expiresAt": (clock.now + timedelta(hours=1)).isoformat()}
+    made = api.post("/v1/licenses", term)
+    path, before = f"/v1/licenses/{made['id']}", made.headers["ETag"]
+    clock.advance(hours=2)
+    assert api.get(path, headers={"If-None-Match": before})["status"] == "expired"
+    assert api.patch(path, {"licenseType": "paid"}, headers={"If-Match": before}).status == 200
 
 
 def test_a_rollback_and_a_revocation_take_if_match_too(api, ids):
