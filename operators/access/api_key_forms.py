@@ -1,7 +1,7 @@
 """Forms for API keys. The API's serializers validate their values."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NotRequired, TypedDict
 
 from django import forms
@@ -137,6 +137,7 @@ class RotationForm(forms.Form):
 
 
 FRESH, SAME, NEVER = "fresh", "same", "never"
+LAST = datetime.max.replace(tzinfo=UTC)  # some keys expire at the calendar's end
 WHY = {FRESH: "after as long a term as this one had", SAME: "as this one"}
 
 
@@ -146,7 +147,7 @@ def ends_of(key: ApiKey, now: datetime) -> dict[str, datetime | None]:
     """
     if key.expires_at is None:
         return {}
-    return {FRESH: now + (key.expires_at - key.created_at), SAME: key.expires_at, NEVER: None}
+    return {FRESH: now + min(key.expires_at - key.created_at, LAST - now), SAME: key.expires_at, NEVER: None}
 
 
 def rotation_form(key: ApiKey, now: datetime) -> type[RotationForm]:

@@ -1,7 +1,7 @@
 """Keys are created, rotated and revoked in the admin; each action asks for confirmation first."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -181,6 +181,15 @@ def test_a_key_that_ends_tomorrow_is_followed_by_one_that_lasts_as_chosen(admin,
         assert new.expires_at is None
     else:
         assert abs(new.expires_at - (now + timedelta(days=days))) < timedelta(minutes=1)
+
+
+def test_a_key_that_expires_in_the_year_9999_can_be_rotated(admin, account):
+    key, _ = factories.api_key(account)
+    ApiKey.objects.update(
+        created_at=timezone.now() - timedelta(days=90), expires_at=datetime(9999, 12, 31, tzinfo=UTC)
+    )
+    new = shown_key(act(admin, key, "rotate", term="fresh"))
+    assert ApiClient(new).get("/v1/content").status == 200
 
 
 def test_a_key_that_has_ended_cannot_be_rotated_and_the_page_says_why(admin, account):
