@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from analytics.models import AccessEvent
 from analytics.windows import USAGE
+from kit.values import ids
+from licensing.account_deletion import delete_account
 from licensing.visits import counting
 from licensing.visits.models import VisitorDay, VisitsCounted
 from licensing.visits.report import visitor_report
@@ -187,3 +189,14 @@ def test_a_report_takes_few_queries_however_many_visits(ask, account, mixed, dja
 
 def test_a_time_before_all_ids_has_no_visitors(api):
     assert api.get("/v1/analytics/visitors?period=30d&endDate=1749-11-13")["total"] == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_decisions_of_an_account_that_is_gone_keep_no_visits_from_being_counted(ask, account, other_account, mixed):
+    ask("/open/a")
+    left = AccessEvent.objects.get()
+    left.account, left.pk = other_account, ids.new_id("dec")
+    delete_account(other_account)
+    left.save(force_insert=True)
+    count_all()
+    assert list(VisitorDay.objects.values_list("account", "allowed")) == [(account.pk, 1)]

@@ -1,0 +1,61 @@
+"""An account is deleted while its checks go on."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+
+from accounts.auditing import audit
+from accounts.models import Account
+from licensing.account_deletion import delete_account, in_order_of_deletion
+from tests import factories
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="on SQLite a check waits until the account is gone"),
+]
+PATIENCE = 10  # seconds
+
+
+@contextmanager
+def being_deleted(account: Account, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Delete the account in a thread. It commits when the yielded function is called."""
+    is_nearly_gone, may_go, record = Event(), Event(), audit.record
+
+    def wait(action: str, *rest: Any) -> None:
+        if action == "account.deleted":
+            is_nearly_gone.set()
+            assert may_go.wait(PATIENCE)
+        record(action, *rest)
+
+    def delete() -> None:
+        try:
+            delete_account(account)
+        finally:
+            connections.close_all()
+
+    monkeypatch.setattr(audit, "record", wait)
+    with ThreadPoolExecutor(1) as threads:
+        deleted = threads.submit(delete)
+        try:
+            assert is_nearly_gone.wait(PATIENCE)
+            yield may_go.set
+        finally:
+            may_go.set()
+        deleted.result(PATIENCE)
+
+
+def test_what_checks_record_during_the_deletion_is_deleted_too(api, account, monkeypatch):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    check = {"contentId": item.pk, "requester": "org_acme"}
+    assert api.post("/v1/access/check", check).status == 200  # and caches the facts
+    with being_deleted(account, monkeypatch) as finish:
+        assert api.post("/v1/access/check", check).status == 200
+        finish()
+    assert api.post("/v1/access/check", check).status == 401
+    for model, way in in_order_of_deletion():
+        assert not model._base_manager.filter(**{way: account.pk}).exists(), model
