@@ -51,6 +51,7 @@ class WalletFields(TypedDict, total=False):
 
 
 class GrantFields(TypedDict, total=False):
+    id: str
     amount: Decimal
     kind: str
     priority: int
@@ -200,14 +201,14 @@ def whole(wallet: Wallet, amount: Decimal, param: str) -> Decimal:
 def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) -> tuple[Grant, bool]:
     """Add a grant as of `now`; return it and True, or the existing grant with this `external_id` and False.
 
-    After a merge, the existing grant may be in the wallet that has the credit now.
+    `id`, if given, is unused, or that of a grant that the same form has added. After a merge, the existing grant may
+    be in the wallet that has the credit now.
 
     Raises ValidationFailed, and AlreadyExists for an `external_id` of another wallet.
     """
     now = now or timezone.now()
     book = lock_book(wallet)
-    external_id = fields.get("external_id")
-    if external_id is not None and (known := grant_of(book.wallet, external_id)) is not None:
+    if (known := known_grant(book.wallet, fields)) is not None:
         [current] = grants_as_of(known.wallet, [known], now)
         return current, False
     check_current(book.wallet)
@@ -217,7 +218,7 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
         with transaction.atomic():
             grant.save(force_insert=True)
     except IntegrityError:
-        grant_of(book.wallet, str(external_id))  # another wallet's, granted at the same moment
+        known_grant(book.wallet, fields)  # another wallet's, granted at the same moment
         raise
     if grant.effective_at <= now:
         book.add(grant)
@@ -235,13 +236,17 @@ def check_current(wallet: Wallet) -> None:
         raise InUse(f"Its requester was merged into another one. Use the wallet {current.pk}, which has the credit.")
 
 
-def grant_of(wallet: Wallet, external_id: str) -> Grant | None:
-    """The grant of that externalId, of this wallet or of the one that a merge moved its credit to.
+def known_grant(wallet: Wallet, fields: GrantFields) -> Grant | None:
+    """Return the grant with that id or externalId, of this wallet or of the one that a merge moved its credit to.
 
-    Raises AlreadyExists if it is another wallet's.
+    Raises AlreadyExists if the externalId is that of another wallet's grant.
     """
-    known = Grant.objects.filter(account=wallet.account_id, external_id=external_id).select_related("wallet").first()
-    if known is not None and known.wallet_id not in (wallet.pk, current_wallet(wallet).pk):
+    grants, wallets = Grant.objects.filter(account=wallet.account_id), (wallet.pk, current_wallet(wallet).pk)
+    if "id" in fields and (sent := grants.filter(pk=fields["id"], wallet__in=wallets).first()) is not None:
+        return sent
+    external_id = fields.get("external_id")
+    known = None if external_id is None else grants.filter(external_id=external_id).select_related("wallet").first()
+    if known is not None and known.wallet_id not in wallets:
         raise AlreadyExists(
             f"Another wallet, {known.wallet_id}, has a grant with the externalId {external_id!r}: {known.pk}.",
             param="externalId",
@@ -257,7 +262,9 @@ def new_grant(book: Book, fields: GrantFields, now: datetime) -> Grant:
     held = sum((one.remaining for one in book.grants), Decimal(0))
     if held + amount > LARGEST:
         raise ValidationFailed(f"A wallet holds at most {plain(Decimal(LARGEST))} {wallet.unit}.", param="amount")
+    named = {"id": fields["id"]} if "id" in fields else {}
     return Grant(
+        **named,
         account_id=wallet.account_id,
         wallet=wallet,
         amount=amount,

@@ -11,7 +11,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import Account, ApiKey
-from operators.access.one_time_key import TicketField
+from operators.access.one_time_key import KeyTicketField
 from operators.base.fields import Lines, Ticks, as_json, validate_fields
 from operators.base.times.field import Moment
 from operators.base.times.shown import time_in_words
@@ -132,7 +132,7 @@ class RotationFields(TypedDict):
 
 
 class RotationForm(forms.Form):
-    ticket = TicketField()
+    ticket = KeyTicketField()
     overlap_seconds = overlap_field("The old key ends")
 
 

@@ -8,7 +8,6 @@ not shown again.
 """
 
 from datetime import timedelta
-from functools import partial
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
@@ -29,18 +28,14 @@ SEEN = "seen_keys"  # session entry with the ids of the newest keys that were sh
 MOST_SEEN = 20
 
 
-class TicketField(forms.CharField):
-    """A hidden field whose cleaned value is the new key's id."""
-
-    widget = forms.HiddenInput
+class KeyTicketField(tickets.TicketField):
+    """A ticket for a key, which is not accepted again."""
 
     def __init__(self) -> None:
-        super().__init__(initial=partial(tickets.new_ticket, ApiKey))
+        super().__init__(ApiKey)
 
     def clean(self, value: str) -> str:
-        key_id = tickets.id_of(super().clean(value) or "", ApiKey)
-        if key_id is None:
-            raise forms.ValidationError(tickets.TOO_OLD)
+        key_id = super().clean(value)
         if tickets.is_used(ApiKey, key_id):
             raise forms.ValidationError(
                 "This form already created a key, which cannot be shown again. Open the form again to create another."

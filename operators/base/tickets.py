@@ -4,6 +4,9 @@ The form carries a ticket with the new object's id. A second submission finds th
 at once.
 """
 
+from functools import partial
+
+from django import forms
 from django.core import signing
 from django.db.models import Model
 
@@ -36,3 +39,19 @@ def id_of(ticket: str, model: type[Model]) -> str | None:
 
 def is_used(model: type[Model], pk: str) -> bool:
     return model._base_manager.filter(pk=pk).exists()
+
+
+class TicketField(forms.CharField):
+    """A hidden field with a ticket; its cleaned value is the new object's id."""
+
+    widget = forms.HiddenInput
+
+    def __init__(self, model: type[Model]) -> None:
+        super().__init__(initial=partial(new_ticket, model))
+        self.model = model
+
+    def clean(self, value: str) -> str:
+        pk = id_of(super().clean(value) or "", self.model)
+        if pk is None:
+            raise forms.ValidationError(TOO_OLD)
+        return pk

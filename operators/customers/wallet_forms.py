@@ -9,10 +9,11 @@ from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.models import Account
-from analytics.wallets.models import Every, Wallet
+from analytics.wallets.models import Every, Grant, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
 from operators.base.fields import Amount
+from operators.base.tickets import TicketField
 from operators.base.times.field import Moment
 
 KINDS = [("paid", "paid"), ("promotional", "a gift")]
@@ -79,6 +80,7 @@ class WalletForm(Terms, forms.ModelForm):
 
 
 class TopUpForm(forms.Form):
+    ticket = TicketField(Grant)
     amount = Amount(label="Amount")
     kind = choice("It was", KINDS)
     expires_at = Moment(ends=True, label="Ends at", help_text="Empty: never.")
@@ -109,6 +111,7 @@ class WalletFields(TermFields, total=False):
 
 
 class TopUpFields(TypedDict):
+    ticket: str  # the grant's id after cleaning
     amount: Decimal
     kind: str
     expires_at: datetime | None

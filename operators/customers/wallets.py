@@ -153,7 +153,10 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
                 body["expiresAt"] = as_json(fields["expires_at"])
             if fields["external_id"]:
                 body["externalId"] = fields["external_id"]
-            grant, is_new = services.add_grant(wallet, cast(GrantFields, validate_fields(GrantSerializer(), body)))
+            checked = {**validate_fields(GrantSerializer(), body), "id": fields["ticket"]}
+            grant, is_new = services.add_grant(wallet, cast(GrantFields, checked))
+            if not is_new and grant.pk == fields["ticket"]:
+                return f"The form was sent twice. {amount_of(grant.amount, wallet)} added, once."
             if not is_new:
                 return f"{fields['external_id']} was added before. Nothing was added now."
             return f"{amount_of(grant.amount, wallet)} added."

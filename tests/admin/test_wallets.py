@@ -11,7 +11,7 @@ from analytics.models import Grant, Payment, Wallet
 from analytics.wallets.burn_down import burn_down
 from operators.base.links import change_url
 from tests import factories
-from tests.admin.forms import confirmed, submit
+from tests.admin.forms import confirmed, form_values, submit
 from tests.clock import clock  # noqa: F401 - a fixture
 
 ADD = reverse("admin:analytics_wallet_add")
@@ -73,6 +73,19 @@ def test_an_operator_tops_up_once_for_each_number(admin, wallet):
     wallet.refresh_from_db()
     assert wallet.balance == Decimal("15.5")
     assert Grant.objects.filter(external_id="order-7").count() == 1
+
+
+def test_a_top_up_that_is_sent_twice_adds_its_credit_once(admin, wallet):
+    address = reverse("admin:analytics_wallet_top_up", args=[wallet.pk])
+    opened = form_values(admin.get(address).content.decode())
+    for said in ("5.50 USD added.", "The form was sent twice. 5.50 USD added, once."):
+        admin.post(address, {**opened, "amount": "5.50", "kind": "paid"})
+        assert said in admin.get(change_url(wallet)).content.decode()
+    wallet.refresh_from_db()
+    assert wallet.balance == Decimal("15.5")
+    assert act(admin, wallet, "top_up", amount="5.50", kind="paid").status_code == 302  # another form adds more
+    wallet.refresh_from_db()
+    assert wallet.balance == 21
 
 
 def test_an_operator_sets_a_quota_and_keeps_what_the_form_does_not_show(admin, api, wallet):
