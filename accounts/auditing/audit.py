@@ -36,6 +36,7 @@ from accounts.events.models import Event
 from accounts.events.recording import event_of, write
 from kit.actors import Actor, current_actor
 from kit.http.middleware import request_id
+from kit.values.json_values import is_same
 
 Fields = Mapping[str, object]
 EMPTY: tuple[object, ...] = (None, [], {})
@@ -52,15 +53,11 @@ class AuditedModel(Protocol):
         """Return the fields to log, with the API's names and JSON values."""
 
 
-def differs(one: object, other: object) -> bool:
-    return bool(one != other) or isinstance(one, bool) != isinstance(other, bool)  # in Python True equals 1
-
-
 def changes(before: Fields, after: Fields) -> dict[str, list[object]]:
     """Return [before, after] of each field that differs. For created and deleted resources, skips empty fields."""
     told = {name: [before.get(name), after.get(name)] for name in {**before, **after}}
     if before and after:
-        return {name: pair for name, pair in told.items() if differs(*pair)}
+        return {name: pair for name, pair in told.items() if not is_same(*pair)}
     return {name: pair for name, pair in told.items() if not all(value in EMPTY for value in pair)}
 
 

@@ -12,6 +12,7 @@ from rest_framework.serializers import ValidationError as SerializerErrors
 from kit.http.errors import ApiError
 from kit.http.field_errors import first_error
 from kit.http.parsing import DECODER, check_values
+from kit.values.json_values import is_same
 from licensing.policies.policy_tests import MAX_TESTS, PolicyTest, Result
 from licensing.policies.serializers import PolicyTests, PolicyTestSerializer
 from operators.base.fields import CompositeWidget
@@ -128,7 +129,7 @@ class ExamplesField(forms.Field):
 
     def has_changed(self, initial: list[PolicyTest] | None, data: ExamplesValue | None) -> bool:
         try:
-            return read_examples(data or ([], None)) != (initial or [])
+            return not is_same(read_examples(data or ([], None)), initial or [])
         except (ApiError, ValueError):
             return True
 

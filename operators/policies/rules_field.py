@@ -12,6 +12,7 @@ from django.utils import timezone
 from kit.http.errors import ApiError
 from kit.http.parsing import DECODER, check_values
 from kit.values.faults import Fault
+from kit.values.json_values import is_same
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS, names_of
 from licensing.policies.in_words import Rule
@@ -184,4 +185,4 @@ class RulesField(forms.Field):
             given = [rule_of(row) for row in rows or ()] if text is None else orjson.loads(text)
         except orjson.JSONDecodeError:
             return True
-        return given not in (initial, shown)
+        return not any(is_same(given, one) for one in (initial, shown))

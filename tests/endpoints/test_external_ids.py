@@ -60,6 +60,15 @@ def test_metadata_is_merged_by_key(api, path, body):
 
 
 @either
+def test_true_in_place_of_1_is_a_change(api, path, body):
+    made = api.post(path, {**body, "metadata": {"a": 1, "b": 1}})["id"]
+    changed = api.patch(f"{path}/{made}", {"metadata": {"a": True, "b": 1.0}})
+    assert changed["metadata"]["a"] is True
+    assert api.get(f"{path}/{made}").body == changed.body
+    assert AuditEntry.objects.latest("created").changes["metadata"][1]["a"] is True
+
+
+@either
 def test_metadata_has_at_most_50_keys(api, path, body):
     reply = api.post(path, {**body, "metadata": {f"k{n}": n for n in range(51)}})
     assert (reply.status, reply.error["param"]) == (422, "metadata")

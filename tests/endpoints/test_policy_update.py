@@ -41,6 +41,18 @@ def test_a_field_is_replaced_and_the_others_stay(api, policy, name, value):
     assert reply.body == {**policy, name: value, "version": 2, "updated": updated}
 
 
+def test_a_condition_on_true_in_place_of_1_is_another_rule(api, policy):
+    def rules(value):
+        return {"rules": [{"action": "allow", "conditions": {"attributes": {"staff": value}}}]}
+
+    api.patch(f"/v1/policies/{policy['id']}", rules(1))
+    changed = api.patch(f"/v1/policies/{policy['id']}", rules(True))
+    stored = api.get(f"/v1/policies/{policy['id']}")
+    assert stored.body == changed.body
+    assert stored["rules"][0]["conditions"]["attributes"] == {"staff": True}
+    assert stored["version"] == 3
+
+
 def test_what_was_read_can_be_sent_back(api, policy):
     reply = api.patch(f"/v1/policies/{policy['id']}", {**policy, "version": 17})
     assert (reply.status, reply.body) == (200, policy)

@@ -71,6 +71,12 @@ def test_a_patch_that_changes_nothing_writes_nothing(api):
     assert AuditEntry.objects.count() == before
 
 
+def test_true_in_place_of_1_is_a_change(api):
+    api.post("/v1/requesters", {"id": "org", "metadata": {"staff": 1}})
+    assert api.patch("/v1/requesters/org", {"metadata": {"staff": True}})["metadata"]["staff"] is True
+    assert api.get("/v1/requesters/org")["metadata"]["staff"] is True
+
+
 def test_what_was_read_can_be_sent_back(api):
     shown = api.post("/v1/requesters", {"id": "org", "name": "Org"}).body
     assert api.patch("/v1/requesters/org", shown).body == shown
