@@ -20,6 +20,7 @@ from analytics.models import AccessEvent
 
 SOURCE = "source"
 PROGRESS = "copy_progress"  # a table of the target while a copy is under way
+VERIFIED = "verified"  # its row once every table is copied and verified
 LOCK = 7_202_611_044  # an arbitrary advisory lock number
 SEEDED = {"contenttypes.ContentType", "auth.Permission", "auth.Group", "auth.Group_permissions"}  # by `migrate`
 BATCH = 1_000
@@ -41,7 +42,7 @@ class Totals(NamedTuple):
 
 
 def copy(show: Show) -> dict[str, int]:
-    """Copy every table and verify it. Returns the number of rows by table.
+    """Copy every table and verify it. Returns the number of rows by table. `finish` ends the copy.
 
     Raises CopyError if the target is of another version, has data that no interrupted copy left, or is being filled by
     another process.
@@ -51,15 +52,21 @@ def copy(show: Show) -> dict[str, int]:
     models = in_order()
     if not is_under_way():
         begin(models)
-    make_partitions()
     done = progress()
-    for model in models:
-        copy_table(model, done.get(model._meta.db_table, 0), show)
-    verify(models)
-    reset_sequences(models)
+    if VERIFIED not in done:
+        make_partitions()
+        for model in models:
+            copy_table(model, done.get(model._meta.db_table, 0), show)
+        verify(models)
+        reset_sequences(models)
+        note_progress(VERIFIED, 1)
+    return {model._meta.db_table: totals(model, SOURCE).rows for model in models}
+
+
+def finish() -> None:
+    """Mark the target as complete, so that the service can start on it."""
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TABLE {PROGRESS}")
-    return {model._meta.db_table: totals(model, SOURCE).rows for model in models}
 
 
 def take_turn() -> None:
@@ -124,6 +131,15 @@ def progress() -> dict[str, int]:
         return dict(cursor.fetchall())
 
 
+def note_progress(name: str, copied: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {PROGRESS} VALUES (%s, %s) "  # noqa: S608 - a table of ours
+            "ON CONFLICT (name) DO UPDATE SET copied = excluded.copied",
+            [name, copied],
+        )
+
+
 def make_partitions() -> None:
     """Create the monthly partitions of all decisions, so that old months can be dropped one by one."""
     decisions = AccessEvent._base_manager.using(SOURCE).order_by("pk")
@@ -146,13 +162,9 @@ def copy_table(model: type[Model], done: int, show: Show) -> None:
     with whole:
         for batch in batches(rows):
             done += len(batch)
-            with transaction.atomic(), connection.cursor() as cursor:
+            with transaction.atomic():
                 model._base_manager._insert(batch, fields=fields, using="default", raw=True)  # type: ignore[attr-defined]
-                cursor.execute(
-                    f"INSERT INTO {PROGRESS} VALUES (%s, %s) "  # noqa: S608 - a table of ours
-                    "ON CONFLICT (name) DO UPDATE SET copied = excluded.copied",
-                    [name, done],
-                )
+                note_progress(name, done)
             show(f"{name}: {done:,}")
 
 

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from django.db import connection
 
+from analytics.events.retention import LOCK as MAINTENANCE
 from config.copying import LOCK
 from run import ROOT
 from tests.documentation.blocks import blocks
@@ -125,6 +126,16 @@ def test_a_killed_copy_goes_on(source: Deployment, target: str):
             "SELECT nextval(pg_get_serial_sequence('licensing_requester', 'id'))"
         ).fetchall()
         assert following > last
+
+
+def test_a_copy_that_fails_while_it_recomputes_figures_goes_on(source: Deployment, target: str):
+    with psycopg.connect(target, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [MAINTENANCE])
+        assert run(source, "copy_to", target).returncode == 1
+        assert other.execute("SELECT to_regclass('copy_progress')").fetchone() != (None,)  # `serve` does not start
+    again = run(source, "copy_to", target)
+    assert again.returncode == 0, again.stderr
+    assert run(source, "rebuild_usage", "--check", DATABASE_URL=target).returncode == 0
 
 
 def test_a_target_with_data_is_refused(source: Deployment, target: str):

@@ -8,7 +8,7 @@ from django.db import connection, connections
 
 from accounts.models import Account
 from analytics.rollups.rebuild import rebuild
-from config.copying import SOURCE, CopyError, copy
+from config.copying import SOURCE, CopyError, copy, finish
 from kit.commands import ServiceCommand
 
 FROM = "COPY_FROM"  # the source's URL, for the process that has the target as its database
@@ -35,6 +35,7 @@ class Command(ServiceCommand):
         except CopyError as error:
             raise CommandError(str(error)) from None
         rebuild([one.pk for one in Account.objects.order_by("pk")])
+        finish()
         total = sum(rows.values())
         sentence = f"Copied {total:,} rows of {len(rows)} tables. Set DATABASE_URL and start the service."
         return sentence, {"object": "copy", "rows": total, "tables": rows}
