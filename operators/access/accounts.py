@@ -6,7 +6,6 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -26,7 +25,6 @@ from licensing.account_deletion import delete_account
 from operators.access.account_deletion import counts_of, why_kept
 from operators.base.empty_state import EmptyState
 from operators.base.forms.confirmation import confirm
-from operators.base.forms.stale_forms import state_digest
 from operators.base.links import list_url
 from operators.base.model_admin import ServiceAdmin
 
@@ -36,9 +34,6 @@ EDGE_FIELDS = ("edge_requests_per_minute", "edge_requests_per_day")
 
 
 class PlanForm(forms.Form):
-    """`as_opened` is a digest of the plan when the page was opened, so that nobody overwrites another's change."""
-
-    as_opened = forms.CharField(widget=forms.HiddenInput)
     plan = forms.ChoiceField(choices=Plan.choices, widget=UnfoldAdminSelectWidget)
     requests_per_minute = forms.IntegerField(
         required=False, min_value=1, widget=UnfoldAdminIntegerFieldWidget, help_text=LIMITS_HELP
@@ -77,7 +72,6 @@ class AccountFields(TypedDict, total=False):
 
 
 class PlanFields(TypedDict):
-    as_opened: str
     plan: str
     requests_per_minute: int | None
     requests_per_day: int | None
@@ -129,17 +123,12 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     def change_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
         account = self.found(request, object_id)
 
-        def stands(now: Account) -> str:
-            return state_digest(self.editable_state(now, PlanForm.base_fields))
+        def current(*, lock: bool) -> dict[str, object]:
+            stored = self.locked(account) if lock else account
+            return {} if stored is None else self.editable_state(stored, PlanForm.base_fields)
 
-        @transaction.atomic
         def perform(fields: PlanFields) -> str:
-            locked = self.locked(account)
-            if locked is None or fields["as_opened"] != stands(locked):
-                raise ValidationError("Somebody else changed the plan or its limits. Reload this page.")
-            changed = services.update_account(
-                account, {name: value for name, value in fields.items() if name != "as_opened"}
-            )
+            changed = services.update_account(account, {**fields})
             per_minute, per_day = changed.limits
             return f"{changed.name} is on the plan {changed.plan}: {per_minute:,} a minute, {per_day:,} a day."
 
@@ -165,7 +154,6 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             button="Change the plan",
             form=PlanForm,
             initial={
-                "as_opened": stands(account),
                 "plan": account.plan,
                 "requests_per_minute": account.requests_per_minute,
                 "requests_per_day": account.requests_per_day,
@@ -173,6 +161,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
                 "edge_requests_per_day": account.edge_requests_per_day,
             },
             perform=perform,
+            current=current,
         )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:

@@ -1,6 +1,6 @@
 """Forms of wallets: opening one, topping up, and its terms."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TypedDict
@@ -133,7 +133,6 @@ def terms_of(wallet: Wallet) -> dict[str, object]:
 def terms_in_body(fields: TermFields, before: Wallet | None = None) -> dict[str, object]:
     """Return the form's terms as the API's fields. Fields not in the form stay unchanged."""
     percent, amount, every = fields.get("low_percent"), fields.get("refill_amount"), fields.get("refill_every")
-    others: list[Mapping[str, object]] = [] if before is None else [one for one in before.thresholds if "value" in one]
     refill: dict[str, object] | None = None
     if amount or every:
         most = fields.get("rollover_max") or Decimal(0)
@@ -144,6 +143,13 @@ def terms_in_body(fields: TermFields, before: Wallet | None = None) -> dict[str,
             refill["rollover"] = {"min": plain(min(before.rollover_min, most)), "max": plain(most)}
     return {
         "floor": plain(-(fields.get("overdraft") or Decimal(0))),
-        "thresholds": [*others, *([{"percent": percent}] if percent else [])],
+        "thresholds": thresholds_with([] if before is None else before.thresholds, percent),
         "refill": refill,
     }
+
+
+def thresholds_with(thresholds: Sequence[Mapping[str, object]], percent: int | None) -> list[Mapping[str, object]]:
+    """Replace the first threshold in per cent, which the form shows; the others stay."""
+    place = next((place for place, one in enumerate(thresholds) if "percent" in one), len(thresholds))
+    replaced = [{"percent": percent}] if percent else []
+    return [*thresholds[:place], *replaced, *thresholds[place + 1 :]]

@@ -14,7 +14,7 @@ from unfold.decorators import action, display
 from analytics.models import Wallet, WalletEntry
 from analytics.wallets import services
 from analytics.wallets.burn_down import BurnDown, burn_down
-from analytics.wallets.rows import as_of, grants_as_of, settle
+from analytics.wallets.rows import as_of, grants_as_of, lock_book, settle
 from analytics.wallets.serializers import GrantSerializer, WalletChangeSerializer, WalletSerializer
 from analytics.wallets.services import GrantFields
 from analytics.wallets.services import WalletFields as ServiceFields
@@ -178,9 +178,13 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         wallet = self.found(request, object_id)
 
         def perform(fields: TermFields) -> str:
-            body = validate_fields(WalletChangeSerializer(partial=True), terms_in_body(fields, wallet))
+            terms = terms_in_body(fields, lock_book(wallet).wallet)
+            body = validate_fields(WalletChangeSerializer(partial=True), terms)
             services.update_wallet(wallet, cast(ServiceFields, body))
             return "Saved."
+
+        def current(*, lock: bool) -> dict[str, object]:
+            return (lock_book(wallet).wallet if lock else wallet).audited()
 
         return confirm(
             request,
@@ -197,6 +201,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
             form=Terms,
             initial=terms_of(wallet),
             perform=perform,
+            current=current,
         )
 
     # --- Showing -----------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def test_a_plan_that_somebody_else_changed_meanwhile_is_not_undone(admin, accoun
     opened = form_values(admin.get(plan(account)).content.decode())
     services.update_account(account, {"requests_per_minute": 7})
     reply = admin.post(plan(account), {**opened, "requests_per_day": "9"})
-    assert "Somebody else changed the plan or its limits" in reply.content.decode()
+    assert "while you had it open" in reply.content.decode()
     account.refresh_from_db()
     assert account.limits == (7, 1_000_000)
 

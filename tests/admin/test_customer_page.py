@@ -86,7 +86,7 @@ def test_a_customer_is_added_and_found_by_its_name(admin, account):
 
 
 def test_name_e_mail_and_notes_are_edited(admin, acme):
-    admin.post(button(acme, "edit"), {"name": "Acme GmbH", "email": "", "notes": "Renews in June."})
+    submit(admin, button(acme, "edit"), name="Acme GmbH", email="", notes="Renews in June.")
     acme.refresh_from_db()
     assert (acme.name, acme.email, acme.notes) == ("Acme GmbH", None, "Renews in June.")
 

@@ -2,12 +2,14 @@
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.urls import reverse
 
 from accounts.models import AuditEntry
 from accounts.plans import services as accounts
 from licensing.content import services as content_services
 from licensing.licenses import services as license_services
 from licensing.policies import services as policy_services
+from licensing.requesters.models import Requester
 from operators.base.audited import AuditedOperator, AuditedRole
 from operators.base.links import change_url
 from operators.base.scope import set_scope
@@ -105,6 +107,21 @@ def test_what_was_entered_is_still_there_and_still_not_saved(admin, edited):
     shown = form_values(save(admin, obj, opened, **mine).content.decode())
     assert {name: shown[name] for name in mine} == {name: [value] for name, value in mine.items()}
     assert STALE in save(admin, obj, as_sent(shown)).content.decode()
+
+
+def test_a_customer_that_was_changed_meanwhile_is_not_changed_back(admin, account, api):
+    api.post("/v1/requesters", {"id": "org_acme", "email": "old@acme.example"})
+    address = reverse("admin:licensing_requester_edit", args=[Requester.objects.get().pk])
+    opened = form_values(admin.get(address).content.decode())
+    api.patch("/v1/requesters/org_acme", {"email": "new@acme.example"})
+    reply = admin.post(address, {**opened, "name": "Acme"})
+    assert STALE in reply.content.decode()
+    assert admin.post(address, form_values(reply.content.decode())).status_code == 200  # as often as it is sent
+    known = api.get("/v1/requesters/org_acme")
+    assert (known["name"], known["email"]) == (None, "new@acme.example")
+    assert submit(admin, address, name="Acme").status_code == 302
+    known = api.get("/v1/requesters/org_acme")
+    assert (known["name"], known["email"]) == ("Acme", "new@acme.example")
 
 
 def test_the_page_opened_anew_saves_beside_what_was_changed(admin, edited):

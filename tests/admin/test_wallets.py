@@ -100,6 +100,25 @@ def test_an_operator_sets_a_quota_and_keeps_what_the_form_does_not_show(admin, a
     assert api.get(f"/v1/wallets/{wallet.pk}")["refill"] is None
 
 
+def test_a_quota_that_was_changed_meanwhile_is_not_changed_back(admin, api, wallet):
+    address = reverse("admin:analytics_wallet_change_terms", args=[wallet.pk])
+    opened = form_values(admin.get(address).content.decode())
+    api.patch(f"/v1/wallets/{wallet.pk}", {"floor": -5})
+    reply = admin.post(address, {**opened, "low_percent": "20"})
+    assert "while you had it open" in reply.content.decode()
+    shown = api.get(f"/v1/wallets/{wallet.pk}")
+    assert (shown["floor"], shown["thresholds"]) == (-5, [])
+
+
+def test_saving_a_quota_leaves_further_warnings_as_they_are(admin, api, wallet):
+    several = [{"percent": 50}, {"value": 3}, {"percent": 10}]
+    api.patch(f"/v1/wallets/{wallet.pk}", {"thresholds": several})
+    assert act(admin, wallet, "change_terms").status_code == 302
+    assert api.get(f"/v1/wallets/{wallet.pk}")["thresholds"] == several
+    act(admin, wallet, "change_terms", low_percent="40")
+    assert api.get(f"/v1/wallets/{wallet.pk}")["thresholds"] == [{"percent": 40}, *several[1:]]
+
+
 def test_an_operator_records_a_payment_that_tops_up(admin, account, wallet):
     fields = {"account": account.pk, "requester_own_id": "org_acme", "amount": "12.50", "currency": "USD"}
     asked = submit(admin, PAY, **fields, tops_up="on", external_id="inv-1")

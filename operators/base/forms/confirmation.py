@@ -1,19 +1,28 @@
 """The confirmation page before dangerous actions, which lists what is affected."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar, cast
+from contextlib import nullcontext
+from typing import Protocol, TypeVar, cast
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from operators.base.forms.stale_forms import OPENED, stale_message, state_digest
 from operators.base.frame import page
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, ModelT, ReopenedForm, derive_form
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 
 FieldsT = TypeVar("FieldsT")  # the form's cleaned data, as a TypedDict
+
+
+class Current(Protocol):
+    def __call__(self, *, lock: bool) -> Mapping[str, object]:
+        """Return the object's values that a form changes; lock it until the transaction ends."""
 
 
 def confirm(
@@ -29,19 +38,25 @@ def confirm(
     initial: Mapping[str, object] | None = None,
     facts: Sequence[tuple[str, str]] = (),
     danger: bool = False,
+    current: Current | None = None,
 ) -> HttpResponse:
     """Show the page; once confirmed, call `perform`, which returns a message for the next page or a response.
 
     `effects` are sentences about the consequences, `facts` pairs of label and value; `danger` marks an irreversible
     action. Without `button` nothing can be confirmed. `perform` receives the cleaned data of `form`. Errors of the
     service are shown on the page.
+
+    If the values of `current` are others than when the page was opened, nothing is saved.
     """
     back = change_url(obj)
     reopened = derive_form(form or forms.Form, ReopenedForm)
     bound = reopened(request.POST if request.method == "POST" else None, initial=dict(initial or {}))
     if request.method == "POST" and bound.is_valid():
         try:
-            done = perform(cast(FieldsT, bound.cleaned_data))
+            with nullcontext() if current is None else transaction.atomic():
+                if current is not None and state_digest(current(lock=True)) != request.POST.get(OPENED):
+                    raise ValidationError(stale_message(obj))
+                done = perform(cast(FieldsT, bound.cleaned_data))
         except REFUSALS as error:
             add_refusal(bound, refusal(error, {}))
         else:
@@ -49,6 +64,9 @@ def confirm(
                 return done
             messages.success(request, done)
             return redirect(back)
+    opened = request.POST.get(OPENED)
+    if current is not None and request.method != "POST":
+        opened = state_digest(current(lock=False))
     return page(
         request,
         model_admin,
@@ -61,4 +79,5 @@ def confirm(
         variant="danger" if danger else "primary",
         form=bound,
         back=back,
+        **{OPENED: opened},
     )
