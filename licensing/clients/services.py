@@ -35,8 +35,8 @@ def create_client(account_id: str, fields: dict[str, Any]) -> tuple[LicenseClien
     return client, secret
 
 
-def set_secret(client: LicenseClient) -> str:
-    secret = keytext.generate("client")
+def set_secret(client: LicenseClient, seed: str | None = None) -> str:
+    secret = keytext.generate("client", seed)
     client.prefix, client.digest = secret[: keytext.PREFIX_CHARACTERS], keytext.digest(secret)
     return secret
 
@@ -48,15 +48,22 @@ def lock(client: LicenseClient) -> LicenseClient:
 
 
 @transaction.atomic
-def rotate_secret(client: LicenseClient, overlap_seconds: int = 0) -> tuple[LicenseClient, str]:
-    """Replace the client's secret; the old one stays valid for the overlap. Raises Revoked."""
+def rotate_secret(
+    client: LicenseClient, overlap_seconds: int = 0, seed: str | None = None
+) -> tuple[LicenseClient, str]:
+    """Replace the client's secret; the old one stays valid for the overlap. Raises Revoked.
+
+    The secret `seed` reproduces the new one (keytext.generate). If the client has that already, nothing changes.
+    """
     locked = lock(client)
     if locked.revoked_at is not None:
         raise Revoked("This client is revoked, which is final. Create another one.")
+    if seed is not None and keytext.digest(known := keytext.generate("client", seed)) == bytes(locked.digest):
+        return locked, known
     before, now = locked.audited(), timezone.now()
     locked.former_digest = bytes(locked.digest) if overlap_seconds else None
     locked.former_until = now + timedelta(seconds=overlap_seconds) if overlap_seconds else None
-    secret = set_secret(locked)
+    secret = set_secret(locked, seed)
     locked.save()
     audit.record("license_client.rotated", locked, before)
     return locked, secret

@@ -44,7 +44,7 @@ class KeyTicketField(tickets.TicketField):
 
 
 def seed_of(request: HttpRequest) -> str:
-    """Return the secret from which this form derives its key's text."""
+    """Return the secret from which this form derives the text of its key or client secret."""
     return f"{request.session.session_key}:{request.POST.get('ticket', '')}"
 
 

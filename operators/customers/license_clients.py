@@ -15,7 +15,7 @@ from licensing.clients import services
 from licensing.clients.models import LicenseClient
 from licensing.clients.serializers import LicenseClientSerializer
 from operators.access.api_key_forms import overlap_field
-from operators.access.one_time_key import show_once
+from operators.access.one_time_key import seed_of, show_once
 from operators.base.empty_state import EmptyState
 from operators.base.fields import validate_fields
 from operators.base.filters import OptionsFilter, RelatedFilter
@@ -23,6 +23,7 @@ from operators.base.forms.confirmation import confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.requests import admin_request
 from operators.base.suggesting import Kind, SuggestingAdmin
+from operators.base.tickets import TicketField
 
 STATE_COLOURS = {"active": "success", "revoked": "default"}
 
@@ -42,6 +43,9 @@ class ClientForm(forms.ModelForm):
 
 
 class OverlapForm(forms.Form):
+    """`ticket` identifies the form, so that sending it twice changes the secret once."""
+
+    ticket = TicketField(LicenseClient)
     overlap_seconds = overlap_field("The old secret ends")
 
 
@@ -131,7 +135,7 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
         client = self.found(request, object_id)
 
         def perform(fields: OverlapFields) -> HttpResponse:
-            changed, secret = services.rotate_secret(client, fields["overlap_seconds"])
+            changed, secret = services.rotate_secret(client, fields["overlap_seconds"], seed_of(request))
             self.log_change(request, client, "Rotated the secret.")
             return self.show_secret(request, changed, secret)
 

@@ -5,11 +5,12 @@ import re
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.models import AuditEntry
 from licensing.clients.models import LicenseClient
 from licensing.clients.services import authenticate
 from operators.base.links import change_url
 from tests import factories
-from tests.admin.forms import submit
+from tests.admin.forms import form_values, submit
 
 ADD = reverse("admin:licensing_licenseclient_add")
 
@@ -39,6 +40,18 @@ def test_an_operator_rotates_a_secret(admin, account):
     made, old = factories.license_client(account)
     [new] = set(shown_secrets(act(admin, made, "rotate", overlap_seconds="0")))
     assert (works(made, old), works(made, new)) == (False, True)
+
+
+def test_a_rotation_that_is_sent_twice_shows_one_secret_and_keeps_the_old_one_for_its_overlap(admin, account):
+    made, old = factories.license_client(account)
+    address = reverse("admin:licensing_licenseclient_rotate", args=[made.pk])
+    opened = form_values(admin.get(address).content.decode())
+    [first], [again] = (set(shown_secrets(admin.post(address, {**opened, "overlap_seconds": "3600"}))) for _ in "12")
+    assert first == again
+    assert (works(made, old), works(made, first)) == (True, True)
+    assert AuditEntry.objects.filter(action="license_client.rotated").count() == 1
+    [other] = set(shown_secrets(act(admin, made, "rotate", overlap_seconds="0")))
+    assert (other != first, works(made, first)) == (True, False)
 
 
 def test_an_operator_revokes_a_client(admin, account):
