@@ -53,6 +53,8 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
         with transaction.atomic():
             payment.save(force_insert=True)
     except IntegrityError:
+        if payment.external_id is None:  # its id is taken: a form was sent twice
+            raise
         return known_payment(payment), False
     audit.record("payment.created", payment, {})
     return payment, True

@@ -1,10 +1,13 @@
 """A creation form creates its object once, however often it is sent."""
 
+from decimal import Decimal
+
 import pytest
 from django.urls import reverse
 
 from accounts.models import Account
-from analytics.models import LedgerEntry
+from analytics.models import LedgerEntry, Payment
+from analytics.payments.services import record_payment
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy
@@ -64,6 +67,23 @@ def test_so_does_one_sent_twice_at_the_same_moment(admin, form, model, monkeypat
     again = admin.post(address, fields)
     assert (again.status_code, model.objects.count()) == (302, before + 1)
     assert again.headers["Location"] == change_url(model.objects.order_by("-pk")[0])
+
+
+def test_a_payment_without_a_number_that_is_sent_twice_at_the_same_moment_is_recorded_once(
+    admin, account, monkeypatch
+):
+    factories.license(account, requester_id="org_a")
+    sent = {"requester_id": "org_a", "amount": Decimal(5), "currency": "EUR"}
+    record_payment(account.pk, sent)
+    address = reverse("admin:analytics_payment_add")
+    fields = form_values(admin.get(address).content.decode())
+    fields |= {"account": account.pk, "requester_own_id": "org_a", "amount": "5", "currency": "EUR", "confirmed": "1"}
+    admin.post(address, fields)
+    answers = iter([False])
+    is_used = tickets.is_used
+    monkeypatch.setattr(tickets, "is_used", lambda *about: next(answers, is_used(*about)))
+    again = admin.post(address, fields)
+    assert (again.status_code, Payment.objects.count()) == (302, 2)
 
 
 def test_a_form_that_edits_makes_no_copy(admin, account):
