@@ -14,7 +14,7 @@ from typing import TypedDict
 from django.db import transaction
 from django.http import HttpRequest
 
-from kit.http.errors import ApiError
+from kit.http.errors import ApiError, ValidationFailed
 from licensing.content.bulk import CHUNK, change_items
 from licensing.content.models import Content
 from operators.base.uploads import Upload, purge
@@ -90,7 +90,7 @@ class BulkChange:
 
     @property
     def can_be_undone(self) -> bool:
-        return self.is_over and self.about["back"] is None and self.about["forth"]["changed"] > 0
+        return self.is_over and self.about["back"] is None and self.upload.path("before").exists()
 
     def undo(self) -> None:
         """Reverse the change: the next steps undo it."""
@@ -101,7 +101,7 @@ class BulkChange:
                 self.upload.save()
 
     def step(self) -> None:
-        """Process at least one chunk, for up to STEP_SECONDS. Raises ApiError if the policy was deleted meanwhile."""
+        """Process at least one chunk, for up to STEP_SECONDS. Raises ApiError if the new policy is gone."""
         end = monotonic() + STEP_SECONDS
         with self.upload.locked():
             while not self.is_over:
@@ -140,16 +140,20 @@ class BulkChange:
         rows = Content.objects.of(account).filter(pk__in=items).order_by("pk").select_for_update()
         former = [(account, pk, old) for pk, old in rows.values_list("pk", field) if old != value]
         changed = change_items(account, items, {field: value})
-        with self.upload.open_for_writing("before", append=True) as file:
-            file.write(b"".join(map(line_of, former)))
+        if former:
+            with self.upload.open_for_writing("before", append=True) as file:
+                file.write(b"".join(map(line_of, former)))
         return changed
 
     @transaction.atomic
     def change_back(self, account: str, items: list[str], former: Value) -> int:
-        """Restore some items, except those that someone changed since."""
+        """Restore some items, except those that someone changed since, or whose former policy is gone."""
         field, value = self.about["field"], self.about["value"]
         rows = Content.objects.of(account).filter(pk__in=items, **{field: value}).order_by("pk").select_for_update()
-        return change_items(account, list(rows.values_list("pk", flat=True)), {field: former})
+        try:
+            return change_items(account, list(rows.values_list("pk", flat=True)), {field: former})
+        except ValidationFailed:
+            return 0
 
 
 def progress() -> Progress:

@@ -219,7 +219,7 @@ def outcome_of(change: BulkChange) -> SafeString:
     rest = progress["done"] - progress["changed"]
     if change.about["back"]:
         told = f"{items_of(progress['changed'])} changed back."
-        also = f" {items_of(rest)} had been changed since, and stayed." if rest else ""
+        also = f" {items_of(rest)} had been changed since, or lost the former policy, and stayed." if rest else ""
         return format_html("{}{}", told, also)
     also = f" {items_of(rest)} had it already." if rest else ""
     if not change.can_be_undone:

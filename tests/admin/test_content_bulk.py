@@ -3,12 +3,14 @@
 import re
 
 import pytest
+from django.urls import reverse
 
 from accounts.models import AuditEntry
 from licensing.content import bulk
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from operators.base.links import list_url
+from operators.base.uploads import Upload
 from operators.catalogue import bulk_change
 from operators.staff.services import create_operator
 from tests import factories
@@ -125,8 +127,39 @@ def test_items_changed_since_stay_as_they_are(admin, account, items):
     done = confirm(admin, ask(admin, "assign_policy", items), policy=policies[0])
     confirm(admin, ask(admin, "assign_policy", items[:1]), policy=policies[1])
     undone = admin.post(undo_of(done), {"undo": "1"}, follow=True)
-    assert "2 items changed back. 1 item had been changed since, and stayed." in undone.content.decode()
+    shown = undone.content.decode()
+    assert "2 items changed back. 1 item had been changed since, or lost the former policy, and stayed." in shown
     assert Content.objects.get(pk=items[0].pk).policy_id == policies[1]
+
+
+def test_items_whose_former_policy_is_gone_stay_and_the_others_are_changed_back(admin, account, items):
+    gone, kept, new = (factories.policy(account) for _ in range(3))
+    for item, policy in zip(items, (gone, kept, kept), strict=True):
+        Content.objects.filter(pk=item.pk).update(policy=policy)
+    done = confirm(admin, ask(admin, "assign_policy", items), policy=new.pk)
+    policy_services.delete_policy(gone)
+    undone = admin.post(undo_of(done), {"undo": "1"}, follow=True)
+    assert "2 items changed back. 1 item" in undone.content.decode()
+    assert [Content.objects.get(pk=item.pk).policy_id for item in items] == [new.pk, kept.pk, kept.pk]
+
+
+def test_a_change_whose_end_was_not_noted_can_be_undone(admin, items, monkeypatch):
+    save, saved = Upload.save, []
+
+    def fail_once(upload):
+        if upload.about["forth"]["done"] and not saved:
+            saved.append(upload)
+            raise OSError("the process ends")
+        save(upload)
+
+    monkeypatch.setattr(Upload, "save", fail_once)
+    with pytest.raises(OSError, match="the process ends"):
+        confirm(admin, ask(admin, "archive", items))
+    address = reverse("admin:licensing_content_bulk", args=[saved[0].token])
+    assert statuses() == ["archived"] * 3
+    assert "Undo" in admin.post(address, follow=True).content.decode()
+    admin.post(address, {"undo": "1"})
+    assert statuses() == ["active"] * 3
 
 
 def test_a_policy_deleted_between_two_steps_stops_the_change(admin, account, items, small_steps):
