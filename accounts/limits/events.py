@@ -63,13 +63,13 @@ def note_plan(scope: str, account_id: str, seconds: int, limit: int, used: int, 
     """Queue an event for a plan's limit, or its meter at the edge. Call it when at least four fifths are used."""
     percent = 100 if used >= limit else 80
     window = now // seconds
-    if is_new(scope, account_id, seconds, window, percent):
+    if is_new(scope, account_id, seconds, window, percent, limit):
         ends, period = (window + 1) * seconds, "day" if seconds > 60 else "minute"
         data = limit_data(scope, percent, limit, used, period, ends)
         at_edge = "" if scope == PLAN else f" {scope}"
-        waiting.append(
-            UsedUpLimit(f"{account_id}{at_edge} {period} {ends} {percent}", account_id, account_id, ends, data)
-        )
+        # A plan that is changed within the window is another limit.
+        key = f"{account_id}{at_edge} {period} {ends} {percent} of {limit}"
+        waiting.append(UsedUpLimit(key, account_id, account_id, ends, data))
 
 
 def note_rule(

@@ -8,6 +8,7 @@ from accounts.events import retention
 from accounts.events.models import Event
 from accounts.limits import events as limit_events
 from accounts.limits.models import LimitNotice
+from accounts.plans.services import update_account
 from tests import factories
 from tests.ways import both_ways
 
@@ -65,6 +66,21 @@ def test_a_plan_is_told_of_at_four_fifths_and_at_its_end_once_a_window(connect, 
         "ruleIndex": None,
         "requester": None,
     }
+
+
+@both_ways
+def test_a_plan_that_is_changed_is_told_of_again_in_the_same_window(connect, small, clock):
+    api = connect(factories.key_text(small))
+    item = factories.content(small)
+
+    def ask(times):
+        return [api.post("/v1/access/check", {"contentId": item.pk, "requester": "a"}).status for _ in range(times)]
+
+    ask(10)
+    assert shares() == [("minute", 80, 8), ("minute", 100, 10)]
+    update_account(small, {"requests_per_minute": 20, "requests_per_day": 100})
+    assert ask(11) == [200] * 10 + [429]
+    assert shares()[2:] == [("minute", 80, 16), ("minute", 100, 20)]
 
 
 def test_other_requests_count_likewise(small, clock):
