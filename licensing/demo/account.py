@@ -64,6 +64,11 @@ class Demo:
     public_key: str
 
 
+def make_partitions(now: datetime, days: int) -> None:
+    """Create the partitions of the demo's past, outside transactions: until its commit a new one locks all lists."""
+    ensure_partitions(now - timedelta(days=days), months_ahead=days // 28 + MONTHS_AHEAD)
+
+
 @transaction.atomic
 def seed_demo(
     now: datetime,
@@ -74,11 +79,10 @@ def seed_demo(
 ) -> Demo:
     """Create a demo account with policies, items, licences and decisions of the last `days`.
 
-    The same `seed` gives the same decisions. `files` are CSV or JSON Lines files of additional items, of a kind listed
-    in ITEM_FILES. Raises InvalidRequest for other files.
+    Call `make_partitions` first. The same `seed` gives the same decisions. `files` are CSV or JSON Lines files of
+    additional items, of a kind listed in ITEM_FILES. Raises InvalidRequest for other files.
     """
     opened = now - timedelta(days=days)
-    ensure_partitions(opened, months_ahead=days // 28 + MONTHS_AHEAD)
     account = plan_services.create_account(
         name_of_next(), plan="enterprise", requests_per_minute=10_000, requests_per_day=1_000_000, is_demo=True
     )

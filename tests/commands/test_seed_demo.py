@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Account, AuditEntry
@@ -20,6 +21,7 @@ from licensing.demo import account as demo_account
 from licensing.demo import prepaid
 from operators.staff.services import create_operator
 from tests import factories
+from tests.admin.racing import both
 from tests.client import ApiClient
 from tests.commands.seeding import DAYS, seed
 
@@ -126,6 +128,23 @@ def test_all_is_made_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RuntimeError):
         seed()
     assert not Account.objects.exists()
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no partitions")
+@pytest.mark.django_db(transaction=True)
+def test_lists_are_read_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def count() -> int:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '2s'")
+            return AccessEvent.objects.count()
+
+    def read(*_: Any) -> None:
+        [number] = both(count)
+        raise RuntimeError(f"{number} decisions were read")
+
+    monkeypatch.setattr(demo_account, "register_policies", read)
+    with pytest.raises(RuntimeError, match="0 decisions were read"):
+        seed("--days", "1000")
 
 
 def test_people_get_the_account_the_keys_and_the_line() -> None:

@@ -9,7 +9,7 @@ from accounts.models import Account
 from accounts.plans.serializers import AccountSerializer
 from config.first_operator import address, first_operator, in_words
 from kit.commands import ServiceCommand
-from licensing.demo.account import DAYS, curl_line, seed_demo
+from licensing.demo.account import DAYS, curl_line, make_partitions, seed_demo
 
 MOST_DAYS = 1_100
 LINES_IN_LOG = 10  # progress lines without a terminal
@@ -26,7 +26,6 @@ class Command(ServiceCommand):
         parser.add_argument("--items", action="append", default=[], metavar="FILE", help="Items beside its own.")
         parser.add_argument("--seed", type=int, default=1, help="Another number gives other decisions.")
 
-    @transaction.atomic
     def perform(self, **options: Any) -> tuple[str, dict[str, Any]]:
         if options["if_empty"] and Account.objects.exists():
             return "There are accounts already; nothing was made.", {"object": "demo", "seeded": False}
@@ -37,9 +36,12 @@ class Command(ServiceCommand):
             )
         if not 1 <= options["days"] <= MOST_DAYS:
             raise CommandError(f"--days takes a whole number from 1 to {MOST_DAYS}.")
-        demo = seed_demo(timezone.now(), options["seed"], options["days"], options["items"], self.show)
+        now, days = timezone.now(), options["days"]
+        make_partitions(now, days)
+        with transaction.atomic():
+            demo = seed_demo(now, options["seed"], days, options["items"], self.show)
+            operator = first_operator()
         curl = curl_line(demo.secret_key, address())
-        operator = first_operator()
         sentence = (
             f"Made the demo account {demo.account.pk}. Its keys, shown this once:\n"
             f"  secret  {demo.secret_key}\n"
