@@ -1,7 +1,7 @@
 """PATCH /v1/licenses/:id and POST /v1/licenses/:id/revoke (docs/reference/licences.md)."""
 
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from threading import Barrier, Thread
 
@@ -266,3 +266,15 @@ def test_simultaneous_changes_leave_a_ledger_that_adds_up(transactional_db):
     assert LedgerEntry.objects.count() > 20
     price = f"{held['price']['amount']}.000000"
     assert booked() == ({(held["startsAt"][:10], "EUR", "commercial"): price} if held["price"]["amount"] else {})
+
+
+def test_a_licence_that_has_expired_since_it_was_read_can_be_extended_by_its_tag(api, clock):  # noqa: F811
+    end = (clock.now + timedelta(hours=1)).isoformat()
+    made = api.post("/v1/licenses", {"requesterId": "org_acme", "licenseType": "commercial", "expiresAt": end})
+    address, tag = f"/v1/licenses/{made['id']}", made.headers["ETag"]
+    assert api.get(address, headers={"If-None-Match": tag}).status == 304
+    clock.advance(hours=2)
+    assert api.get(address, headers={"If-None-Match": tag})["status"] == "expired"
+    extended = api.patch(address, {"expiresAt": "2027-01-01"}, headers={"If-Match": tag})
+    assert (extended.status, extended["status"]) == (200, "active")
+    assert api.post(f"{address}/revoke", headers={"If-Match": tag}).status == 412
