@@ -13,14 +13,30 @@ from unfold.widgets import (
 from accounts.models import Account
 from licensing.requesters.serializers import MAX_NOTES
 from licensing.requesters.services import customers_named
+from operators.base.fields import is_untouched
 from operators.base.scope import Scope
 from operators.base.suggesting import SCRIPT, Kind, with_suggestions
+
+
+class Notes(forms.CharField):
+    """A text of several lines, whose ends browsers send as CRLF."""
+
+    def to_python(self, value: object) -> str:
+        return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
 class CustomerForm(forms.Form):
     name = forms.CharField(max_length=255, required=False, widget=UnfoldAdminTextInputWidget)
     email = forms.EmailField(label="E-mail", max_length=254, required=False, widget=UnfoldAdminEmailInputWidget)
-    notes = forms.CharField(max_length=MAX_NOTES, required=False, widget=UnfoldAdminTextareaWidget)
+    notes = Notes(max_length=MAX_NOTES, required=False, widget=UnfoldAdminTextareaWidget)
+
+
+class EditForm(CustomerForm):
+    """Its cleaned data lack the fields that nobody touched, which stay as stored."""
+
+    def clean(self) -> dict[str, object]:
+        cleaned = super().clean() or self.cleaned_data
+        return {name: value for name, value in cleaned.items() if not is_untouched(self[name])}
 
 
 class MergeForm(forms.Form):

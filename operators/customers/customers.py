@@ -37,7 +37,7 @@ from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.base.searching import find_requesters
 from operators.base.times.shown import shown_time
-from operators.customers.customer_forms import CustomerForm, NewCustomerForm, merge_form
+from operators.customers.customer_forms import EditForm, NewCustomerForm, merge_form
 from operators.customers.refundable import RefundPage
 
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
@@ -136,7 +136,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
             if lock:
                 epochs.hold(requester.account_id)
             stored = services.get(requester.account_id, requester.requester_id, lock=lock)
-            return model_to_dict(stored, fields=CustomerForm.base_fields)
+            return model_to_dict(stored, fields=EditForm.base_fields)
 
         def perform(fields: dict[str, str]) -> str:
             saved = services.update_requester(requester, {name: value or None for name, value in fields.items()})
@@ -149,8 +149,8 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
             title=f"Edit {requester}",
             facts=[("Customer's own id", requester.requester_id)],
             effects=["Lists, statements and the search show the name. Only rules with attributes use the metadata."],
-            form=CustomerForm,
-            initial={name: getattr(requester, name) or "" for name in CustomerForm.base_fields},
+            form=EditForm,
+            initial={name: getattr(requester, name) or "" for name in EditForm.base_fields},
             button="Save",
             perform=perform,
             current=current,

@@ -2,12 +2,14 @@
 
 import orjson
 import pytest
+from django.urls import reverse
 
 from accounts.models import AuditEntry
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import submit
@@ -39,6 +41,18 @@ def test_an_items_strings_stay_as_the_api_has_them(admin, item, api):
     assert changed(item) == {"metadata.wordCount"}
     assert after["metadata"].pop("wordCount") == 7
     assert {**after, "updated": None} == {**before, "updated": None}
+
+
+def test_a_customers_texts_stay_as_the_api_has_them(admin, api):
+    api.post("/v1/requesters", {"id": "org", "name": " Acme ", "notes": "Call\nin May. "})
+    requester = Requester.objects.get()
+    address = reverse("admin:licensing_requester_edit", args=[requester.pk])
+    assert submit(admin, address, email="a@acme.example").status_code == 302
+    assert AuditEntry.objects.latest("pk").changes == {"email": [None, "a@acme.example"]}
+    assert submit(admin, address, notes="Call\nin June.").status_code == 302
+    assert api.get("/v1/requesters/org")["notes"] == "Call\nin June."
+    assert submit(admin, address, name="").status_code == 302
+    assert api.get("/v1/requesters/org")["name"] is None
 
 
 def test_the_other_lines_of_a_list_stay_when_one_is_added_and_one_is_taken_away(admin, item):
