@@ -79,7 +79,6 @@ class LicenseSerializer(StrictSerializer):
 
     cleared = {"contentIds": [], "tags": [], "policyIds": [], "startsAt": None}
     beside_state = frozenset({"status"})  # it ends by itself; `revokedAt` says what was revoked
-    beside_state = frozenset({"status"})  # a licence expires without a write; revoking it sets `revokedAt`
 
     def to_internal_value(self, data: Any) -> Rendered:
         fields = super().to_internal_value(data)

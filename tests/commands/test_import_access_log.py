@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from analytics.models import AccessEvent, EventHorizon, LedgerEntry
 from analytics.rollups.roll_up import roll_up
+from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
-from kit.values.timestamps import render_timestamp
 from licensing.logs import importer
 from licensing.visits import counting
 from licensing.visits.models import VisitsCounted
