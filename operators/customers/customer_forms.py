@@ -11,6 +11,9 @@ from unfold.widgets import (
 )
 
 from accounts.models import Account
+from accounts.plans import epochs
+from licensing.requesters import services
+from licensing.requesters.models import Requester
 from licensing.requesters.serializers import MAX_NOTES
 from licensing.requesters.services import customers_named
 from operators.base.fields import is_untouched
@@ -37,6 +40,14 @@ class EditForm(CustomerForm):
     def clean(self) -> dict[str, object]:
         cleaned = super().clean() or self.cleaned_data
         return {name: value for name, value in cleaned.items() if not is_untouched(self[name])}
+
+
+def stored_values(requester: Requester, *, lock: bool) -> dict[str, object]:
+    """Return what EditForm changes, as stored; lock it until the transaction ends."""
+    if lock:
+        epochs.hold(requester.account_id)
+    stored = services.get(requester.account_id, requester.requester_id, lock=lock)
+    return forms.model_to_dict(stored, fields=EditForm.base_fields)
 
 
 class MergeForm(forms.Form):

@@ -6,7 +6,6 @@ from functools import partial
 from django.contrib import admin
 from django.db import transaction
 from django.db.models import QuerySet
-from django.forms import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -16,7 +15,6 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from accounts.plans import epochs
 from analytics.models import AccessEvent, LedgerEntry, Statement, Wallet
 from analytics.usage.report import last_decision
 from analytics.wallets.rows import as_of
@@ -37,7 +35,7 @@ from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.base.searching import find_requesters
 from operators.base.times.shown import shown_time
-from operators.customers.customer_forms import EditForm, NewCustomerForm, merge_form
+from operators.customers.customer_forms import EditForm, NewCustomerForm, merge_form, stored_values
 from operators.customers.refundable import RefundPage
 
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
@@ -132,12 +130,6 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
         requester = self.found(request, object_id)
 
-        def current(*, lock: bool) -> dict[str, object]:
-            if lock:
-                epochs.hold(requester.account_id)
-            stored = services.get(requester.account_id, requester.requester_id, lock=lock)
-            return model_to_dict(stored, fields=EditForm.base_fields)
-
         def perform(fields: dict[str, str]) -> str:
             saved = services.update_requester(requester, {name: value or None for name, value in fields.items()})
             return f"{saved} is saved."
@@ -153,7 +145,7 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
             initial={name: getattr(requester, name) or "" for name in EditForm.base_fields},
             button="Save",
             perform=perform,
-            current=current,
+            current=partial(stored_values, requester),
         )
 
     def has_changing_wallets_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
