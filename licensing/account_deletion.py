@@ -5,7 +5,6 @@ from time import monotonic, sleep
 from django.apps import apps
 from django.db import OperationalError, connection, transaction
 from django.db.models import ForeignKey, Model
-from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.models import Account, AuditEntry
@@ -13,7 +12,7 @@ from accounts.plans import epochs
 from accounts.webhooks.models import WebhookEndpoint
 from analytics.models import LedgerEntry
 from kit.http.errors import InUse, NotFound, ValidationFailed
-from kit.storage.reading import committed_until
+from kit.storage.reading import committed_until, database_time
 
 LOCK_WAIT = "500ms"  # less than PostgreSQL's deadlock_timeout of one second
 CONFLICTS = ("55P03", "40P01")  # lock_not_available, deadlock_detected
@@ -78,8 +77,8 @@ def delete_late_records(account_id: str) -> int:
     """
     if connection.vendor != "postgresql":
         return 0
-    gone, deadline = timezone.now(), monotonic() + CHECKS_END_SECONDS
-    while committed_until(timezone.now()) < gone and monotonic() < deadline:
+    gone, deadline = database_time(), monotonic() + CHECKS_END_SECONDS
+    while committed_until(gone) < gone and monotonic() < deadline:
         sleep(PAUSE_SECONDS)
     with transaction.atomic():
         return delete_rows(account_id)

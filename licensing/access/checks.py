@@ -79,10 +79,10 @@ def attempt(
     if batch.rehearsals:
         rehearse_observed(batch)
     outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)
-    if batch.entries and timezone.now() - now > RECORDED_WITHIN:
-        raise too_late()
     if any(outcome.stale for outcome in outcomes):
         raise Stale
     if caller is not None:
         caller.check_presence()
+        if batch.entries and timezone.now() - now > RECORDED_WITHIN:
+            raise too_late()
     return batch.settle(outcomes)

@@ -121,6 +121,8 @@ class Import:
             columns = {name: name for name in sorted(self.survey.columns) if is_target(name)}
         self.ignored = [name for name in self.survey.columns if name not in columns.values()]
         self.check_columns(columns)
+        if "externalId" in defaults:  # two items without one would share it
+            raise InvalidRequest("externalId takes no default: it names a single item.")
         values = {target: from_text(target, text) for target, text in defaults.items()}
         self.mapping = ColumnMapping(dict(sorted(columns.items())), values, file.is_csv)
         with transaction.atomic():

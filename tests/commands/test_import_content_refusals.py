@@ -41,6 +41,12 @@ def test_bad_rows_are_reported_with_their_lines_and_the_good_ones_go_in(load: Im
     ]
 
 
+def test_an_external_id_for_all_rows_is_refused(load: Import, account: Account) -> None:
+    with pytest.raises(CommandError, match="externalId takes no default"):
+        load("a.csv", "externalId,title\n1,A\n,B\n,C\n", "--default=externalId=2")
+    assert items(account) == {}
+
+
 def test_a_row_is_held_to_the_rules_of_the_api(load: Import, api: ApiClient) -> None:
     body = {"externalId": "1", "title": "A", "metadata": {"a b": 1}}
     refused = api.post("/v1/content", body).error
