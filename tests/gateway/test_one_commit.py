@@ -9,6 +9,7 @@ from django.utils import timezone
 from msgspec.structs import astuple, replace
 
 from accounts.keys.authentication import Grant, find_grant
+from accounts.keys.callers import Caller
 from accounts.plans.epochs import bump, current_epoch
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.recording.entries import KeyClaim, Reply
@@ -16,8 +17,10 @@ from analytics.recording.outcomes import RECORDED_WITHIN
 from analytics.usage.report import usage_report
 from analytics.windows import Window
 from kit.http.admission import admit
+from kit.http.errors import ServiceUnavailable
 from kit.values import ids
 from licensing.access.bodies import Check
+from licensing.access.checks import check_access
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.lookup.items import find_items
@@ -124,6 +127,13 @@ def test_what_waited_too_long_is_not_recorded_and_keeps_nothing_else_out(gateway
     assert [outcome.late for outcome in refused] == [True]
     assert [outcome.stale for outcome in stored] == [False]
     assert AccessEvent.objects.count() == 1
+
+
+def test_what_waited_too_long_for_a_thread_is_refused_and_not_recorded(grant, account, checks):
+    waited = timezone.now() - RECORDED_WITHIN - timedelta(seconds=1)
+    with pytest.raises(ServiceUnavailable):
+        check_access(account.pk, checks, waited, Caller(grant, None, "access:check", None))
+    assert AccessEvent.objects.count() == 0
 
 
 def test_recording_changes_no_entry(gateway, checks, entries_of):
