@@ -1,7 +1,8 @@
 """`manage.py serve` with one layer of a check's path replaced by a library (benchmarks.layers)."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any, cast
 from uuid import UUID
@@ -45,6 +46,10 @@ class PooledSessions:
     @cached_property
     def pool(self) -> AsyncConnectionPool:
         return AsyncConnectionPool(connection_string(), kwargs={"autocommit": True}, max_size=8, open=False)
+
+    @asynccontextmanager
+    async def one(self) -> "AsyncIterator[PooledSessions]":
+        yield self
 
     async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
         await self.pool.open()

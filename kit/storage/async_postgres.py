@@ -64,6 +64,9 @@ class Sessions:
         try:
             used = await self.idle_or_new()
             if timeline not in (0, used.timeline):
+                if used.timeline == self.timeline.number:  # the next statement may use it
+                    self.idle.append(used)
+                    used = None
                 raise Promoted("Another server was promoted. Try again.")
             yield used
         except (*NOT_DONE, TimeoutError) as error:

@@ -93,6 +93,12 @@ def pay(
     return facts, decision
 
 
+def paid_by(decision: Decision) -> Payment | None:
+    """Return the price of the rule that decided, as a payment of exactly that."""
+    price = decision.rule.price if decision.rule is not None else None
+    return None if price is None else Payment(price.amount, price.currency, is_exact=True)
+
+
 def also_allowed(
     policy: CompiledPolicy | None, facts: Facts, decision: Decision, further: Facts, payment: Payment | None
 ) -> tuple[Facts, Decision]:
@@ -105,7 +111,7 @@ def also_allowed(
     if isinstance(further, PayerFacts):
         unpaid = decide(policy, further.unpaid)
         if second.refuses or (unpaid.refuses and second.rule is not decision.rule):
-            further, second = further.unpaid, unpaid
+            further, second = pay(policy, further.unpaid, unpaid, paid_by(decision))
     elif second.refuses:
         return pay(policy, further, second, payment)
     is_limited = second.rule is not None and second.rule.rate_limit is not None

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.db.models import Prefetch
 
 from kit.bounded_cache import BoundedCache
-from kit.storage.postgresql.timelines import emptied_on_promotion
+from kit.storage.postgresql.timelines import empty_on_promotion
 from licensing.policies.models import Policy
 from licensing.sites.models import Site
 
@@ -21,7 +21,7 @@ def weigh(site: Site) -> int:
 # By account, its epoch and host. Every change of a site or policy raises the epoch, so a site that was read after an
 # epoch is the same for as long as the account has that epoch.
 kept: BoundedCache[tuple[str, int, str], Site] = BoundedCache(weigh, MAX_KEPT)
-emptied_on_promotion(kept.clear)
+empty_on_promotion(kept.clear)
 
 
 def known_site(account_id: str, epoch: int, host: str) -> Site | None:

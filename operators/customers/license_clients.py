@@ -136,6 +136,8 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], ServiceAdmin[LicenseCli
 
         def perform(fields: OverlapFields) -> HttpResponse:
             changed, secret = services.rotate_secret(client, fields["overlap_seconds"], seed_of(request))
+            if bytes(changed.digest) == bytes(client.digest):
+                return self.show_secret(request, changed, secret, "The form was sent twice. Nothing has changed now.")
             self.log_change(request, client, "Rotated the secret.")
             return self.show_secret(request, changed, secret)
 

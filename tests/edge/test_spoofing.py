@@ -114,6 +114,7 @@ def test_the_price_of_a_claim_does_not_buy_what_costs_readers_more(pay, site):
 
 @pytest.mark.parametrize(
     "rules", [[priced(["ai_training"], "0.25"), READERS], [priced(["ai_training", "read"], "0.25")],
+              [priced(["ai_training"], "0.25"), priced(["read"], "0.25")],
               [{**READERS, "conditions": {"permission": ["ai_training"]}, "permissions": ["ai_training"]},
                priced(["read"], "0.25")]]
 )  # fmt: skip

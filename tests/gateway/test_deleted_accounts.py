@@ -11,6 +11,7 @@ from django.db import connection, connections
 
 from accounts.auditing import audit
 from accounts.models import Account
+from analytics.models import LedgerEntry
 from licensing.account_deletion import delete_account, in_order_of_deletion
 from tests import factories
 
@@ -59,3 +60,18 @@ def test_what_checks_record_during_the_deletion_is_deleted_too(api, account, mon
     assert api.post("/v1/access/check", check).status == 401
     for model, way in in_order_of_deletion():
         assert not model._base_manager.filter(**{way: account.pk}).exists(), model
+
+
+def test_a_charge_during_the_deletion_of_a_demo_keeps_nothing_else(api, account, monkeypatch):
+    account.is_demo = True
+    account.save(update_fields=["is_demo"])
+    factories.license(account, per_access="1")
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    check = {"contentId": item.pk, "requester": "org_acme"}
+    assert api.post("/v1/access/check", check)["charge"]["amount"] == 1
+    with being_deleted(account, monkeypatch) as finish:
+        assert api.post("/v1/access/check", check).status == 200
+        finish()
+    assert LedgerEntry.objects.filter(account=account).count() == 1
+    for model, way in in_order_of_deletion():
+        assert model is LedgerEntry or not model._base_manager.filter(**{way: account.pk}).exists(), model

@@ -17,7 +17,7 @@ from psycopg_pool import ConnectionPool
 from kit import statements
 from kit.storage.poolers import keeps_no_session_state
 from kit.storage.postgresql.schema import DatabaseSchemaEditor
-from kit.storage.postgresql.timelines import READ_TIMELINE, of_threads
+from kit.storage.postgresql.timelines import READ_TIMELINE, thread_timeline
 
 R = TypeVar("R")
 
@@ -52,7 +52,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def set_up(self, connection: Connection, known: dict[str, object]) -> None:
         """Note the timeline of a new connection, and set the time limit of statements."""
         if self.alias == DEFAULT_DB_ALIAS and "timeline" not in known:
-            known["timeline"] = of_threads.note(read_timeline(connection))
+            known["timeline"] = thread_timeline.note(read_timeline(connection))
         wanted = statements.milliseconds()
         # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
         if known.get("statement_milliseconds", 0) != wanted:

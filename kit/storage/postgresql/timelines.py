@@ -22,7 +22,7 @@ class Promoted(OperationalError):
     """Another server is the primary: what was read from the former one may not hold. A retry reads it anew."""
 
 
-def emptied_on_promotion(empty: Callable[[], None]) -> None:
+def empty_on_promotion(empty: Callable[[], None]) -> None:
     """Call `empty` whenever a connection leads to another timeline than those before."""
     caches.append(empty)
 
@@ -43,4 +43,4 @@ class Timeline:
         return self.number
 
 
-of_threads = Timeline()  # of Django's connections
+thread_timeline = Timeline()  # of Django's connections

@@ -19,6 +19,7 @@ from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
+from licensing.access.decisions import DecisionBatch
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.request import LookupRequest, LookupResult, Selector
 from licensing.access.lookup.requesters import find_requesters
@@ -172,3 +173,11 @@ def parse_now(many: Sequence[Callable[[], list[Check]]]) -> list[list[Check] | A
             forget_frames(error)
             parsed.append(error)
     return parsed
+
+
+def needs_thread(batch: DecisionBatch, *, keeps: bool) -> bool:
+    """Return whether no record confirms the key, an observed decision asks what a wallet has, or the record has two of
+    these: a spend, a limit's claim, a kept reply.
+    """
+    two = bool(batch.spends) + batch.claims + keeps > 1
+    return not batch.entries or bool(batch.rehearsals) or two

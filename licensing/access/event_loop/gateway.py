@@ -34,6 +34,7 @@ from licensing.access.event_loop.blocking_calls import (
     SlowPath,
     check_now,
     keep_refusals_now,
+    needs_thread,
     parse_now,
     record_now,
 )
@@ -85,6 +86,7 @@ class Gateway:
         self.retries = Retries() if on_postgresql else None  # on SQLite Django keeps replies
         self.signers, self.license_keys = Signers(), LicenseKeys()
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
+        self.promotions = 0  # of another server, since this process began
 
     # --- What is asked -----------------------------------------------------------------------------------------------
 
@@ -128,11 +130,15 @@ class Gateway:
         """Decide and record on cached facts, again while they turn out stale; None leaves the checks to a thread."""
         account_id, in_record = sender.grant.account_id, True  # the record writes new requesters, if it can
         for _ in range(MAX_ATTEMPTS):
+            promotions = self.promotions
             found = await self.facts.look_up(account_id, checks, in_record)
             if not self.snapshot.vouches(sender.grant, found.epoch) and not await self.readmit(sender, found.epoch):
                 continue
+            if promotions != self.promotions:  # key or facts may come from the former primary
+                await admit(sender)
+                continue
             batch = self.decide(sender.grant, checks, found, now)
-            if needs_thread(batch, keep):
+            if needs_thread(batch, keeps=keep is not None):
                 return None
             outcomes = await self.record_batch(sender, batch, now, keep, render)
             stale = self.stale_outcomes(account_id, found.epoch, outcomes)
@@ -169,7 +175,7 @@ class Gateway:
         return decide_checks(checks, found, grant.account_key, now, grant.key_id)
 
     def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Return the outcomes of entries that were not stored; note their epoch. Raises what keeps them out."""
+        """Return what was not stored; note its epoch. Raises KeyTaken, ClientGone, or ServiceUnavailable if late."""
         stale = [outcome for outcome in outcomes if outcome.stale]
         if outcomes[0].behind:
             self.snapshot.note(account_id, epoch + 1)
@@ -279,6 +285,7 @@ class Gateway:
 
     def forget(self, promoted: Promoted) -> None:
         """Forget what was read from the former primary, and fail what was decided on it."""
+        self.promotions += 1
         self.snapshot.clear()
         self.facts.numbers.free.clear()
         for records in {self.records, self.spending}:
@@ -289,11 +296,3 @@ class Gateway:
         waiting = len(self.records.waiting)
         metrics.waiting.values[0] = waiting + (len(self.spending.waiting) if self.spending is not self.records else 0)
         metrics.entries.values[0] = len(self.snapshot.entries) + len(self.snapshot.grants)
-
-
-def needs_thread(batch: DecisionBatch, keep: Keep | None) -> bool:
-    """Return whether no record confirms the key, an observed decision asks what a wallet has, or the record has two of
-    these: a spend, a limit's claim, a kept reply.
-    """
-    two = bool(batch.spends) + batch.claims + (keep is not None) > 1
-    return not batch.entries or bool(batch.rehearsals) or two

@@ -6,7 +6,7 @@ from django.db.models import F
 from django.db.models.fields.tuple_lookups import Tuple, TupleIn
 
 from kit.bounded_cache import BoundedCache
-from kit.storage.postgresql.timelines import emptied_on_promotion
+from kit.storage.postgresql.timelines import empty_on_promotion
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.models import PolicyRevision
 from licensing.policies.rules import parse_rules
@@ -67,4 +67,4 @@ class CompiledPolicies:
 
 
 compiled_policies = CompiledPolicies()
-emptied_on_promotion(compiled_policies.cached.clear)
+empty_on_promotion(compiled_policies.cached.clear)

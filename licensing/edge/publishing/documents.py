@@ -14,7 +14,7 @@ from accounts.keys.authentication import find_grant
 from accounts.models import Unknown
 from accounts.plans.epochs import current_epoch
 from kit.http.errors import ApiError
-from kit.storage.postgresql.timelines import emptied_on_promotion
+from kit.storage.postgresql.timelines import empty_on_promotion
 from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
 from licensing.access.lookup.policies import compiled_policies
@@ -77,7 +77,7 @@ def terms_at(site_id: str, epoch: int) -> list[Terms]:
     return terms_of(patterns, registered, settings.SAME_PAGE, denies_unknown=denies_unknown)
 
 
-emptied_on_promotion(terms_at.cache_clear)
+empty_on_promotion(terms_at.cache_clear)
 
 
 def items_of(site: Site) -> QuerySet[Content]:
