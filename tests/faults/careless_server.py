@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 from threading import Timer
 
 import django
@@ -19,7 +20,7 @@ SECONDS_LATE = 0.3
 record_now = recorder.record
 
 
-def record_later(entries: Sequence[Entry]) -> list[Outcome]:
+def record_later(entries: Sequence[Entry], _within: timedelta | None = None) -> list[Outcome]:
     def record() -> None:
         with transaction.atomic():
             record_now(entries)
