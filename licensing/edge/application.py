@@ -226,7 +226,7 @@ class ForwardApplication(CheckApplication):
         original: Original,
         now: datetime,
     ) -> EdgeAnswer:
-        """Answer a visitor whose token, signature or price is refused; `visitor` is None if it is then not known.
+        """Answer a visitor whose token, signature or price is refused; `visitor` is None if nothing else names it.
 
         A page that is open to everybody, or only observed, stays open.
         """

@@ -20,8 +20,7 @@ MOST_SECONDS = 30  # until requests succeed after a promotion; 1 to 3 on an idle
 
 def test_promoting_a_synchronous_standby_under_load_loses_no_answered_decision(tmp_path):
     with postgres(fsync=False) as primary, synchronous_standby(primary) as heir, valkey() as redis:
-        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{heir.port}"
-        url = f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write"
+        url = url_of(primary, heir)
         with deployed(tmp_path, workers=2, postgres=primary, valkey=redis, DATABASE_URL=url) as server:
             [(key, _)] = server.accounts(1)
             ledger = Ledger(server, key)
@@ -47,8 +46,7 @@ def test_promoting_a_synchronous_standby_under_load_loses_no_answered_decision(t
 
 def test_after_promoting_a_standby_that_lacks_commits_no_process_decides_by_them(tmp_path):
     with postgres(fsync=False) as primary, standby(primary) as heir, valkey() as redis:
-        hosts = f"127.0.0.1:{primary.port},127.0.0.1:{heir.port}"
-        url = f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write"
+        url = url_of(primary, heir)
         with deployed(tmp_path, workers=1, postgres=primary, valkey=redis, DATABASE_URL=url) as server:
             [(key, _)] = server.accounts(1)
             publisher = server.client(key)
@@ -76,6 +74,12 @@ def test_after_promoting_a_standby_that_lacks_commits_no_process_decides_by_them
 
             assert (decided["allowed"], recorded["requester"]["id"]) == (False, "org_lost")
             assert by_lost_key.status_code == 401
+
+
+def url_of(*servers: Postgres) -> str:
+    """Return the URL of whichever server takes writes."""
+    hosts = ",".join(f"127.0.0.1:{server.port}" for server in servers)
+    return f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write"
 
 
 def unfollow(primary: Postgres, standby: Postgres) -> None:
