@@ -243,7 +243,9 @@ def test_memory_does_not_grow_with_the_number_of_rows(api, account, monkeypatch)
     gc.collect()
     gc.freeze()  # otherwise each collection scans everything that Django has loaded
     peak(20)
-    (few, little), (many, much) = peak(20), peak(60)
+    # The least of three: other threads' memory is counted, too.
+    few, little = min(peak(20) for _ in range(3))
+    many, much = min(peak(60) for _ in range(3))
     assert (few, many) == (20, 60)
     assert much < 1.5 * little
 
