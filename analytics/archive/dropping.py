@@ -12,12 +12,11 @@ from analytics.archive.horizon import remembered, stored_horizon
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.archive.store import ArchiveError
 from analytics.archive.table import Checksum, DecisionTable
-from analytics.events.partitions import drop_before, first_id, month_of
-from analytics.events.retention import BATCH, exclusive_maintenance
+from analytics.events.partitions import drop_before, first_decision, month_of
+from analytics.events.retention import delete_one_by_one, exclusive_maintenance
 from analytics.models import AccessEvent
 from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
-from kit.values import ids
 
 # From the new horizon to the removal: longer than processes remember the horizon and than a reply takes.
 GRACE = 60.0  # seconds
@@ -86,9 +85,4 @@ def remove_before(horizon: datetime) -> None:
     sleep(GRACE)
     if connection.vendor == "postgresql":
         drop_before(horizon)
-    while some := list(archived.values_list("pk", flat=True)[:BATCH]):  # outside of partitions
-        AccessEvent.objects.filter(pk__in=some).delete()
-
-
-def first_decision(moment: datetime) -> str:
-    return ids.encode("dec", first_id(moment).bytes)
+    delete_one_by_one(archived)  # on PostgreSQL those of the default partition

@@ -18,6 +18,7 @@ from uuid import UUID
 from django.db import connection
 
 from kit.storage.lock_waits import short_locking, until_unlocked
+from kit.values import ids
 
 TABLE = "analytics_accessevent"
 DEFAULT = f"{TABLE}_default"
@@ -37,6 +38,11 @@ def month_of(moment: datetime) -> datetime:
 def first_id(moment: datetime) -> UUID:
     """Return the smallest id of that millisecond, or of 1970 for earlier times."""
     return UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
+
+
+def first_decision(moment: datetime) -> str:
+    """Return `first_id` as the id of a decision."""
+    return ids.encode("dec", first_id(moment).bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import psycopg
 from django.core.exceptions import ValidationError
 from django.db import connection
+from django.db.models import QuerySet
 
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.models import ArchivedMonth
-from analytics.events.partitions import drop_before, month_of
+from analytics.events.partitions import drop_before, first_decision, month_of
 from analytics.models import AccessEvent, EventHorizon
 from kit.private_files import lock_of, private_database
 from kit.storage.poolers import connection_string
@@ -21,23 +23,34 @@ BATCH = 10_000
 LOCK = 7_202_611_041  # an arbitrary advisory lock number
 
 
-def purge_events(before: datetime) -> int | list[str]:
+class Purged(NamedTuple):
+    """The partitions that were dropped, and the number of events that were deleted one by one."""
+
+    partitions: list[str]
+    events: int
+
+
+def purge_events(before: datetime) -> Purged:
     """Delete the events of all months before the one that contains `before`.
 
-    PostgreSQL: drops the partitions and returns their names. SQLite: deletes in batches, so that recording continues
-    meanwhile, and returns the number of events.
+    On PostgreSQL drops their partitions. Events of the default partition, which has those of all times, are deleted
+    one by one.
     """
     month = month_of(before)
     with exclusive_maintenance():
         remember(month)
         if connection.vendor == "postgresql":
-            return drop_before(month)
-        deleted = 0
-        while True:
-            some = list(AccessEvent.objects.filter(created__lt=month).values_list("pk", flat=True)[:BATCH])
-            if not some:
-                return deleted
-            deleted += AccessEvent.objects.filter(pk__in=some).delete()[0]
+            dropped = drop_before(month)
+            return Purged(dropped, delete_one_by_one(AccessEvent.objects.filter(pk__lt=first_decision(month))))
+        return Purged([], delete_one_by_one(AccessEvent.objects.filter(created__lt=month)))
+
+
+def delete_one_by_one(events: QuerySet[AccessEvent]) -> int:
+    """Delete in batches, so that recording continues meanwhile, and return the number of events."""
+    deleted = 0
+    while some := list(events.values_list("pk", flat=True)[:BATCH]):
+        deleted += AccessEvent.objects.filter(pk__in=some).delete()[0]
+    return deleted
 
 
 def remember(month: datetime) -> None:

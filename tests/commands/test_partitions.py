@@ -74,6 +74,16 @@ def test_retention_leaves_the_month_under_way(decide):
     assert AccessEvent.objects.count() == 1
 
 
+def test_retention_also_deletes_decisions_that_have_no_partition_of_their_own(api, account):
+    """On PostgreSQL they are in the default partition, such as those from before a missing partition was made."""
+    begin = datetime(2019, 3, 1, tzinfo=UTC)
+    record_all(some_events(account, 30, begin, 60, seed=1))
+    kept = AccessEvent.objects.filter(created__gte=datetime(2019, 4, 1, tzinfo=UTC)).count()
+    assert 0 < kept < 30
+    purge_events(datetime(2019, 4, 15, tzinfo=UTC))
+    assert AccessEvent.objects.count() == api.get("/v1/access/decisions?limit=1")["totalCount"] == kept
+
+
 @pytest.mark.parametrize("days", ["-1", "-40", "36501", "1000000000", "9" * 30])
 def test_retention_for_a_time_that_makes_no_sense_is_refused(decide, days):
     decide()

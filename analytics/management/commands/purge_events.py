@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 from django.core.management.base import CommandError, CommandParser
+from django.db import connection
 from django.utils import timezone
 
 from analytics.events.retention import purge_events
@@ -19,7 +20,10 @@ class Command(ServiceCommand):
     def perform(self, *, keep_days: int, **_: object) -> tuple[str, dict[str, object]]:
         if not 0 <= keep_days <= MOST_DAYS:
             raise CommandError(f"--keep-days takes 0 to {MOST_DAYS:,} days.")
-        purged = purge_events(timezone.now() - timedelta(days=keep_days))
-        if isinstance(purged, int):
-            return f"Deleted {purged} decisions.", {"deleted": purged}
-        return f"Dropped {', '.join(purged) or 'no partition'}.", {"dropped": purged}
+        partitions, events = purge_events(timezone.now() - timedelta(days=keep_days))
+        if connection.vendor != "postgresql":
+            return f"Deleted {events} decisions.", {"deleted": events}
+        sentence = f"Dropped {', '.join(partitions) or 'no partition'}."
+        if events:
+            sentence += f" Deleted {events} decisions of the default partition."
+        return sentence, {"dropped": partitions, "deleted": events}
