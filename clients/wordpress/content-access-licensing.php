@@ -102,40 +102,60 @@ function is_editor(): bool
 /** Return the page's own URL: WordPress answers one page under several, such as /?p=1, /?cat=2 and /?feed=rss2. */
 function page_url(): string
 {
+    $url = own_url();
+    if (is_feed()) { // without a page, the feed is that of the site: the requested path does not choose its posts
+        return $url ? trailingslashit($url) . 'feed/' : home_url(is_comment_feed() ? '/comments/feed/' : '/feed/');
+    }
+    return $url ?: requested_url();
+}
+
+/** Return the URL of the post or archive; empty for everything else. */
+function own_url(): string
+{
     $queried = get_queried_object();
+    $url = false;
     if (is_singular() && $queried instanceof \WP_Post) {
         $url = get_permalink($queried);
-    } elseif ((is_category() || is_tag() || is_tax()) && $queried instanceof \WP_Term) {
+    } elseif ((is_category() || is_tag() || is_tax()) && $queried instanceof \WP_Term && is_of_one_term($queried->taxonomy)) {
         $url = get_term_link($queried);
-    } elseif (is_author()) {
+    } elseif (is_author() && ctype_digit((string) get_query_var('author'))) {
         $url = get_author_posts_url((int) get_query_var('author'));
     } elseif (is_post_type_archive()) {
         $url = get_post_type_archive_link((string) get_query_var('post_type'));
-    } elseif (is_date()) {
+    } elseif (is_date() && get_query_var('year')) {
         $url = date_url();
-    } elseif (is_search()) {
-        $url = home_url('/search/');
-    } elseif (is_front_page() || is_home()) {
-        $url = is_front_page() ? home_url('/') : get_permalink((int) get_option('page_for_posts'));
-    } else {
-        $url = requested_url();
+    } elseif (is_front_page()) {
+        $url = home_url('/');
+    } elseif (is_home()) {
+        $page = (int) get_option('page_for_posts'); // get_permalink(0) is that of the newest post
+        $url = $page ? get_permalink($page) : home_url('/');
     }
-    $url = is_string($url) ? $url : requested_url();
-    return is_feed() ? trailingslashit($url) . 'feed/' : $url;
+    if (!is_string($url) && (is_search() || is_archive())) { // of several categories, of a week, …: found by a query
+        return home_url('/search/');
+    }
+    return is_string($url) ? $url : '';
+}
+
+/** Whether an archive has one term's posts only: ?cat=1,2 lists those of both, as get_queried_object() does not say. */
+function is_of_one_term(string $taxonomy): bool
+{
+    global $wp_query;
+    return count(array_unique($wp_query->tax_query->queried_terms[$taxonomy]['terms'] ?? [])) === 1;
 }
 
 function date_url(): string
 {
     [$year, $month, $day] = array_map('intval', [get_query_var('year'), get_query_var('monthnum'), get_query_var('day')]);
-    if ($year && $month) {
+    if ($month) {
         return $day ? get_day_link($year, $month, $day) : get_month_link($year, $month);
     }
-    return $year ? get_year_link($year) : requested_url();
+    return get_year_link($year);
 }
 
 /** Return the URL of a route, or that of the post which it shows. */
 function rest_page_url(string $route): string
 {
+    $route = preg_match('#^/wp/#i', $route) ? strtolower($route) : $route; // WordPress ignores the case of routes
     $post = preg_match('#^/wp/v2/([\w-]+)/(\d+)$#', $route, $found) ? get_post((int) $found[2]) : null;
     $type = $post ? get_post_type_object($post->post_type) : null;
     if ($type && $found[1] === ($type->rest_base ?: $type->name)) { // not a category or user of the same number

@@ -1,6 +1,7 @@
 """The WordPress plugin in Debian's WordPress, against a running service."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -36,6 +37,10 @@ OTHERS = """
     /?category_name=premium&feed=rss2 /?attachment_id=%(number)s /?page_id=%(number)s /?post_type=post&p=%(number)s
     /free/free-post/?p=%(number)s /free/free-post/?name=premium-post
     /free/free-post/?rest_route=/wp/v2/posts/%(number)s
+    /?m=2026&feed=rss2&s= /?w=%(week)s&feed=rss2&s= /feed/?w=%(week)s /?author=1,2&feed=rss2&s=
+    /?cat=%(free)s,%(category)s&feed=rss2&s= /category/free,premium/feed/
+    /free/anything/?feed=rss2&name=&category_name=&s= /free/feed/?category_name=&name=&s=
+    /free/anything/feed/?name=&category_name= /category/free/feed/?category_name=&s=
 """
 
 
@@ -50,7 +55,7 @@ def client(running: Deployment) -> Iterator[Client]:
 def site(client: Client) -> str:
     free, sold = (client.create_policy({"name": "A", "rules": rules})["id"] for rules in (FREE, SOLD))
     rules: Any = [{"pattern": "/$", "policyId": free}, {"pattern": "/free/*", "policyId": free}]
-    rules.append({"pattern": "/premium/*", "policyId": sold})
+    rules += [{"pattern": "/category/free/*", "policyId": free}, {"pattern": "/premium/*", "policyId": sold}]
     made = client.create_site({"host": HOST, "name": "The Daily", "unknown": "deny", "rules": rules})
     client.create_license({"requesterId": "org_acme", "licenseType": "commercial"})
     return str(made["id"])
@@ -97,17 +102,32 @@ def test_people_who_are_refused_get_a_page_and_programs_get_json(visit: httpx.Cl
 
 
 def test_no_other_url_shows_what_is_sold(visit: httpx.Client, blog: WordPress):
-    number, category = blog.posts["premium"], blog.posts["premium-category"]
-    others = [path % {"number": number, "category": category, "secret": SECRET} for path in OTHERS.split()]
-    for path in others:
+    number, category, free = blog.posts["premium"], blog.posts["premium-category"], blog.posts["free-category"]
+    week = datetime.now(UTC).isocalendar().week
+    known = {"number": number, "category": category, "free": free, "secret": SECRET, "week": week}
+    for path in [path % known for path in OTHERS.split()]:
         reply = visit.get(path, follow_redirects=False)
         assert (path, SECRET in reply.text) == (path, False)
+    several = visit.post("/", data={"cat": f"{free},{category}", "feed": "rss2"})
+    assert (several.status_code, SECRET in several.text) == (403, False)
     batch = {"requests": [{"path": f"/wp/v2/posts/{number}", "method": "GET"}]}
     assert SECRET not in visit.post("/wp-json/batch/v1", json=batch).text
     assert visit.get(f"/wp-json/wp/v2/posts/{number}").status_code == 402
     assert visit.get(f"/wp-json/wp/v2/posts/{blog.posts['free']}").status_code == 200
     assert visit.get(f"/wp-json/wp/v2/categories/{blog.posts['free']}").status_code == 403
     assert visit.get("/wp-json/wp/v2/posts").status_code == 403
+    assert visit.get(f"/wp-json/WP/v2/Posts/{number}").status_code == 402
+
+
+def test_a_pattern_opens_the_feed_of_the_site_in_every_format(visit: httpx.Client, client: Client, site: str):
+    before = client.get_site(site)["rules"]
+    opened: Any = [*before, {"pattern": "/feed/$", "policyId": before[0]["policyId"]}]
+    client.update_site(site, {"rules": opened})
+    try:
+        for path in ("/feed/", "/feed/atom/", "/feed/?page=2"):
+            assert (path, visit.get(path, follow_redirects=False).status_code) == (path, 200)
+    finally:
+        client.update_site(site, {"rules": before})
 
 
 def test_a_site_that_observes_refuses_nobody_and_records_what_it_would(visit: httpx.Client, client: Client, site: str):
