@@ -23,7 +23,9 @@ def settle(wallet: Wallet) -> None:
 
 def lock_book(wallet: Wallet) -> Book:
     """The wallet's row, locked until the transaction ends, with its open grants."""
-    row = Wallet.objects.select_related("requester").select_for_update(of=("self",)).get(pk=wallet.pk)
+    # The requester is read later: a merge that held the lock may have moved the wallet, or merged its requester. A
+    # joined row would be the one from before the wait.
+    row = Wallet.objects.select_for_update().get(pk=wallet.pk)
     return Book(row, open_grants([row]))
 
 

@@ -14,6 +14,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
 from analytics.wallets import services
 from analytics.wallets.filters import WalletFilters
@@ -48,6 +49,9 @@ class WalletViewSet(AccountViewSet[Wallet]):
     queryset = Wallet.objects.select_related("requester")
     exact_numbers = True
     path_models = {"grant_id": Grant}
+
+    def lock_first(self) -> None:
+        epochs.hold(self.account_id)  # a merge holds it too: the row is read with its requester
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[Any]], Sequence[Rendered]]:
         if self.action == "grants":
