@@ -9,6 +9,7 @@ from django.utils import timezone
 from accounts.events import clock, deadlines
 from accounts.events.objects import register, register_plain
 from analytics.events import summaries
+from analytics.events.retention import late_readers
 from analytics.examples import ADJUSTMENT
 from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.wallets.examples import GRANT, WALLET
@@ -45,3 +46,4 @@ deadlines.register(
 register("ledger_entry", LedgerEntrySerializer(), ADJUSTMENT)
 register_plain("access_summary", summaries.EXAMPLE)
 clock.register(summaries.tell, summaries.EVERY)
+late_readers.append(summaries.tell_before)

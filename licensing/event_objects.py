@@ -1,4 +1,6 @@
-"""Registers this app's objects and deadlines for events, and what an erasure leaves of archived decisions."""
+"""Registers this app's objects and deadlines for events, what an erasure leaves of archived decisions, and what
+reads decisions before they are removed.
+"""
 
 from datetime import datetime, timedelta
 
@@ -9,6 +11,7 @@ from accounts.events.objects import register
 from accounts.limits.events import read_names_by
 from accounts.webhooks.serializers import reasons_for_denials
 from analytics.archive.redaction import redact_facts_by
+from analytics.events.retention import late_readers
 from licensing.content.examples import CONTENT
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.examples import IMPORT
@@ -21,9 +24,11 @@ from licensing.policies.examples import POLICY
 from licensing.policies.facts import kept_by_erasure
 from licensing.policies.serializers import PolicySerializer
 from licensing.requesters.services import names_of
+from licensing.visits.counting import count_before
 
 redact_facts_by(kept_by_erasure)
 read_names_by(names_of)
+late_readers.append(count_before)
 reasons_for_denials.update({reason.value: reason.words for reason in Reason})
 
 register("content", ContentSerializer(), CONTENT)

@@ -13,7 +13,7 @@ from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.archive.store import ArchiveError
 from analytics.archive.table import Checksum, DecisionTable
 from analytics.events.partitions import drop_before, first_decision, month_of
-from analytics.events.retention import delete_one_by_one, exclusive_maintenance
+from analytics.events.retention import delete_one_by_one, exclusive_maintenance, read_before
 from analytics.models import AccessEvent
 from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
@@ -82,6 +82,7 @@ def remove_before(horizon: datetime) -> None:
     archived = AccessEvent.objects.filter(pk__lt=first_decision(horizon))
     if not archived.exists():
         return
+    read_before(horizon)
     sleep(GRACE)
     if connection.vendor == "postgresql":
         drop_before(horizon)

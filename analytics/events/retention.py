@@ -1,7 +1,7 @@
 """Deleting old events. Their totals (`stats`, usage) remain."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,10 @@ BATCH = 10_000
 LOCK = 7_202_611_041  # an arbitrary advisory lock number
 
 
+# What reads decisions some time after they were recorded. Called with a moment, each reads all from before it.
+late_readers: list[Callable[[datetime], object]] = []
+
+
 class Purged(NamedTuple):
     """The partitions that were dropped, and the number of events that were deleted one by one."""
 
@@ -38,6 +42,7 @@ def purge_events(before: datetime) -> Purged:
     """
     month = month_of(before)
     with exclusive_maintenance():
+        read_before(month)
         remember(month)
         if connection.vendor == "postgresql":
             dropped = drop_before(month)
@@ -51,6 +56,12 @@ def delete_one_by_one(events: QuerySet[AccessEvent]) -> int:
     while some := list(events.values_list("pk", flat=True)[:BATCH]):
         deleted += AccessEvent.objects.filter(pk__in=some).delete()[0]
     return deleted
+
+
+def read_before(moment: datetime) -> None:
+    """Let late readers read what is about to be removed: the service, which does so each minute, may be stopped."""
+    for read in late_readers:
+        read(moment)
 
 
 def remember(month: datetime) -> None:

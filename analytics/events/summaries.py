@@ -59,6 +59,13 @@ def tell() -> int:
     return told
 
 
+def tell_before(moment: datetime) -> None:
+    """Write all summaries of minutes that end before `moment`, as far as they have ended."""
+    if moment > timezone.now() - CATCH_UP:
+        for _ in range(CATCH_UP // (MINUTES_AT_A_TIME * MINUTE) + 1):
+            tell()
+
+
 def next_minute(endpoint: WebhookEndpoint, begin: datetime, until: datetime) -> datetime:
     """Return the first minute from `begin` on with a decision of the account, otherwise the last ended minute.
 

@@ -50,8 +50,20 @@ K = TypeVar("K")
 
 def count_visits() -> int:
     """Count visits of completed minutes; returns the number of steps. Only one of several processes counts a step."""
-    end = committed_until(timezone.now()).replace(second=0, microsecond=0) - GRACE
-    return sum(1 for _ in steps(end))
+    return sum(1 for _ in steps(last_counted()))
+
+
+def count_before(moment: datetime) -> None:
+    """Count all visits before `moment`, as far as their minutes are over."""
+    end = min(moment, last_counted())
+    while (until := counted_until()) is None or until < end:
+        for _ in steps(end):
+            pass
+
+
+def last_counted() -> datetime:
+    """Return the end of the last minute that may be counted."""
+    return committed_until(timezone.now()).replace(second=0, microsecond=0) - GRACE
 
 
 def steps(end: datetime) -> Iterator[datetime]:

@@ -30,6 +30,7 @@ from kit.rest.lists import counting
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
+from licensing.visits.models import VisitsCounted
 from tests import factories
 from tests.analytics.recording import record_all, some_events
 from tests.analytics.test_archive import BEGIN, NOW, archived, folder, place, prefix, s3_server, table
@@ -235,6 +236,18 @@ def test_reports_and_rebuilt_rollups_are_the_same(api, account, events, table):
     assert api.get("/v1/analytics/usage", **window).content == before
     assert rebuild([account.pk]) == []
     assert api.get("/v1/analytics/usage", **window).content == before
+
+
+@pytest.mark.parametrize("remove", [move_to_archive, lambda: purge_events(HORIZON)], ids=["archive", "purge"])
+@pytest.mark.parametrize("report", ["pages", "visitors"])
+def test_visits_are_counted_before_their_decisions_are_removed(api, events, table, remove, report):
+    """The service that counts them each minute may have been stopped since."""
+    VisitsCounted.objects.create(pk=1, until=datetime(2026, 1, 30, tzinfo=UTC))
+    window = {"startDate": "2026-01-30", "endDate": "2026-02-28"}
+    before = api.get(f"/v1/analytics/{report}", **window).content
+    remove()
+    assert api.get(f"/v1/analytics/{report}", **window).content == before
+    assert VisitsCounted.objects.get().until == HORIZON
 
 
 def test_a_list_needs_no_query_more_without_an_archive(api, events, table):

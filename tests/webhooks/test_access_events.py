@@ -10,6 +10,7 @@ from accounts.events.models import Event
 from accounts.webhooks import recovery
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from analytics.events import summaries
+from analytics.events.retention import purge_events
 from analytics.models import AccessEvent
 from tests import factories
 from tests.lock_waits import late_copy
@@ -218,6 +219,18 @@ def test_what_nobody_looked_at_for_a_while_is_caught_up_with(api, account, close
     assert summaries.tell() == 0
     endpoint.refresh_from_db()
     assert clock.now - endpoint.access_told_until < timedelta(minutes=3)
+
+
+def test_what_nobody_looked_at_is_told_before_its_month_is_purged(api, account, closed, clock):
+    clock.now = datetime(2026, 3, 31, 21, 30, tzinfo=UTC)
+    factories.endpoint(account, events=["access.denied"])
+    for _ in range(100):
+        ask(api, closed)
+        clock.advance(seconds=75)
+    clock.now = datetime(2026, 4, 1, 1, 5, tzinfo=UTC)
+    purge_events(clock.now)
+    assert not AccessEvent.objects.filter(created__lt=datetime(2026, 4, 1, tzinfo=UTC)).exists()
+    assert len(told(clock)) == 100
 
 
 def test_a_quiet_night_is_caught_up_with_in_one_look(api, account, closed, clock):
