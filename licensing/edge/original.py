@@ -24,7 +24,7 @@ EXACT = FORWARD, INGRESS_NGINX, MIDDLEWARE
 DENY_403, CACHED_BY_ADDRESS = b"deny=403", b"cached-by=address"
 MAX_URI = 8 * 1024
 MAX_REQUESTER = 255
-FREE_METHODS = frozenset({"HEAD", "OPTIONS"})
+FREE_METHODS = frozenset({"HEAD", "OPTIONS"})  # case matters in HTTP: origins may answer `head` with the whole page
 # Crawlers must be able to read the terms before anything is decided.
 FREE_PATHS = frozenset({"/robots.txt", "/license.xml", "/sitemap.xml", "/security.txt", "/crawlers.json"})
 FREE_FOLDER = "/.well-known/"
@@ -148,7 +148,7 @@ def described_by_middleware(head: Head) -> Original:
     if address and visitor is None:
         raise InvalidRequest("Must be the visitor's IP address.", param="X-Licensing-Address")
     url = whole_url(head.header(b"x-licensing-url"), "X-Licensing-Url")
-    method = (head.header(b"x-licensing-method") or "GET").upper()
+    method = head.header(b"x-licensing-method") or "GET"
     return Original(url, method, in_words(visitor), asserted_requester(head))
 
 
@@ -178,14 +178,14 @@ def read_forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
     if not uri.startswith("/"):
         raise InvalidRequest("Must be the path and query of the page asked for.", param="X-Forwarded-Uri")
     host = host_in(head.header(b"x-forwarded-host") or head.host, "X-Forwarded-Host")
-    method = (head.header(b"x-forwarded-method") or head.scope["method"]).upper()
+    method = head.header(b"x-forwarded-method") or head.scope["method"]
     return f"{forwarded_proto(head)}://{host}{escape_uri(uri)}", method
 
 
 def described_by_ingress_nginx(head: Head, is_trusted: bool) -> tuple[str, str]:
     """Return URL and method from X-Original-*; there X-Forwarded-* may come from the visitor."""
     require_trust(is_trusted, "X-Original-URL")
-    method = (head.header(b"x-original-method") or head.scope["method"]).upper()
+    method = head.header(b"x-original-method") or head.scope["method"]
     return whole_url(head.header(b"x-original-url"), "X-Original-URL"), method
 
 

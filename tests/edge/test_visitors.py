@@ -82,7 +82,9 @@ def test_the_visitors_address_is_a_fact(ask, site):
 # --- What it costs ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "charged"), [("GET", 1), ("POST", 1), ("HEAD", 0), ("OPTIONS", 0)])
+@pytest.mark.parametrize(
+    ("method", "charged"), [("GET", 1), ("POST", 1), ("HEAD", 0), ("OPTIONS", 0), ("head", 1), ("Options", 1)]
+)
 def test_head_and_options_are_free(ask, account, site, method, charged):
     site(LICENSED)
     own, text = factories.api_key(account)
