@@ -65,7 +65,8 @@ function guard_page(): void
     if (is_robots() || is_favicon() || is_editor()) {
         return;
     }
-    $verdict = decide(page_url());
+    $method = $_SERVER['REQUEST_METHOD'] ?? 'GET';
+    $verdict = decide(page_url(), $method === 'OPTIONS' ? 'GET' : $method); // WordPress answers it with the whole page
     send_headers($verdict);
     if ($verdict->status !== null) {
         status_header($verdict->status);
@@ -84,7 +85,8 @@ function guard_rest($result, $server, $request)
         return $result;
     }
     $is_decided = true;
-    $verdict = decide(rest_page_url($request->get_route()));
+    $is_head = ($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD';
+    $verdict = decide(rest_page_url($request->get_route()), $is_head ? 'HEAD' : $request->get_method()); // `_method` counts
     send_headers($verdict);
     if ($verdict->status === null) {
         return $result;
@@ -171,9 +173,9 @@ function requested_url(): string
     return "{$parts['scheme']}://{$parts['host']}$port" . wp_unslash($_SERVER['REQUEST_URI'] ?? '/');
 }
 
-function decide(string $url): Verdict
+function decide(string $url, string $method): Verdict
 {
-    $asked = question($url);
+    $asked = question($url, $method);
     $lengths = array_map('strlen', $asked);
     if (max($lengths) > MAX_HEADER || array_sum($lengths) > MAX_HEADERS) {
         return refusal(431, "The request's headers are too large.");
@@ -201,7 +203,7 @@ function decide(string $url): Verdict
 }
 
 /** Return the headers of the question. */
-function question(string $url): array
+function question(string $url, string $method): array
 {
     $asked = ['user-agent' => ''];
     foreach (SENT as $name) {
@@ -215,7 +217,7 @@ function question(string $url): array
     $address = (string) apply_filters('content_licensing_address', $_SERVER['REMOTE_ADDR'] ?? '');
     $asked += [
         'x-licensing-key' => CONTENT_LICENSING_KEY,
-        'x-licensing-method' => $_SERVER['REQUEST_METHOD'] ?? 'GET',
+        'x-licensing-method' => $method,
         'x-licensing-url' => preg_replace_callback('/[^\x21-\x7e]/', fn ($found) => rawurlencode($found[0]), $url),
         'x-licensing-requester' => rawurlencode((string) apply_filters('content_licensing_requester', '')),
         'x-licensing-address' => filter_var($address, FILTER_VALIDATE_IP) ?: '',

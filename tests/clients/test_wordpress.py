@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -58,6 +59,8 @@ def site(client: Client) -> str:
     rules += [{"pattern": "/category/free/*", "policyId": free}, {"pattern": "/premium/*", "policyId": sold}]
     made = client.create_site({"host": HOST, "name": "The Daily", "unknown": "deny", "rules": rules})
     client.create_license({"requesterId": "org_acme", "licenseType": "commercial"})
+    metered: Any = {"requesterId": "org_metered", "licenseType": "commercial"}
+    client.create_license({**metered, "pricePerAccess": {"amount": "0.05", "currency": "USD"}})
     return str(made["id"])
 
 
@@ -138,6 +141,24 @@ def test_a_site_that_observes_refuses_nobody_and_records_what_it_would(visit: ht
         client.update_site(site, {"mode": "enforce"})
     newest = next(client.list_decisions({"siteId": site}))
     assert (newest["url"], newest["observed"]["allowed"]) == (f"https://{HOST}/premium/premium-post/", False)
+
+
+def test_a_request_that_gets_the_text_is_charged_whatever_its_method(
+    visit: httpx.Client, client: Client, blog: WordPress
+):
+    page, route = "/premium/premium-post/", f"/wp-json/wp/v2/posts/{blog.posts['premium']}"
+    for method, path, override in (("OPTIONS", page, ""), ("options", page, ""), ("OPTIONS", route, "GET")):
+        query = {"subscriber": "org_metered"} | ({"_method": override} if override else {})
+        assert SECRET in visit.request(method, path, params=query).text
+        assert (method, path, newest_charge(client)) == (method, path, Decimal("0.05"))
+    for method, path in (("HEAD", page), ("HEAD", route), ("OPTIONS", route)):
+        reply = visit.request(method, path, params={"subscriber": "org_metered"})
+        assert (reply.status_code, SECRET in reply.text, newest_charge(client)) == (200, False, None)
+
+
+def newest_charge(client: Client) -> Decimal | None:
+    charge = next(client.list_decisions({"requesterId": "org_metered"}))["charge"]
+    return None if charge is None else Decimal(charge["amount"])
 
 
 def test_the_terms_are_published(visit: httpx.Client):
