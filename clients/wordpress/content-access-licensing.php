@@ -252,7 +252,7 @@ function stays_open(): bool
     $path = (string) strtok(wp_unslash($_SERVER['REQUEST_URI'] ?? '/'), '?');
     return defined('CONTENT_LICENSING_OPEN_PATHS') && !preg_match(DOUBTFUL, $path)
         && preg_match('#^(?:' . str_replace('#', '\#', CONTENT_LICENSING_OPEN_PATHS) . ')$#D', $path) === 1
-        && empty($_GET);
+        && empty($_GET) && empty($_POST); // WordPress reads queries from both
 }
 
 function undecided(): Verdict

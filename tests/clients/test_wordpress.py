@@ -201,5 +201,7 @@ def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: py
         for path in ("/premium/premium-post/", "/", "/free/free-post/?x=1", "/license.xml"):
             reply = visit.get(path)
             assert (path, reply.status_code, SECRET in reply.text) == (path, 503, False)
+        form = visit.post("/free/free-post/", data={"p": alone.posts["premium"], "name": ""})
+        assert (form.status_code, SECRET in form.text) == (503, False)
         assert visit.get("/wp-login.php").status_code == 200
         assert eventually(lambda: "cannot be reached" in alone.log.read_text())
