@@ -177,6 +177,8 @@ class Copies:
         entries = AuditEntry.objects.filter(account_id=self.account_id)
         moved: set[str] = set()  # licences and clients that a merge gave to another requester
         for entry in self.holding(entries, "changes"):
+            if not self.person.is_named_in(entry.changes):  # another text is the same, such as a licence type
+                continue
             if self.requester.merged_into_id is not None and self.person.former in entry.changes.get(
                 "requesterId", ()
             ):
@@ -208,6 +210,8 @@ class Copies:
 
     def redact_events(self) -> None:
         for event in self.holding(Event.objects.filter(account_id=self.account_id), "data", "previous"):
+            if not any(map(self.person.is_named_in, read_event(event))):
+                continue
             is_policy = event.type.startswith("policy.")
             redact = self.person.renamed if is_policy else self.person.redacted
             event.data = orjson.dumps(redact(orjson.loads(event.data))).decode()
@@ -221,7 +225,8 @@ class Copies:
         for endpoint in self.holding(endpoints, "access_filter"):
             endpoint.access_filter = self.person.renamed(endpoint.access_filter)
             endpoint.save(update_fields=["access_filter"])
-        SavedFilter.objects.filter(query__contains=self.person.quoted).delete()
+        saved = SavedFilter.objects.values_list("pk", "query")
+        SavedFilter.objects.filter(pk__in=[pk for pk, query in saved if self.person.is_searched_by(query)]).delete()
 
     def holding(self, rows: QuerySet[Redacted], *fields: str) -> Iterator[Redacted]:
         """Yield the rows whose JSON contains the former id as a string in one of these fields."""
@@ -230,6 +235,10 @@ class Copies:
         found = rows.annotate(**texts).filter(Q(*wanted, _connector=Q.OR))
         for some in chunks(cast("QuerySet[Redacted]", found)):
             yield from some
+
+
+def read_event(event: Event) -> list[object]:
+    return [orjson.loads(text) for text in (event.data, event.previous) if text is not None]
 
 
 def chunks(rows: QuerySet[Redacted]) -> Iterator[list[Redacted]]:

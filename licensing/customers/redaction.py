@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, cast
-from urllib.parse import quote
+from urllib.parse import parse_qsl
 
 import orjson
 from django.db.models import Model
@@ -13,6 +13,12 @@ Redacted = TypeVar("Redacted", bound=Model)
 
 # Fields that describe a person; their whole value is redacted.
 PERSONAL = {"requesterName", "email", "notes", "metadata", "attributes", "context", "description", "note"}
+# Fields with words of the API or of the publisher's catalogue. They never name a person, even if a word is also an id.
+IMPERSONAL = {
+    *("action", "contentIds", "contentType", "currency", "defaultAction", "events", "every", "kind", "licenseType"),
+    *("mode", "object", "permission", "permissions", "policyIds", "reason", "reasons", "status", "tags", "type"),
+    "unit",
+}
 # Members of policies and of filters of webhook endpoints that name requesters.
 NAMES_OF_REQUESTERS = {"requester", "requesterId", "requesterIds"}
 
@@ -35,10 +41,17 @@ class Person:
         """The former id as JSON text, also with the escapes of SQLite's JSON columns, which are ASCII."""
         return {self.json_id, json.dumps(self.former)}
 
-    @cached_property
-    def quoted(self) -> str:
-        """The former id, quoted for query strings."""
-        return quote(self.former, safe="")
+    def is_searched_by(self, query: str) -> bool:
+        """Whether a value of the query string is the former id."""
+        return self.former in (value.strip() for _, value in parse_qsl(query))
+
+    def is_named_in(self, value: object) -> bool:
+        """Whether JSON has the former id where it can name a person."""
+        if isinstance(value, dict):
+            return any(self.is_named_in(one) for name, one in value.items() if name not in IMPERSONAL)
+        if isinstance(value, list):
+            return any(map(self.is_named_in, value))
+        return value == self.former
 
     def renamed(self, value: object, *, names_requesters: bool = False) -> object:
         """Replace the former id by the pseudonym where requesters are named: an action may have the same text."""
@@ -75,16 +88,19 @@ class Person:
         return isinstance(requester, dict) and requester.get("id") == self.former
 
     def member(self, name: str, value: object) -> object:
+        if name in IMPERSONAL:
+            return value
         if name in ("metadata", "attributes"):
             return {}
         return None if name in PERSONAL else self.redacted(value)
 
     def redacted_bytes(self, document: bytes) -> bytes:
-        return orjson.dumps(self.redacted(orjson.loads(document)))
+        value = orjson.loads(document)
+        return orjson.dumps(self.redacted(value)) if self.is_named_in(value) else document
 
     def changes(self, changes: dict[str, list[object]]) -> dict[str, object]:
         """Redact an audit entry's changes, which map fields to values before and after."""
-        return {name: [None, None] if name in PERSONAL else self.redacted(pair) for name, pair in changes.items()}
+        return {name: [None, None] if name in PERSONAL else self.member(name, pair) for name, pair in changes.items()}
 
     def title(self, title: str) -> str:
         return self.pseudonym if title == self.former or title in self.texts else title

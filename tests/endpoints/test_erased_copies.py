@@ -4,7 +4,9 @@ import json
 from urllib.parse import quote
 
 import pytest
+from django.contrib.auth.models import User
 
+from accounts.models import SavedFilter
 from accounts.webhooks.models import WebhookEndpoint
 from analytics.events import summaries
 from analytics.models import AccessEvent
@@ -78,3 +80,33 @@ def test_ids_of_all_characters_are_found(api, own):
         one.encode() for text in (json.dumps(own), json.dumps(own, ensure_ascii=False)) for one in (text, repr(text))
     ]
     assert {table for table, raw in everything_stored() if any(one in raw for one in spellings)} == set()
+
+
+def test_what_others_did_stays_as_it_is_although_a_person_had_the_id_of_a_licence_type(api):
+    api.post("/v1/requesters", {"id": "org_b"})
+    wallet = api.post("/v1/wallets", {"requesterId": "org_b", "unit": "EUR"})["id"]
+    terms = {"requesterId": "org_b", "requesterName": "B", "licenseType": "commercial", "metadata": {"order": "4711"}}
+    issued = api.post("/v1/licenses", terms, headers={"Idempotency-Key": "licence"}).body
+    for one in ("commercial", "EUR"):
+        api.post("/v1/requesters", {"id": one, "metadata": {"state": "active"}})
+        api.delete(f"/v1/requesters/{one}")
+    [event] = api.get("/v1/events?type=license.created")["data"]
+    assert event["data"] == issued
+    assert api.post("/v1/licenses", terms, headers={"Idempotency-Key": "licence"}).body == issued
+    changes = {one["resourceType"]: one["changes"] for one in api.get("/v1/audit")["data"]}
+    assert {name: changes["license"][name] for name in terms} == {name: [None, one] for name, one in terms.items()}
+    assert changes["wallet"]["unit"] == [None, "EUR"]
+    assert api.get(f"/v1/wallets/{wallet}")["unit"] == "EUR"
+
+
+@pytest.mark.parametrize(
+    ("own", "named"),
+    [("e", "q=e&o=1"), ("Ada Lovelace", "q=Ada+Lovelace"), (ID, f"q={quote(ID, safe='')}")],
+)
+def test_only_saved_filters_that_search_for_the_person_are_deleted(api, own, named):
+    api.post("/v1/requesters", {"id": own})
+    user = User.objects.create_user("ada")
+    for query in (named, "status=expired&q=renewal"):
+        SavedFilter.objects.create(user=user, listed="licensing.license", name=query, query=query)
+    api.delete(f"/v1/requesters/{quote(own, safe='')}")
+    assert [one.query for one in SavedFilter.objects.all()] == ["status=expired&q=renewal"]
