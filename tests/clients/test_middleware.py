@@ -133,6 +133,20 @@ def test_no_spelling_of_a_page_is_a_way_around_the_paywall(site: Site, scheme: s
         assert (target, statuses) == (target, [402, 200])
 
 
+@pytest.mark.parametrize("way", ["WSGI", "Flask", "ASGI"])
+def test_a_path_without_its_slash_is_no_part_of_the_host(
+    way: str, service: Service, client: Client, policies: dict[str, str]
+):
+    """Servers pass `GET premium/a` on, and Flask answers it with /premium/a."""
+    client.update_own_account({"unknownHost": "allow"})
+    options = {"url": service.url, "key": service.key, "fail_open": False, "host": HOST}
+    answer = WAYS[way](options)
+    assert answer(Visit("premium/a")).status == 402
+    assert answer(Visit("premium/a", who="org_globex")).status == 200
+    skipping = WAYS[way]({**options, "skip_assets": lambda path: not path.startswith("/premium/")})
+    assert skipping(Visit("premium/a")).status == 402
+
+
 def test_the_address_counts_for_each_visit(site: Site):
     visits = [site("/campus/a", address=address) for address in ("192.0.2.7", "203.0.113.9", "192.0.2.8")]
     assert [visit.is_page for visit in visits] == [True, False, True]

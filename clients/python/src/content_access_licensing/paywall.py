@@ -25,7 +25,7 @@ FACTS = ("x-access-decision", "x-access-requester")
 FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # these are removed from visitors' requests
 UNREACHABLE = frozenset({502, 503, 504})  # replies of a gateway while the service is down
 MAX_HEADER, MAX_HEADERS = 8 * 1024, 32 * 1024  # characters of one header, and of all; the service accepts more
-DOUBTFUL = re.compile(r"[%;\\]|//|/\.")  # paths that the site may read differently from `fail_open`
+DOUBTFUL = re.compile(r"[%;\\]|//|/\.|^[^/]")  # paths that the site may read differently from `fail_open`
 ASSET = re.compile(
     r"/(assets|static)(/[\w-]+)*/[\w-][\w.-]*\.(css|js|mjs|map|woff2?|ttf|otf|ico|svg|png|jpe?g|gif|webp|avif)",
     re.ASCII,
@@ -56,7 +56,9 @@ class Visit:
     def url(self) -> str:
         query = quote(self.query.encode("latin-1", "replace"), safe=IN_QUERIES)
         path = quote(self.path, safe=IN_PATHS) if isinstance(self.path, bytes) else quote_text(self.path)
-        return f"{self.scheme}://{self.host}{path}{f'?{query}' if query else ''}"
+        # Servers pass `GET premium/a` on, and some frameworks add the slash; without it, the path extends the host
+        slash = "" if path.startswith("/") else "/"
+        return f"{self.scheme}://{self.host}{slash}{path}{f'?{query}' if query else ''}"
 
 
 @dataclass(frozen=True)
