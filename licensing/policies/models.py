@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import Account
+from kit.storage.loading import ApiJSONField
 from kit.values.ids import IdField
 from kit.values.numbers import NumbersOfTheApi
 from licensing.owned import OwnedManager
@@ -25,10 +26,10 @@ class Policy(models.Model):
     external_id = models.CharField(max_length=255, null=True, blank=True)
     name = models.CharField(max_length=255)
     description = models.TextField(null=True, blank=True)
-    rules = models.JSONField(default=list, blank=True)
+    rules = ApiJSONField(default=list, blank=True)
     default_action = models.CharField(max_length=5, choices=ACTIONS, default=Action.DENY.value)
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
-    tests = models.JSONField(default=list, blank=True)
+    tests = ApiJSONField(default=list, blank=True)
     metadata = models.JSONField(db_default={}, default=dict, blank=True, decoder=NumbersOfTheApi)
     version = models.PositiveIntegerField(default=1, editable=False)
     created = models.DateTimeField(editable=False)
@@ -77,10 +78,10 @@ class PolicyRevision(models.Model):
     version = models.PositiveIntegerField()
     name = models.CharField(max_length=255)
     description = models.TextField(null=True)
-    rules = models.JSONField()
+    rules = ApiJSONField()
     default_action = models.CharField(max_length=5, choices=ACTIONS)
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
-    tests = models.JSONField(default=list)
+    tests = ApiJSONField(default=list)
     created = models.DateTimeField()
 
     class Meta:

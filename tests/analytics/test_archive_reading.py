@@ -64,6 +64,7 @@ def events(account):
             **({"url": draw.choice(URLS)} if draw.random() < 0.9 else {}),
             "identifiedBy": draw.choice(["signature", "address"]),
             "keyId": "key_1",
+            "attributes": {"seats": 1e22, "share": 0.1, "trial": False, "team": "\U0001f5de"},
             **({"siteId": SITE, "referrer": "chatgpt.com"} if draw.random() < 0.3 else {}),
         }
         if draw.random() < 0.5:

@@ -34,12 +34,40 @@ def test_a_repeated_key_is_found_in_one_pass():
         object_of_pairs([*pairs, pairs[-1]])
 
 
-@pytest.mark.parametrize("number", [1e22, 1e19, 12345678901234567.0, 0.1, -1.5e-7, 9_223_372_036_854_775_807])
+NUMBERS = pytest.mark.parametrize("number", [1e22, 1e19, 12345678901234567.0, 0.1, -1.5e-7, 9_223_372_036_854_775_807])
+
+
+@NUMBERS
 def test_a_number_in_metadata_comes_back_equal(api, number):
     item = api.post("/v1/content", {"title": "A", "metadata": {"number": number}})
     assert item.status == 201
     assert api.get(f"/v1/content/{item['id']}")["metadata"]["number"] == number
     assert api.get("/v1/content").status == 200
+
+
+@NUMBERS
+def test_a_number_in_a_policy_comes_back_equal_and_decides(api, account, number):
+    rule = {"action": "allow", "conditions": {"attributes": {"seats": {"gte": number}}}, "permissions": ["read"]}
+    test = {"name": "Many", "requester": {"id": "org_a", "attributes": {"seats": number}}, "expect": {"allowed": True}}
+    policy = api.post("/v1/policies", {"name": "A", "rules": [rule], "tests": [test]})
+    assert policy.status == 201
+    [shown] = api.get("/v1/policies")["data"]
+    assert shown["rules"][0]["conditions"]["attributes"]["seats"]["gte"] == number
+    assert shown["tests"][0]["requester"]["attributes"]["seats"] == number
+    item = factories.content(account, policy_id=policy["id"])
+    check = {"contentId": item.pk, "requester": {"id": "org_a", "attributes": {"seats": number}}, "explain": True}
+    assert api.post("/v1/access/check", check)["allowed"] is True
+
+
+@NUMBERS
+def test_a_number_in_a_check_comes_back_equal(api, account, number):
+    check = {"contentId": factories.content(account).pk, "requester": {"id": "org_a", "attributes": {"seats": number}}}
+    made = api.post("/v1/access/check", check)
+    [listed] = api.get("/v1/access/decisions")["data"]
+    one = api.get(f"/v1/access/decisions/{made['id']}")
+    assert listed["requester"] == one["requester"]
+    assert str(number) in str(one) or str(int(number)) in str(one)
+    assert api.get("/v1/access/decisions?format=csv").status == 200
 
 
 @pytest.mark.parametrize("text", ["9" * 30, "-1", "1e5 and 18446744073709551616"])
