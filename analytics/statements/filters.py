@@ -3,8 +3,8 @@
 import re
 from datetime import date
 
-from analytics.ledger.filters import parse_code
 from analytics.models import Statement
+from analytics.wallets.filters import UNIT
 from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, text
 
 IS_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])").fullmatch
@@ -32,7 +32,7 @@ class StatementFilters(OperatorFilterSet):
     operands = {
         "requesterId": Operand(text, "requester__requester_id", optional=True),
         "month": Operand(MONTH, operators=ORDER),
-        "currency": Operand(Kind(parse_code, {"type": "string", "pattern": "^[A-Z]{3}$"})),
+        "currency": Operand(UNIT),
         "status": Operand(STATUS, "closed_at", lookup="isnull"),
     }
 

@@ -13,11 +13,14 @@ def parse_unit(value: str) -> str:
     return value
 
 
+UNIT = Kind(parse_unit, {"type": "string", "pattern": f"^({ACCESS}|[A-Z]{{3}})$"})
+
+
 class WalletFilters(OperatorFilterSet):
     operands = {
         "requesterId": Operand(text, "requester__requester_id"),
         "licenseId": Operand(identifier("lic"), "license_id", optional=True),
-        "unit": Operand(Kind(parse_unit, {"type": "string", "pattern": f"^({ACCESS}|[A-Z]{{3}})$"})),
+        "unit": Operand(UNIT),
         "created": Operand(timestamp, operators=ORDER),
     }
 

@@ -139,3 +139,11 @@ def test_reading_writes_nothing(api, booked):
         api.get("/v1/statements")
     written = [query["sql"] for query in asked if not query["sql"].lstrip("( ").upper().startswith("SELECT")]
     assert not [sql for sql in written if "analytics_" in sql]
+
+
+def test_statements_of_quotas_are_found_by_their_currency(api, account):
+    for unit in ("access", "EUR"):
+        factories.wallet(account, unit)
+    [found] = api.get("/v1/statements", currency="access")["data"]
+    assert (found["currency"], found["credits"]["closing"]) == ("access", 10)
+    assert api.get("/v1/statements", currency="accesses").error["param"] == "currency"
