@@ -45,8 +45,9 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
     for book in books.values():
         book.roll_to(now)
         book.close_spent(now)
-    before = giving.wallet.audited()
-    if taking.wallet.refill_amount is None:
+    terms = {one: book.wallet.audited() for one, book in books.items()}
+    if taking.wallet.refill_amount is None and giving.wallet.refill_amount is not None:
+        taking.wallet.updated = now
         for name in REFILL:
             setattr(taking.wallet, name, getattr(giving.wallet, name))
     giving.wallet.refill_amount = giving.wallet.refill_every = None
@@ -72,7 +73,8 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
     giving.wallet.updated = now
     giving.wallet.next_change_at = None
     giving.wallet.save()
-    audit.record("wallet.updated", giving.wallet, before)
+    for book in (giving, taking):
+        audit.record("wallet.updated", book.wallet, terms[book.wallet.pk])
     taking = lock_book(taking.wallet)  # with the grants that it got
     taking.carry(carried, now)
     keep(taking, now)
