@@ -14,8 +14,8 @@ from analytics.archive.lookup import archived_decision
 from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import check_refund, usage_id
 from analytics.models import AccessEvent, EntryType, LedgerEntry
+from analytics.wallets.holders import unknown_requester
 from analytics.wallets.refunds import return_to_wallet
-from analytics.wallets.services import unknown_requester
 from kit.http.errors import ValidationFailed
 from kit.rest.resources import referred_model, unknown
 from kit.values import ids

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.auditing import audit
 from analytics.ledger.services import checked_moment
 from analytics.payments.models import Payment
-from analytics.wallets.services import unknown_requester
+from analytics.wallets.holders import unknown_requester
 from kit.http.errors import AlreadyExists
 from kit.rest.resources import referred_model
 

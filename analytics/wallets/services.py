@@ -6,7 +6,7 @@ row as they spend (analytics.recording).
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -14,12 +14,13 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from analytics.wallets.book import Book, period_after
+from analytics.wallets.holders import check_identity, find_license, find_requester
 from analytics.wallets.models import DEFAULT_PRIORITY, Grant, Wallet
 from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import grants_as_of, keep, lock_book
 from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
-from kit.rest.resources import id_hint, referred_model
+from kit.rest.resources import referred_model
 from kit.values import ids
 from kit.values.amounts import LARGEST, plain
 
@@ -93,42 +94,12 @@ def name_of(wallet: Wallet) -> list[str | None]:
     return [ids.hex_of("wal", wallet.pk), wallet.unit, held]
 
 
-def unknown_requester(requester_id: str) -> ValidationFailed:
-    return ValidationFailed(
-        f"There is no requester {requester_id[:100]!r}. Create it with POST /v1/requesters.", param="requesterId"
-    )
-
-
-def find_requester(account_id: str, requester_id: str) -> tuple[int, list[list[str | None]] | None]:
-    """The requester's number, and what checks know of its wallets; its row stays locked."""
-    rows = referred_model(Wallet, "requester")._default_manager.select_for_update(no_key=True)
-    found: Any = rows.filter(account_id=account_id, requester_id=requester_id).first()
-    if found is None:
-        raise unknown_requester(requester_id)
-    if found.merged_into_id is not None:
-        found = rows.get(pk=found.merged_into_id)
-    return found.pk, found.wallets
-
-
-def find_license(account_id: str, requester: int, license_id: str | None) -> str | None:
-    """The id, if the requester has that licence. Raises ValidationFailed."""
-    if license_id is None:
-        return None
-    if ids.decode("lic", license_id) is not None:
-        rows = referred_model(Wallet, "license")._default_manager
-        if rows.filter(account_id=account_id, requester=requester, pk=license_id).exists():
-            return license_id
-    raise ValidationFailed(
-        f"The requester has no licence {license_id[:100]!r}.{id_hint('lic', license_id)}", param="licenseId"
-    )
-
-
 @transaction.atomic
 def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
     """Change floor, thresholds or refill. Raises ValidationFailed."""
-    check_identity(wallet, fields)
     now = timezone.now()
     book = lock_book(wallet)
+    check_identity(book.wallet, fields)
     check_current(book.wallet)
     before = book.wallet.audited()
     book.roll_to(now)
@@ -140,19 +111,6 @@ def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
         audit.record("wallet.updated", book.wallet, before)
     keep(book, now)
     return book.wallet
-
-
-def check_identity(wallet: Wallet, fields: WalletFields) -> None:
-    """Raise ValidationFailed if the fields name another requester, licence or unit than the wallet's."""
-    identity = {"requesterId": wallet.requester.requester_id, "licenseId": wallet.license_id, "unit": wallet.unit}
-    given = {
-        "requesterId": fields.get("requester_id", identity["requesterId"]),
-        "licenseId": fields.get("license_id", identity["licenseId"]),
-        "unit": fields.get("unit", identity["unit"]),
-    }
-    for param, value in given.items():
-        if value != identity[param]:
-            raise ValidationFailed(f"`{param}` cannot be changed. Create another wallet.", param=param)
 
 
 def set_terms(wallet: Wallet, fields: WalletFields, now: datetime) -> None:
@@ -237,16 +195,18 @@ def check_current(wallet: Wallet) -> None:
 
 
 def known_grant(wallet: Wallet, fields: GrantFields) -> Grant | None:
-    """Return the grant with that id or externalId, of this wallet or of the one that a merge moved its credit to.
+    """Return the grant with that id or externalId, of this wallet or of one whose credit merges gave to the same one.
 
     Raises AlreadyExists if the externalId is that of another wallet's grant.
     """
-    grants, wallets = Grant.objects.filter(account=wallet.account_id), (wallet.pk, current_wallet(wallet).pk)
-    if "id" in fields and (sent := grants.filter(pk=fields["id"], wallet__in=wallets).first()) is not None:
+    grants = Grant.objects.filter(account=wallet.account_id).select_related("wallet__requester")
+    current = current_wallet(wallet).pk
+    sent = grants.filter(pk=fields["id"]).first() if "id" in fields else None
+    if sent is not None and current_wallet(sent.wallet).pk == current:
         return sent
     external_id = fields.get("external_id")
-    known = None if external_id is None else grants.filter(external_id=external_id).select_related("wallet").first()
-    if known is not None and known.wallet_id not in wallets:
+    known = None if external_id is None else grants.filter(external_id=external_id).first()
+    if known is not None and current_wallet(known.wallet).pk != current:
         raise AlreadyExists(
             f"Another wallet, {known.wallet_id}, has a grant with the externalId {external_id!r}: {known.pk}.",
             param="externalId",

@@ -128,3 +128,51 @@ def test_a_retried_grant_adds_nothing_after_a_merge(api):
     other = api.post("/v1/wallets", {"requesterId": "org_c", "unit": "EUR"})["id"]
     refused = api.post(f"/v1/wallets/{other}/grants", grant)
     assert (refused.status, refused.error["param"]) == (409, "externalId")
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize("asked", [0, 1, 2])
+def test_a_retried_grant_adds_nothing_after_two_merges_whichever_of_the_wallets_it_names(api, asked):
+    api.post("/v1/requesters", {"id": "org_c"})
+    wallets = [api.post("/v1/wallets", {"requesterId": f"org_{one}", "unit": "EUR"})["id"] for one in "abc"]
+    grant = {"amount": 5, "externalId": "order-1"}
+    made = api.post(f"/v1/wallets/{wallets[0]}/grants", grant)["id"]
+    merge(api)
+    api.post(f"/v1/wallets/{wallets[1]}/grants/{made}/void")  # it stays in this wallet
+    merge(api, "org_b", "org_c")
+    retried = api.post(f"/v1/wallets/{wallets[asked]}/grants", grant)
+    assert (retried.status, retried["id"]) == (200, made)
+    assert [one["balance"] for one in api.get("/v1/wallets")["data"]] == [0, 0, 0]
+
+
+@pytest.mark.usefixtures("pair")
+def test_the_log_tells_that_a_wallet_took_over_the_refill_of_another(api):
+    refill = {"amount": 100, "every": "month"}
+    api.post("/v1/wallets", {"requesterId": "org_a", "unit": "EUR", "refill": refill})
+    kept = api.post("/v1/wallets", {"requesterId": "org_b", "unit": "EUR"})
+    merge(api)
+    [entry] = api.get(f"/v1/audit?action=wallet.updated&resourceId={kept['id']}")["data"]
+    assert entry["changes"]["refill"] == [None, "100 every month"]
+    assert api.get(f"/v1/wallets/{kept['id']}")["updated"] > kept["updated"]
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_removed_refill_brings_nothing_at_once_after_a_merge_either(api):
+    refill = {"amount": 100, "every": "month"}
+    kept = api.post("/v1/wallets", {"requesterId": "org_b", "unit": "EUR", "refill": refill})["id"]
+    api.post("/v1/wallets", {"requesterId": "org_a", "unit": "EUR"})
+    api.patch(f"/v1/wallets/{kept}", {"refill": None})
+    merge(api)
+    api.patch(f"/v1/wallets/{kept}", {"refill": refill})
+    assert [one["amount"] for one in api.get(f"/v1/wallets/{kept}/grants")["data"]] == [100]
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_change_that_still_names_the_merged_customer_applies_to_the_wallet(api):
+    made = api.post("/v1/wallets", {"requesterId": "org_a", "unit": "EUR"})
+    merge(api)
+    changed = api.patch(f"/v1/wallets/{made['id']}", {**made.body, "floor": -3})
+    assert (changed.status, changed["requesterId"], changed["floor"]) == (200, "org_b", -3)
+    api.post("/v1/requesters", {"id": "org_c"})
+    refused = api.patch(f"/v1/wallets/{made['id']}", {**made.body, "requesterId": "org_c"})
+    assert (refused.status, refused.error["param"]) == (422, "requesterId")
