@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.clients.generate import ROOT
+from tests.clients.sites import compiled
 from tests.openapi.node import TOOLS, needs_node
 from tests.served import Service
 
@@ -61,4 +62,24 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
         },
         "keys": 2,
         "unsendable": [["TypeError", False]] * 3,
+    }
+
+
+@needs_node
+def test_lost_replies_are_retried_and_files_may_take_long():
+    done = subprocess.run(
+        ["node", Path(__file__).with_name("lost_replies.mjs"), compiled()],
+        env={**os.environ, "no_proxy": "*"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "cutWrite": ["cnt_1", ["POST", "POST"], 1],
+        "cutRead": ["cnt_1", ["GET", "GET"], 1],
+        "cutCheck": ["TypeError", ["POST"], 1],
+        "slowFile": "a\r\nb\r\n",
+        "stalledFile": "TimeoutError",
     }

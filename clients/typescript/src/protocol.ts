@@ -61,8 +61,7 @@ export function infoOf(reply: Response): ResponseInfo {
   return new ResponseInfo(reply.status, reply.headers);
 }
 
-export async function resultOf<T extends object>(reply: Response, answer?: string): Promise<T> {
-  const text = await reply.text();
+export function resultOf<T extends object>(reply: Response, text: string, answer?: string): T {
   const response = infoOf(reply);
   let told = {};
   try {
