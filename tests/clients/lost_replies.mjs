@@ -27,6 +27,9 @@ const tried = async (promise, by) => {
 };
 
 const check = { contentId: "cnt_1", requester: "org_acme" };
+const moved = (request, reply) =>
+  request.url === "/there" ? told(reply, 200, { object: "list", data: [] }) : told(reply, 301, {}, { location: "/there" });
+saw.redirected = await tried(() => client.createContent({ title: "Item" }), moved);
 const cutOnce = (_, reply, count) => (count === 1 ? cut(reply) : told(reply, 200, { id: "cnt_1" }));
 saw.cutWrite = await tried(() => client.createContent({ title: "Item" }), cutOnce);
 saw.cutRead = await tried(() => client.getContent("cnt_1"), cutOnce);

@@ -66,7 +66,7 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
 
 
 @needs_node
-def test_lost_replies_are_retried_and_files_may_take_long():
+def test_lost_replies_are_retried_redirects_are_errors_and_files_may_take_long():
     done = subprocess.run(
         ["node", Path(__file__).with_name("lost_replies.mjs"), compiled()],
         env={**os.environ, "no_proxy": "*"},
@@ -77,6 +77,7 @@ def test_lost_replies_are_retried_and_files_may_take_long():
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
+        "redirected": [301, ["POST"], 1],
         "cutWrite": ["cnt_1", ["POST", "POST"], 1],
         "cutRead": ["cnt_1", ["GET", "GET"], 1],
         "cutCheck": ["TypeError", ["POST"], 1],

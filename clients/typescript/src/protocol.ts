@@ -44,7 +44,8 @@ export function requestOf(call: Call, baseUrl: string, apiKey: string): Request 
   if (key) headers.set("idempotency-key", key);
   if (call.ifMatch) headers.set("if-match", call.ifMatch);
   if (call.body !== undefined) headers.set("content-type", "application/json");
-  return new Request(url, { method: call.method, headers, body: JSON.stringify(call.body) });
+  // A redirect is an error: fetch would follow it by GET, so that a list would be taken for what a POST has created.
+  return new Request(url, { method: call.method, headers, body: JSON.stringify(call.body), redirect: "manual" });
 }
 
 /** Seconds until the request can be made again; undefined where it cannot. What is not safe to repeat is repeated only
