@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
 import orjson
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from accounts.models import Account
@@ -52,8 +52,7 @@ def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
             ArchivedMonth.objects.filter(account_id=account_id, month=month).delete()
             removed += 1
         for account_id, month in months_to_copy(there, now):
-            copy(table, account_id, month)
-            copied += 1
+            copied += copy_unless_deleted(table, account_id, month)
         for archived in only_copies().filter(is_current=False):
             rewrite(table, archived)
             copied += 1
@@ -120,6 +119,17 @@ def closed_until(now: datetime) -> datetime:
 def decisions_of(account_id: str, month: date) -> QuerySet[AccessEvent]:
     begin = datetime(month.year, month.month, 1, tzinfo=UTC)
     return AccessEvent.objects.filter(account_id=account_id, created__gte=begin, created__lt=month_after(begin))
+
+
+def copy_unless_deleted(table: DecisionTable, account_id: str, month: date) -> bool:
+    """Copy a month, and return whether its account still exists. Raises ArchiveError."""
+    try:
+        copy(table, account_id, month)
+    except (ArchiveError, IntegrityError):
+        if Account.objects.filter(pk=account_id).exists():
+            raise
+        return False  # the next run removes what was copied
+    return True
 
 
 def copy(table: DecisionTable, account_id: str, month: date) -> None:

@@ -154,6 +154,25 @@ def test_decisions_that_change_while_they_are_copied_are_copied_again(events, ta
     assert len(place.files(".parquet")) == months()
 
 
+def test_an_account_that_is_deleted_while_it_is_copied_stops_no_other(
+    events, account, other_account, table, monkeypatch
+):
+    record_all(some_events(other_account, 30, BEGIN, 30, seed=3))
+    accounts, write = [account, other_account], DecisionTable.write
+
+    def delete_meanwhile(self, path, chunks):
+        done = write(self, path, chunks)
+        if len(accounts) == 2:
+            delete_account(accounts.pop(0 if account.pk in path else 1))
+        return done
+
+    monkeypatch.setattr(DecisionTable, "write", delete_meanwhile)
+    archive(NOW)
+    assert len(accounts) == 1
+    assert archived(table) == recorded()
+    assert {row["account"] for row in archived(table).values()} == {accounts[0].pk}
+
+
 def test_a_file_that_differs_from_the_decisions_is_refused(events, table, monkeypatch):
     monkeypatch.setattr(DecisionTable, "read", lambda self, path: iter([[]]))
     with pytest.raises(CommandError, match=r"differs from what was written to it\. Nothing was archived"):
