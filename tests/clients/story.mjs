@@ -76,6 +76,8 @@ const headers = new Headers({ "webhook-id": "evt_1", "webhook-timestamp": now, "
 saw.event = (await verify(body, headers, secret)).data;
 saw.node = (await verify(body, { ...Object.fromEntries(headers), accept: ["a", "b"], host: undefined }, secret)).type;
 saw.forged = await verify(body.replace("ping", "pong"), headers, secret).catch((error) => error.name);
+const noBase64 = { ...Object.fromEntries(headers), "webhook-signature": "v1,AAAAA v1,A=====" };
+saw.noBase64 = await verify(body, noBase64, secret).catch((error) => error.name);
 
 let keys = 0;
 const counted = (url) => (keys++, fetch(url));

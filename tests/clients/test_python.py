@@ -221,6 +221,12 @@ def test_a_webhook_is_believed_with_its_signature_alone():
         verify(body.encode(), {**headers, "Webhook-Timestamp": "1"}, secret)
 
 
+@pytest.mark.parametrize("length", [400, 5_000])
+def test_a_timestamp_beyond_all_clocks_is_an_invalid_signature(length: int):
+    with pytest.raises(InvalidSignature):
+        verify(b"{}", {"Webhook-Timestamp": "9" * length}, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+
+
 @pytest.mark.parametrize(
     "key", ["svc_sk_hush\n", "svc_sk_hush\r\nX-A: 1", " svc_sk_hush", "svc_sk_hüsh", "svc_sk_hu\0sh", ""]
 )

@@ -47,6 +47,7 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
         "event": {"price": {"amount": "0.10"}, "metadata": {"amount": 1.5}},
         "node": "ping",
         "forged": "InvalidSignature",
+        "noBase64": "InvalidSignature",
         "signed": ["org_globex", "read", True],
         "refused": {
             "another permission": "InvalidDecision: The decision is about another permission.",
