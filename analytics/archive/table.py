@@ -189,5 +189,12 @@ def catalogue_url() -> str:
         folder = Path(settings.DATA_DIR, "archive") if is_remote() else Path(settings.ARCHIVE_DIR)
         private_directory(folder)
         return f"sqlite:///{folder / 'catalogue.db'}"
-    options = {name: str(value) for name, value in conninfo_to_dict(connection_string()).items() if value is not None}
+    return url_of(connection_string())
+
+
+def url_of(conninfo: str) -> str:
+    """Return a connection string as SQLAlchemy's URL."""
+    options = {name: str(value) for name, value in conninfo_to_dict(conninfo).items() if value is not None}
+    if (others := options.get("host", "").count(",")) and "," not in options.get("port", ","):
+        options["port"] += f",{options['port']}" * others  # SQLAlchemy wants one for each host
     return URL.create("postgresql+psycopg", query=options).render_as_string(hide_password=False)

@@ -1,7 +1,10 @@
 """ARCHIVE_DIR and the variables of S3: what is accepted, and what stops the start."""
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import create_engine
 
+from analytics.archive.table import url_of
 from tests.commands.test_host_settings import start
 from tests.documentation.blocks import block
 
@@ -34,6 +37,22 @@ def test_what_is_neither_a_folder_nor_a_bucket_is_refused(value, tmp_path):
 def test_a_folder_that_no_uri_can_name_is_refused(value, tmp_path):
     done = start(tmp_path, ARCHIVE_DIR=value)
     assert "ARCHIVE_DIR must be a folder without ?, # and % in its path" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("conninfo", "ports"),
+    [
+        ("host=db1,db2 port=5432", "5432,5432"),
+        ("host=db1,db2,db3 port=1,2,3", "1,2,3"),
+        ("host=db1 port=5432", "5432"),
+        ("postgresql://lic:p%40s@db1,db2/x?target_session_attrs=read-write", ","),
+    ],
+)
+def test_the_catalogue_is_on_the_servers_of_the_database(conninfo, ports):
+    engine = create_engine(url_of(conninfo))
+    _, options = engine.dialect.create_connect_args(engine.url)
+    assert options.pop("port") == ports
+    assert options.items() >= {(name, one) for name, one in conninfo_to_dict(conninfo).items() if name != "port"}
 
 
 @pytest.mark.parametrize("name", KEYS)
