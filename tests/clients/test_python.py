@@ -204,6 +204,25 @@ def test_a_check_is_repeated_only_where_it_was_surely_not_made(monkeypatch: pyte
         scripted([refused(429, **{"Retry-After": "3600"})], []).check_access(check)
 
 
+def test_an_export_is_retried_until_it_starts(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("content_access_licensing.client.time.sleep", lambda _: None)
+    seen: list[httpx.Request] = []
+    busy: list[httpx.Response | Exception] = [refused(503, **{"Retry-After": "1"}), httpx.ReadError("gone")]
+    client = scripted([*busy, httpx.Response(200, content=b"a\r\n")], seen)
+    assert (b"".join(client.export("/v1/content")), len(seen)) == (b"a\r\n", 3)
+
+
+def test_an_asynchronous_export_is_retried_until_it_starts():
+    replies = [refused(429, **{"Retry-After": "0"}), httpx.Response(200, content=b"a\r\n")]
+    transport = httpx.MockTransport(lambda _: replies.pop(0))
+
+    async def read() -> bytes:
+        client = AsyncClient("svc_sk_x", "http://service.test", http=httpx.AsyncClient(transport=transport))
+        return b"".join([chunk async for chunk in client.export("/v1/content")])
+
+    assert asyncio.run(read()) == b"a\r\n"
+
+
 def test_a_webhook_is_believed_with_its_signature_alone():
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     body = '{"type": "ping", "data": {"price": {"amount": 0.1}, "metadata": {"amount": 1.5}}}'

@@ -47,12 +47,17 @@ class Client(Operations):
 
         Every operation uses it. Raises ApiError or httpx.HTTPError.
         """
+        return result_of(self._reply(call), call.answer)
+
+    def _reply(self, call: Call, *, stream: bool = False) -> httpx.Response:
+        """Return a successful reply, of which nothing has been read if `stream`."""
         for attempt in range(self.retries + 1):
             failed: httpx.Response | httpx.TransportError
             try:
-                failed = reply = self.http.send(request(self.http, call))
+                failed = reply = self.http.send(request(self.http, call), stream=stream)
                 if reply.is_success:
-                    return result_of(reply, call.answer)
+                    return reply
+                reply.read()
             except httpx.TransportError as error:
                 failed = error
             wait = wait_after(call, attempt, failed) if attempt < self.retries else None
@@ -80,12 +85,8 @@ class Client(Operations):
     def _export(
         self, path: str, query: Query | None, form: str
     ) -> Generator[tuple[ResponseInfo, Iterator[bytes]], None, None]:
-        made = request(self.http, Call("GET", path, {**(query or {}), "format": form}))
-        reply = self.http.send(made, stream=True)
+        reply = self._reply(Call("GET", path, {**(query or {}), "format": form}), stream=True)
         try:
-            if not reply.is_success:
-                reply.read()
-                raise error_of(reply)
             yield info_of(reply), reply.iter_bytes()
         finally:
             reply.close()
@@ -115,12 +116,17 @@ class AsyncClient(AsyncOperations):
         await self.http.aclose()
 
     async def send(self, call: Call) -> Result:
+        return result_of(await self._reply(call), call.answer)
+
+    async def _reply(self, call: Call, *, stream: bool = False) -> httpx.Response:
+        """Return a successful reply, of which nothing has been read if `stream`."""
         for attempt in range(self.retries + 1):
             failed: httpx.Response | httpx.TransportError
             try:
-                failed = reply = await self.http.send(request(self.http, call))
+                failed = reply = await self.http.send(request(self.http, call), stream=stream)
                 if reply.is_success:
-                    return result_of(reply, call.answer)
+                    return reply
+                await reply.aread()
             except httpx.TransportError as error:
                 failed = error
             wait = wait_after(call, attempt, failed) if attempt < self.retries else None
@@ -146,12 +152,8 @@ class AsyncClient(AsyncOperations):
     async def _export(
         self, path: str, query: Query | None, form: str
     ) -> AsyncGenerator[tuple[ResponseInfo, list[bytes]], None]:
-        made = request(self.http, Call("GET", path, {**(query or {}), "format": form}))
-        reply = await self.http.send(made, stream=True)
+        reply = await self._reply(Call("GET", path, {**(query or {}), "format": form}), stream=True)
         try:
-            if not reply.is_success:
-                await reply.aread()
-                raise error_of(reply)
             yield info_of(reply), []
             async for chunk in reply.aiter_bytes():
                 yield info_of(reply), [chunk]
