@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import orjson
 from django.db import transaction
 from django.db.models import Count, Max, Min, QuerySet
 from django.utils import timezone
@@ -80,17 +81,26 @@ def next_minute(endpoint: WebhookEndpoint, begin: datetime, until: datetime) -> 
 
 
 def tell_minute(endpoint: WebhookEndpoint, begin: datetime) -> int:
-    """Write the summaries of a minute. Reads before it locks, because decisions of ended minutes no longer change."""
+    """Write the summaries of a minute. Reads before it locks: only erasures change decisions of ended minutes."""
     events = summaries(endpoint, begin)
     with turn_to_write(), transaction.atomic():
         known = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk)
         told_until = known.values_list("access_told_until", flat=True).first()
         if told_until is None or told_until > begin:  # deleted, unsubscribed, or another process was faster
             return 0
+        if names_erased(endpoint.account_id, events):  # erasures redact the events that they find, under this lock
+            events = summaries(endpoint, begin)
         recording.store(events)
         outbox.enqueue_for(endpoint, events)
         known.update(access_told_until=begin + MINUTE)
     return len(events)
+
+
+def names_erased(account_id: str, events: Sequence[Event]) -> bool:
+    """Whether a requester that these events name was erased since they were built."""
+    named = {person["id"] for event in events if (person := orjson.loads(event.data)["requester"])}
+    requesters = referred_model(AccessEvent, "requester")._default_manager.filter(account_id=account_id)
+    return requesters.filter(requester_id__in=named).count() < len(named)
 
 
 def summaries(endpoint: WebhookEndpoint, begin: datetime) -> list[Event]:

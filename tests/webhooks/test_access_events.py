@@ -257,3 +257,22 @@ def test_another_accounts_decisions_are_not_told(api, account, closed, clock, ot
     factories.endpoint(other_account, events=["access.*"])
     ask(api, closed)
     assert told(clock) == []
+
+
+def test_who_is_erased_while_a_minute_is_summed_up_is_told_under_the_pseudonym(
+    api, account, closed, clock, monkeypatch
+):
+    factories.endpoint(account, events=["access.denied"])
+    ask(api, closed, {"id": "org_a", "name": "Acme"})
+    read = summaries.summaries
+
+    def read_before_the_erasure(*of):
+        events = read(*of)
+        api.delete("/v1/requesters/org_a")
+        return events
+
+    monkeypatch.setattr(summaries, "summaries", read_before_the_erasure)
+    [(_, data)] = told(clock)
+    [person] = api.get("/v1/requesters")["data"]
+    assert data["requester"] == {"id": person["id"], "name": None}
+    assert person["id"].startswith("erased_")
