@@ -11,7 +11,7 @@ from pyarrow.parquet import FileMetaData, ParquetFile, read_metadata
 
 from analytics.archive.layout import is_remote
 from analytics.archive.models import ArchivedMonth
-from analytics.archive.store import file_system, path_of
+from analytics.archive.store import file_system, path_of, reading
 
 FOOTERS = 8 << 20  # bytes of remembered footers
 OBJECTS = 1_000  # remembered objects of S3
@@ -32,7 +32,8 @@ class MonthFile:
         try:
             # An object of S3 is only a name and a size. An open file would keep the disk space of a deleted one.
             file = object_of(self.uri) if is_remote() else open_input(self.uri)
-            return file, footer_of(self.uri, file)
+            with reading(self.uri):
+                return file, footer_of(self.uri, file)
         except OSError:
             if not self.is_replaced():
                 raise
@@ -43,7 +44,8 @@ class MonthFile:
         # From S3 neighbouring columns are read together.
         file = ParquetFile(self.file, metadata=self.footer, pre_buffer=is_remote())
         try:
-            return file.read_row_group(number, columns=names, use_threads=False)  # checks need the other cores
+            with reading(self.uri):
+                return file.read_row_group(number, columns=names, use_threads=False)  # checks need the other cores
         except OSError:
             if not self.is_replaced():
                 raise

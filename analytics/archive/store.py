@@ -5,6 +5,8 @@ role.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -70,8 +72,17 @@ def prepare() -> None:
         raise unusable(error) from error
 
 
-def unusable(error: OSError) -> ArchiveError:
+def unusable(error: Exception) -> ArchiveError:
     return ArchiveError(f"The archive in {root()} cannot be read or written: {error}")
+
+
+@contextmanager
+def reading(uri: str) -> Iterator[None]:
+    """Raises OSError also if the file is damaged, for which pyarrow has errors of its own."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise OSError(f"{uri} is damaged: {error}") from error
 
 
 def path_of(uri: str) -> str:

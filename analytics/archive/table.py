@@ -105,7 +105,7 @@ class DecisionTable:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self.catalogue.engine.dispose()
-        if isinstance(error, OSError):
+        if isinstance(error, OSError | pa.ArrowException):
             raise store.unusable(error) from error
 
     @cached_property
@@ -149,9 +149,11 @@ class DecisionTable:
     def read(self, path: str) -> Iterator[list[Row]]:
         """Yield the rows of a file in its groups."""
         with self.table.io.new_input(path).open() as file:
-            parts = parquet.ParquetFile(file, pre_buffer=is_remote())  # one request to S3 for each group
+            with store.reading(path):
+                parts = parquet.ParquetFile(file, pre_buffer=is_remote())  # one request to S3 for each group
             for number in range(parts.num_row_groups):
-                group = parts.read_row_group(number, use_threads=False)
+                with store.reading(path):
+                    group = parts.read_row_group(number, use_threads=False)
                 yield list(zip(*(column.to_pylist() for column in group.columns), strict=True))
 
     def replace(self, account_id: str, month: date, path: str | None) -> None:

@@ -4,6 +4,7 @@ import random
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import product
+from pathlib import Path
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -309,6 +310,21 @@ def test_a_missing_file_is_an_error_of_the_service_and_no_shorter_list(api, even
     place.delete(".parquet")
     reply = api.get(LIST, sort="created")
     assert (reply.status, reply.error["message"]) == (503, "The service cannot read its archive of old decisions.")
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet" * 9], ids=["empty", "truncated", "another"])
+def test_a_damaged_file_is_an_error_of_the_service_too(api, events, table, folder, content):
+    archive(NOW)
+    [*_, newest] = folder.files(".parquet")
+    Path(newest).write_bytes(content)
+    with pytest.raises(ArchiveError, match="cannot be read or written"):
+        drop_archived(NOW, NOW)
+    assert AccessEvent.objects.count() == 300
+    ArchiveHorizon.objects.create(pk=1, begin=HORIZON)
+    remembered.forget()
+    for path in (f"{LIST}?count=none&limit=100&created[lt]=2026-02-01", f"{LIST}?count=exact&url={URLS[0]}"):
+        reply = api.get(path)
+        assert (reply.status, reply.error["message"]) == (503, "The service cannot read its archive of old decisions.")
 
 
 def test_a_long_search_is_given_up_and_a_long_count_estimated(api, account, events, table, monkeypatch):
