@@ -104,6 +104,16 @@ saw.refused = {
 const another = new DecisionVerifier("https://elsewhere.example", { fetch: () => counted(`${baseUrl}/.well-known/jwks.json`) });
 saw.refused["another service"] = await refusal(token, expected, another);
 const clock = Date.now;
+let isDown = false;
+const perhaps = (url, init) => (isDown ? Promise.reject(new TypeError("down")) : fetch(url, init));
+const resilient = new DecisionVerifier(baseUrl, { fetch: perhaps });
+await resilient.verify(token, expected);
+isDown = true;
+Date.now = () => clock() + 11_000;
+const unknown = [encoded({ alg: "EdDSA", kid: "sig_1" }), payload, mark].join(".");
+saw.down = [await refusal(unknown, expected, resilient), await refusal(unknown, expected, resilient)];
+Date.now = clock;
+saw.down.push(await refusal(token, expected, resilient));
 Date.now = () => claims.exp * 1000;
 saw.refused.later = await refusal(token);
 Date.now = clock;

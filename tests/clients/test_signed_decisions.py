@@ -146,7 +146,24 @@ def test_nothing_is_verified_while_the_keys_cannot_be_fetched(sign, item, servic
         raise httpx.ConnectError("refused")
 
     verifier = DecisionVerifier(service.url, http=httpx.Client(transport=httpx.MockTransport(unreachable)))
-    with pytest.raises(httpx.ConnectError):
-        verifier.verify(sign(), item=item, permission="read", requester="org_acme")
-    with pytest.raises(InvalidDecision):
-        verifier.verify(sign(), item=item, permission="read", requester="org_acme")
+    for _ in range(2):
+        with pytest.raises(httpx.TransportError):
+            verifier.verify(sign(), item=item, permission="read", requester="org_acme")
+
+
+def test_an_unknown_key_does_not_end_the_known_ones_while_the_service_is_down(verifier, sign, item, monkeypatch):
+    token, passed = sign(), 0.0
+    clock = time.monotonic
+    monkeypatch.setattr("content_access_licensing.decisions.time.monotonic", lambda: clock() + passed)
+    expected = {"item": item, "permission": "read", "requester": "org_acme"}
+    verifier.verify(token, **expected)
+    passed = REFETCH + 1
+    verifier.http = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(503)))
+    for _ in range(2):
+        with pytest.raises(httpx.HTTPError):
+            verifier.verify(changed(token, 0, kid="sig_unknown"), **expected)
+    assert verifier.verify(token, **expected)["allowed"]
+    passed = MAX_AGE + 1
+    for _ in range(2):
+        with pytest.raises(httpx.HTTPError):
+            verifier.verify(token, **expected)

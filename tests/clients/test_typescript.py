@@ -61,6 +61,7 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
             "no token": "InvalidDecision: The token is malformed.",
             "another service": "InvalidDecision: The decision is of another service.",
         },
+        "down": ["TypeError: down", "TypeError: down", "allowed"],
         "keys": 2,
         "unsendable": [["TypeError", False]] * 3,
     }

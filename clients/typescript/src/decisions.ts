@@ -1,4 +1,5 @@
 const REFETCH = 10_000; // milliseconds at least between two fetches of the keys
+const TIMEOUT = 10_000; // milliseconds that a fetch may take
 const MAX_AGE = 300_000; // milliseconds: then a key that the service has withdrawn is forgotten
 
 /** The token does not allow the access: it is forged, expired, a denial, or about something else. */
@@ -38,8 +39,10 @@ const json = (text: string) => JSON.parse(new TextDecoder().decode(bytes(text)))
 export class DecisionVerifier {
   #issuer: string;
   #fetch: typeof fetch;
-  #keys: Promise<Map<unknown, Jwk>> = Promise.resolve(new Map());
+  #keys = new Map<unknown, Jwk>();
+  #loading?: Promise<void>;
   #fetched = -Infinity;
+  #tried = -Infinity;
 
   constructor(issuer: string, options: { fetch?: typeof fetch } = {}) {
     this.#issuer = issuer.replace(/\/+$/, "");
@@ -80,22 +83,24 @@ export class DecisionVerifier {
   }
 
   async #key(kid: unknown): Promise<Jwk> {
-    const age = Date.now() - this.#fetched;
-    if (age > MAX_AGE || (age > REFETCH && !(await this.#keys).has(kid))) {
-      this.#fetched = Date.now();
-      const loading = this.#load();
-      this.#keys = loading.catch(() => new Map()); // whoever waits for the same keys is refused
-      await loading;
+    if (Date.now() - this.#fetched > MAX_AGE || !this.#keys.has(kid)) {
+      if (Date.now() - this.#tried > REFETCH) {
+        this.#tried = Date.now();
+        this.#loading = this.#load();
+      }
+      await this.#loading; // if it fails, keys that are not old stay
     }
-    const key = (await this.#keys).get(kid);
+    const key = this.#keys.get(kid);
     if (!key) throw new InvalidDecision("The service has no such key.");
     return key;
   }
 
-  async #load(): Promise<Map<unknown, Jwk>> {
-    const reply = await this.#fetch(`${this.#issuer}/.well-known/jwks.json`);
+  async #load(): Promise<void> {
+    const signal = AbortSignal.timeout(TIMEOUT);
+    const reply = await this.#fetch(`${this.#issuer}/.well-known/jwks.json`, { signal });
     if (!reply.ok) throw new Error(`The keys cannot be fetched: ${reply.status}`);
     const { keys } = (await reply.json()) as { keys: Jwk[] };
-    return new Map(keys.filter((one) => one.alg === "EdDSA").map((one) => [one.kid, one]));
+    this.#keys = new Map(keys.filter((one) => one.alg === "EdDSA").map((one) => [one.kid, one]));
+    this.#fetched = this.#tried;
   }
 }

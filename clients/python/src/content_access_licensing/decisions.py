@@ -40,7 +40,9 @@ class DecisionVerifier:
     def __init__(self, issuer: str, *, http: httpx.Client | None = None) -> None:
         self.issuer, self.http = issuer.rstrip("/"), http or httpx.Client(timeout=10)
         self.keys: dict[str, jwt.PyJWK] = {}
-        self.fetched, self.lock = -math.inf, Lock()
+        self.fetched = self.tried = -math.inf
+        self.has_failed = False
+        self.lock = Lock()
 
     def verify(self, token: str, *, item: str, permission: str | None, requester: str | None) -> SignedDecision:
         """Return the claims of a token that allows this access now.
@@ -68,12 +70,30 @@ class DecisionVerifier:
         return cast("SignedDecision", claims)
 
     def key(self, kid: object) -> jwt.PyJWK:
-        with self.lock:
-            age = time.monotonic() - self.fetched
-            if age > MAX_AGE or (age > REFETCH and kid not in self.keys):
-                self.keys, self.fetched = {}, time.monotonic()
-                reply = self.http.get(f"{self.issuer}/.well-known/jwks.json").raise_for_status()
-                self.keys = {one["kid"]: jwt.PyJWK(one) for one in reply.json()["keys"] if one["alg"] == "EdDSA"}
-            if not isinstance(kid, str) or kid not in self.keys:
-                raise InvalidDecision("The service has no such key.")
-            return self.keys[kid]
+        found = self.known(kid)  # without the lock: an unknown `kid` keeps no other token waiting
+        if found is None:
+            with self.lock:
+                found = self.known(kid) or self.fetched_key(kid)
+        return found
+
+    def known(self, kid: object) -> jwt.PyJWK | None:
+        return self.keys.get(kid) if isinstance(kid, str) and not self.is_old else None
+
+    @property
+    def is_old(self) -> bool:
+        return time.monotonic() - self.fetched > MAX_AGE
+
+    def fetched_key(self, kid: object) -> jwt.PyJWK:
+        if time.monotonic() - self.tried > REFETCH:
+            self.tried, self.has_failed = time.monotonic(), True
+            self.keys = self.load()  # if it fails, keys that are not old stay
+            self.fetched, self.has_failed = self.tried, False
+        elif self.has_failed:
+            raise httpx.TransportError("The keys could not be fetched a moment ago.")
+        if not isinstance(kid, str) or kid not in self.keys:
+            raise InvalidDecision("The service has no such key.")
+        return self.keys[kid]
+
+    def load(self) -> dict[str, jwt.PyJWK]:
+        reply = self.http.get(f"{self.issuer}/.well-known/jwks.json").raise_for_status()
+        return {one["kid"]: jwt.PyJWK(one) for one in reply.json()["keys"] if one["alg"] == "EdDSA"}
