@@ -264,8 +264,10 @@ class RequesterAdmin(OfOne[Requester], RefundPage):
         return ", ".join(f"{plain(book.wallet.balance)} {book.wallet.unit}" for book in books)
 
     def last_access(self, requester: Requester) -> str:
-        seen = last_decision(requester.account_id, requester.pk)
-        return shown_time(seen) if seen else "never"
+        """Return the time of the last decision about the customer or one that was merged into it."""
+        numbers = [requester.pk, *Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)]
+        seen = [at for number in numbers if (at := last_decision(requester.account_id, number)) is not None]
+        return shown_time(max(seen)) if seen else "never"
 
     @display(description="Merged into")
     def merged(self, requester: Requester) -> str:

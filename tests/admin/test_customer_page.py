@@ -100,6 +100,15 @@ def test_a_merge_moves_the_licences(admin, acme, account):
     assert held.requester == other
 
 
+def test_a_customer_was_last_there_when_one_merged_into_it_was(admin, api, account, acme):
+    api.post("/v1/access/check", {"contentId": factories.content(account).pk, "requester": "org_acme"})
+    other = factories.requester(account, requester_id="org_other")
+    api.post("/v1/requesters/org_acme/merge", {"into": "org_other"})
+    html = html_of(admin, change_url(other))
+    assert f"{AccessEvent.objects.get().created:%Y-%m-%d %H:%M}" in html
+    assert "never" not in html
+
+
 def test_the_form_of_a_merge_suggests_customers_by_name(admin, acme, account):
     html = html_of(admin, button(acme, "merge"))
     assert re.search(rf'name="into"[^>]*data-suggest="[^"]*kind=requester"[^>]*data-account="{account.pk}"', html)
