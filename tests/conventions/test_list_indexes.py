@@ -124,9 +124,3 @@ def test_blocks_without_a_denial_for_another_reason_are_not_read(account):
     AccessEvent.objects.bulk_create(AccessEvent(account=account, **alike) for _ in range(3_000))
     selected = SelectedDecisions.from_query(account.pk, QueryDict("allowed=false&reason[ne]=no_license"))
     assert blocks_read(selected.filter(AccessEvent.objects.all())) == 0
-
-
-def test_blocks_are_summarised_once(account):
-    factories.many_items(account, 3_000, title="Item" * 60)
-    assert summarize_new_blocks() > 0
-    assert summarize_new_blocks() == 0

@@ -19,12 +19,10 @@ from kit.http.errors import ClientGone
 from kit.rest.lists import windows
 from kit.rest.lists.orders import Order
 from kit.storage.limited import TookTooLong
-from kit.storage.summaries import summarize
 from kit.values import ids
 from licensing.content.models import Content
 from tests import factories
 from tests.client import ApiClient
-from tests.lock_waits import open_session
 from tests.standing import as_new
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -366,13 +364,3 @@ def test_a_search_ends_when_the_client_has_left(for_nobody):
     every = Event.objects.all()
     with pytest.raises(ClientGone):
         windows.WindowedPagination().read_windows(every, every, [windows.Window(Order("created"), None, None, 1)], 1)
-
-
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no summaries")
-@pytest.mark.django_db(transaction=True)
-def test_blocks_of_a_table_that_is_being_vacuumed_are_left_to_that(account):
-    factories.many_items(account, 3_000, title="Item" * 60)
-    with open_session() as vacuum:
-        vacuum.execute("LOCK TABLE licensing_content IN SHARE UPDATE EXCLUSIVE MODE")
-        assert summarize("content_summary") == 0
-    assert summarize("content_summary") > 0
