@@ -52,6 +52,7 @@ async function ask(request, env) {
     const answer = await fetch(`${env.LICENSING_URL}/v1/access/forward`, {
       headers: { ...picked(request.headers, SENT), ...forwarded(request, env, url) },
       signal: AbortSignal.timeout(2000),
+      redirect: "manual", // what something before the service redirects to, such as a login page, is no decision
     });
     return isUnavailable(answer.status) ? null : answer;
   } catch {
@@ -81,11 +82,12 @@ export default {
     }
     const isAsset = ASSETS.test(pathOf(request));
     const answer = isAsset ? null : await ask(request, env);
-    const isError = answer !== null && answer.status >= 500;
+    const isAllowed = answer?.status === 200 && answer.headers.get("x-access-decision") === "allow";
+    const isError = answer !== null && !isAllowed && (answer.status < 400 || answer.status >= 500);
     if (isError || (answer === null && !isAsset && !staysOpen(request, env))) {
       return new Response("Access could not be checked.", { status: 503 });
     }
-    if (answer !== null && answer.status !== 200) {
+    if (answer !== null && !isAllowed) {
       const headers = picked(answer.headers, [...SHOWN, "content-type"]);
       return new Response(answer.body, { status: answer.status, headers });
     }
@@ -97,7 +99,7 @@ export default {
     if (answer?.headers.has("x-access-requester")) headers.set("x-access-requester", answer.headers.get("x-access-requester"));
     const response = await fetch(new Request(request, { headers }));
     const shown = new Response(response.body, response);
-    for (const [name, value] of Object.entries(answer ? picked(answer.headers, SHOWN) : {})) shown.headers.set(name, value);
+    for (const [name, value] of Object.entries(answer ? picked(answer.headers, SHOWN) : {})) shown.headers.append(name, value);
     if (answer?.headers.has("set-cookie")) shown.headers.append("set-cookie", answer.headers.get("set-cookie"));
     return shown;
   },

@@ -20,7 +20,7 @@ try {
 }
 const { refusal, requestHeaders, replyHeaders } = await answer(request);
 const reply = refusal ?? new Response(`Page ${JSON.stringify(Object.fromEntries(requestHeaders))}`);
-replyHeaders.forEach((value, name) => reply.headers[name === "set-cookie" ? "append" : "set"](name, value));
+replyHeaders.forEach((value, name) => reply.headers.append(name, value));
 console.log(JSON.stringify({
   status: reply.status, headers: Object.fromEntries(reply.headers), body: await reply.text(),
 }));

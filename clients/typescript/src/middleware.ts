@@ -45,7 +45,7 @@ export interface Verdict {
   refusal?: Response;
   /** The headers of the request for the site: without forgeries, with the decision. */
   requestHeaders: Headers;
-  /** Headers to add to the reply; `set-cookie` beside the site's own. */
+  /** Headers to append to the reply, beside the site's own. */
   replyHeaders: Headers;
 }
 
