@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import os
 import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -221,6 +224,36 @@ def test_an_asynchronous_export_is_retried_until_it_starts():
         return b"".join([chunk async for chunk in client.export("/v1/content")])
 
     assert asyncio.run(read()) == b"a\r\n"
+
+
+class EchoesPort(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # keeps connections open
+
+    def do_GET(self) -> None:
+        body = json.dumps({"port": self.client_address[1]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_forked_process_shares_no_connection():
+    """Replies would reach the wrong process: one visitor's decision for another's."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), EchoesPort) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        client = Client("svc_sk_x", f"http://127.0.0.1:{server.server_port}")
+        own: Any = client.get_own_account()
+        child = os.fork()
+        if child == 0:
+            theirs: Any = client.get_own_account()
+            os._exit(theirs["port"] == own["port"])
+        _, status = os.waitpid(child, 0)
+        assert (os.waitstatus_to_exitcode(status), client.get_own_account()) == (0, own)
+        client.http.close()
+        server.shutdown()
 
 
 def test_a_webhook_is_believed_with_its_signature_alone():

@@ -1,6 +1,7 @@
 """Synchronous and asynchronous API clients, with retries and pagination."""
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, Generator, Iterator
 from typing import Any, Self
@@ -21,11 +22,11 @@ from content_access_licensing.protocol import (
 )
 from content_access_licensing.responses import AsyncStream, ResponseInfo, Result, Stream
 
-
 class Client(Operations):
-    """A client of the API.
+    """A client of the API. Threads can share it, and it can be used after a fork.
 
-    `http` replaces the httpx client, for custom settings; `retries` follow the first attempt.
+    `http` replaces the httpx client, for custom settings; create such a client after forks. `retries` follow the first
+    attempt.
     """
 
     def __init__(
@@ -35,6 +36,13 @@ class Client(Operations):
         self.http.base_url = httpx.URL(base_url)
         self.http.headers["Authorization"] = f"Bearer {checked_key(api_key)}"
         self.retries = retries
+        self.process = os.getpid() if http is None else None
+
+    def forget_connections(self) -> None:
+        """Leave the connections to the parent process: shared ones would bring one process the other's replies."""
+        old = self.http
+        self.http = httpx.Client(base_url=old.base_url, headers=old.headers, timeout=old.timeout)
+        self.process = os.getpid()
 
     def __enter__(self) -> Self:
         return self
@@ -51,6 +59,8 @@ class Client(Operations):
 
     def _reply(self, call: Call, *, stream: bool = False) -> httpx.Response:
         """Return a successful reply, of which nothing has been read if `stream`."""
+        if self.process not in (None, os.getpid()):
+            self.forget_connections()
         for attempt in range(self.retries + 1):
             failed: httpx.Response | httpx.TransportError
             try:
