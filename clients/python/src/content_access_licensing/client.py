@@ -22,6 +22,7 @@ from content_access_licensing.protocol import (
 )
 from content_access_licensing.responses import AsyncStream, ResponseInfo, Result, Stream
 
+
 class Client(Operations):
     """A client of the API. Threads can share it, and it can be used after a fork.
 
