@@ -7,10 +7,12 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
 from typing import TypeVar
 
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from msgspec import Struct
 from msgspec.structs import replace
 
+from analytics.archive.horizon import read_at_horizon
+from analytics.events.partitions import first_decision
 from analytics.models import LedgerEntry
 from kit.storage.reading import read_snapshot
 from licensing.access.history.queryset import HistoryQuerySet
@@ -23,6 +25,7 @@ from licensing.visits.page_report import Choice, uncounted_visits
 from licensing.visits.pages import referrals_in
 
 CENT = Decimal("0.01")
+CHARGES = 10_000  # of removed decisions that are looked up together
 
 Name = TypeVar("Name")
 
@@ -205,10 +208,26 @@ def revenue_of(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Cr
         occurred_at__gte=choice.window.start,
         occurred_at__lt=choice.window.end,
     )
+    parts = [entries]
     if choice.site is not None or choice.prefix:
-        entries = entries.filter(decision__in=choice.events().order_by().values("pk"))
-    sums = entries.order_by().values_list("requester_id", "currency").annotate(Sum("amount"))
-    return [(crawlers[pk], {currency: amount}) for pk, currency, amount in sums]
+        parts = read_at_horizon(lambda horizon: charges_of(choice, entries, horizon))
+    sums = (part.order_by().values_list("requester_id", "currency").annotate(Sum("amount")) for part in parts)
+    return [(crawlers[pk], {currency: amount}) for part in sums for pk, currency, amount in part]
+
+
+def charges_of(
+    choice: Choice, entries: QuerySet[LedgerEntry], horizon: datetime | None
+) -> list[QuerySet[LedgerEntry]]:
+    """Return the entries that name a decision of the choice, in parts."""
+    parts = [entries.filter(decision__in=choice.events(horizon).order_by().values("pk"))]
+    if horizon is not None and horizon > choice.window.start:
+        events = HistoryQuerySet.covering(choice.events())
+        older = entries.order_by().filter(decision__lt=first_decision(horizon)).values_list("decision_id", flat=True)
+        ids = sorted(set(older))
+        for first in range(0, len(ids), CHARGES):
+            if found := events.archived_among(ids[first : first + CHARGES], horizon):
+                parts.append(entries.filter(decision__in=found))
+    return parts
 
 
 def stakes_of(choice: Choice, crawlers: Mapping[int, Crawler], most: int) -> tuple[list[tuple[Crawler, Sums]], bool]:

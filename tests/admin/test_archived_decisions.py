@@ -11,6 +11,8 @@ from analytics.ledger.refunds import usage_id
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.rollups.rebuild import rebuild
 from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
+from licensing.requesters.models import Requester
+from licensing.visits import crawler_report
 from operators.base.links import change_url, list_url
 from operators.catalogue import decision_filters
 from tests.analytics.recording import record_all, some_events
@@ -205,6 +207,37 @@ def test_the_reports_of_observed_denials_are_the_same(admin, api, account, of_tw
     move_to_archive()
     assert api.get("/v1/analytics/observed", **window).content == before.content
     assert api.get("/v1/analytics/observed", **across).content == partly.content
+
+
+@pytest.mark.parametrize("chunk", [1, 10_000])
+def test_the_revenue_of_crawlers_from_a_folder_is_the_same(api, account, events, table, monkeypatch, chunk):
+    monkeypatch.setattr(crawler_report, "CHARGES", chunk)
+    crawler = events[0].requester
+    Requester.objects.filter(pk=crawler.pk).update(requester_id="unverified:gptbot")
+    AccessEvent.objects.filter(pk__in=[one.pk for one in events[:20]]).update(requester=crawler)
+    charged = list(AccessEvent.objects.filter(requester=crawler))
+    about = {"account": account, "requester": crawler, "type": "usage", "amount": Decimal("0.5"), "currency": "USD"}
+    add_entries(
+        [
+            LedgerEntry(id=usage_id(one.pk), decision=one, content_id=one.content_id, occurred_at=one.created, **about)
+            for one in charged
+        ]
+    )
+    window = {"startDate": "2025-11-01", "endDate": "2026-02-28"}
+    folders = ["https://pub.example/", "https://pub.example/a/", "http://pub.example/a", "https://nowhere.example/"]
+
+    def revenue(**query):
+        return [
+            api.get("/v1/analytics/crawlers", **query, **{"url[prefix]": folder})["summary"]["revenue"]
+            for folder in folders
+        ]
+
+    before, partly = revenue(**window), revenue(startDate="2026-01-20", endDate="2026-02-02")
+    assert before[0][0]["amount"] > before[1][0]["amount"] > 1
+    assert before[3] == []
+    move_to_archive()
+    assert revenue(**window) == before
+    assert revenue(startDate="2026-01-20", endDate="2026-02-02") == partly
 
 
 def test_a_customers_last_access_and_charges_are_the_same(admin, account, events, table):

@@ -55,8 +55,11 @@ class ArchivedQuery:
         return events
 
     def count(self, most: int | None) -> int:
-        positions = (position for one in self.stretches() for position in one.positions())
-        return sum(1 for _ in islice(positions, most))
+        return sum(1 for _ in islice(self.keys(), most))
+
+    def keys(self) -> Iterator[str]:
+        """Yield the ids of the decisions."""
+        return (str(position.key) for one in self.stretches() for position in one.positions())
 
     def tally(self, field: str) -> Counter[object]:
         return sum((one.tally(NAMES[field]) for one in self.stretches()), Counter())

@@ -1,7 +1,7 @@
 """Decisions of any accounts as a queryset: from the database and, before the horizon, from the archive."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -71,6 +71,12 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
             return found
 
         return read_at_horizon(read)
+
+    def archived_among(self, ids: Sequence[str], horizon: datetime) -> list[str]:
+        """Return those of these decisions that match and that only the archive has. The ids are sorted."""
+        named = self.filter(pk__gte=ids[0], pk__lte=ids[-1], pk__in=ids)
+        with named.archived(horizon) as older:
+            return list(older.keys())
 
     def has_archived(self) -> bool:
         horizon = remembered.current()
