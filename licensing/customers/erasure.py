@@ -65,9 +65,12 @@ def begin(requester: Requester) -> Requester:
 
 
 def replace_by_pseudonym(locked: Requester) -> None:
-    if locked.erasing is None and not locked.is_erased:
+    """Begin the erasure of one requester. An erased one keeps its pseudonym; data that it was given since are erased."""
+    has_data = bool(locked.name or locked.email or locked.notes or locked.metadata)
+    if locked.erasing is None and (has_data or not locked.is_erased):
         locked.erasing = {"id": locked.requester_id, "texts": texts_of(locked)}
-        locked.requester_id, locked.is_erased = f"erased_{secrets.token_hex(12)}", True
+        if not locked.is_erased:
+            locked.requester_id, locked.is_erased = f"erased_{secrets.token_hex(12)}", True
         locked.name = locked.email = locked.notes = None
         locked.metadata = {}
         locked.save()

@@ -277,6 +277,19 @@ def test_the_data_of_others_stays(api, other_api, item):
     assert after[1] == before[1]
 
 
+def test_data_that_an_erased_customer_was_given_later_can_be_erased(api):
+    api.post("/v1/requesters", {"id": ID})
+    pseudonym = api.delete(PATH)["pseudonym"]
+    issued = {"requesterId": pseudonym, "requesterName": PERSON["name"], "licenseType": "commercial"}
+    api.post("/v1/licenses", issued, headers={"Idempotency-Key": "licence"})
+    api.patch(f"/v1/requesters/{pseudonym}", {name: PERSON[name] for name in ("email", "notes", "metadata")})
+    for _ in range(2):
+        assert api.delete(f"/v1/requesters/{pseudonym}")["pseudonym"] == pseudonym
+    assert api.get(f"/v1/requesters/{pseudonym}")["name"] is None
+    assert tables_with_traces() == set()
+    assert len(api.get("/v1/audit?action=requester.erased")["data"]) == 2
+
+
 def test_the_audit_log_tells_that_somebody_was_erased(api):
     api.post("/v1/requesters", PERSON)
     api.delete(PATH)
