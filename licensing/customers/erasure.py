@@ -65,7 +65,7 @@ def begin(requester: Requester) -> Requester:
 
 
 def replace_by_pseudonym(locked: Requester) -> None:
-    """Begin the erasure of one requester. An erased one keeps its pseudonym; data that it was given since are erased."""
+    """Begin the erasure of one requester. An erased one keeps its pseudonym and loses what it was given since."""
     has_data = bool(locked.name or locked.email or locked.notes or locked.metadata)
     if locked.erasing is None and (has_data or not locked.is_erased):
         locked.erasing = {"id": locked.requester_id, "texts": texts_of(locked)}
