@@ -7,12 +7,13 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 from content_access_licensing import Client, middleware, paywall
-from content_access_licensing.middleware import AsgiMiddleware
+from content_access_licensing.middleware import AsgiMiddleware, DjangoMiddleware
+from django.http import HttpResponse
 
 from tests.clients.generate import ROOT
 from tests.clients.sites import HOST, WAYS, Answer, Reply, Visit
@@ -131,6 +132,22 @@ def test_no_spelling_of_a_page_is_a_way_around_the_paywall(site: Site, scheme: s
     for target in SPELLINGS:
         statuses = [site(target, scheme=scheme, who=who).status for who in (None, "org_globex")]
         assert (target, statuses) == (target, [402, 200])
+
+
+def test_a_page_keeps_its_own_links_beside_that_to_the_terms():
+    terms = "</license.xml>; rel=license"
+    verdict = paywall.Verdict(None, [("link", terms), ("set-cookie", "a=1")])
+    own = [(b"link", b"</a.css>; rel=preload"), (b"set-cookie", b"b=2")]
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(middleware.replying(send, verdict)({"type": "http.response.start", "headers": own}))
+    assert sent[0]["headers"] == [*own, (b"link", terms.encode()), (b"set-cookie", b"a=1")]
+    response = HttpResponse(headers={"Link": "</a.css>; rel=preload"})
+    served = DjangoMiddleware.served(cast("Any", None), response, verdict)
+    assert served.headers["Link"] == f"</a.css>; rel=preload, {terms}"
 
 
 @pytest.mark.parametrize("way", ["WSGI", "Flask", "ASGI"])

@@ -115,12 +115,12 @@ def seen_by_site(scope: Scope, verdict: Verdict) -> Scope:
 
 
 def replying(send: Any, verdict: Verdict) -> Any:
-    """Add the verdict's headers to a reply, except those it already has. Cookies are added beside its own."""
+    """Add the verdict's headers to a reply, except those it already has. Links and cookies are added beside them."""
 
     async def reply(message: Any) -> None:
         if message["type"] == "http.response.start":
             own = list(message.get("headers", []))
-            names = {name.lower() for name, _ in own} - {b"set-cookie"}
+            names = {name.lower() for name, _ in own} - {b"set-cookie", b"link"}
             message = {**message, "headers": [*own, *(line for line in latin(verdict) if line[0] not in names)]}
         await send(message)
 
@@ -156,7 +156,7 @@ class WsgiMiddleware:
         if verdict.status is None:
 
             def start(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-                names = {name.lower() for name, _ in headers} - {"set-cookie"}
+                names = {name.lower() for name, _ in headers} - {"set-cookie", "link"}
                 added = [(name, value) for name, value in verdict.headers if name not in names]
                 return start_response(status, [*headers, *added], *exc_info)
 
@@ -270,7 +270,10 @@ class DjangoMiddleware:
 
     def served(self, response: Any, verdict: Verdict) -> Any:
         for name, value in verdict.headers:
-            response.headers.setdefault(name, value)
+            if name == "link" and name in response.headers:
+                response.headers[name] += f", {value}"
+            else:
+                response.headers.setdefault(name, value)
         return response
 
 
