@@ -100,11 +100,13 @@ def former_decision(account_id: str, id: str) -> AccessEvent | None:
     Raises ServiceUnavailable if the archive cannot be read.
     """
     charges = LedgerEntry.objects.filter(account_id=account_id, pk=usage_id(id))
-    known = charges.values("content_id", "requester_id").first() or archived_decision(account_id, id)
+    charged = charges.values("content_id", "requester_id").first()
+    # Whatever is charged was allowed.
+    known = archived_decision(account_id, id) if charged is None else {**charged, "allowed": True, "reason": None}
     if known is None:
         return None
-    references = {name: known[name] for name in ("content_id", "requester_id")}
-    return AccessEvent(id=id, account_id=account_id, **references)
+    shown = {name: known[name] for name in ("content_id", "requester_id", "allowed", "reason")}
+    return AccessEvent(id=id, account_id=account_id, **shown)
 
 
 def fill_in(entry: LedgerEntry) -> None:

@@ -1,6 +1,7 @@
 """The ledger: entries, and a form for adjustments. The database rejects all other changes."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import ClassVar
 
 from django.contrib import admin
@@ -14,11 +15,13 @@ from analytics.ledger.refunds import books_charge, charge_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer
 from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
-from analytics.models import LedgerEntry, WalletEntry
+from analytics.models import AccessEvent, LedgerEntry, WalletEntry
+from kit.http.errors import ServiceUnavailable
 from kit.rest.export import Row, columns_of
 from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
+from licensing.access.history.queryset import BY_ID, HistoryQuerySet
 from operators.base.empty_state import EmptyState
 from operators.base.exporting import ListExport
 from operators.base.fields import as_json, validate_fields
@@ -237,7 +240,17 @@ class LedgerAdmin(
     @display(description="About")
     def of(self, entry: LedgerEntry) -> str:
         """Link to the resources that the entry names, except deleted ones."""
-        return links([entry.decision, entry.license, entry.requester, entry.content])
+        return links([decision_of(entry), entry.license, entry.requester, entry.content])
+
+
+def decision_of(entry: LedgerEntry) -> AccessEvent | None:
+    """Return the decision, also from the archive; None if it was purged or the archive cannot be read."""
+    if entry.decision is not None or entry.decision_id is None:
+        return entry.decision
+    named = AccessEvent.objects.filter(account=entry.account_id, pk=entry.decision_id).order_by(*BY_ID)
+    with suppress(ServiceUnavailable):  # which is logged
+        return next(iter(HistoryQuerySet.covering(named)), None)
+    return None
 
 
 def totals(entries: QuerySet[LedgerEntry]) -> list[str]:

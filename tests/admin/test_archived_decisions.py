@@ -240,7 +240,7 @@ def test_the_revenue_of_crawlers_from_a_folder_is_the_same(api, account, events,
     assert revenue(startDate="2026-01-20", endDate="2026-02-02") == partly
 
 
-def test_a_customers_last_access_and_charges_are_the_same(admin, account, events, table):
+def test_a_customers_last_access_and_charges_are_the_same(admin, account, events, table, place):
     customer = events[0].requester
     AccessEvent.objects.filter(created__gte=HORIZON, requester=customer).delete()
     rebuild([account.pk])
@@ -249,11 +249,16 @@ def test_a_customers_last_access_and_charges_are_the_same(admin, account, events
     charge = {"type": "usage", "amount": Decimal(3), "currency": "USD", "occurred_at": oldest.created}
     add_entries([LedgerEntry(id=usage_id(oldest.pk), **about, **charge)])
     of_customer = [reverse(f"admin:licensing_requester_{name}", args=[customer.pk]) for name in ("change", "refund")]
-    last_access, refund = (shown(admin, path) for path in of_customer)
+    of_charge = change_url(LedgerEntry.objects.get())
+    last_access, refund, charged = (shown(admin, path) for path in (*of_customer, of_charge))
+    assert change_url(oldest) in charged
     assert "3.00 USD" in refund
     [at] = re.findall(r"Last access.*?<time[^>]*datetime=\"([^\"]*)", last_access, re.DOTALL)[:1]
     move_to_archive()
     assert shown(admin, of_customer[1]) == refund
+    assert shown(admin, of_charge) == charged
     assert re.findall(r"Last access.*?<time[^>]*datetime=\"([^\"]*)", shown(admin, of_customer[0]), re.DOTALL)[:1] == [
         at
     ]
+    place.delete(".parquet")
+    assert "Customer" in shown(admin, of_charge)
