@@ -35,6 +35,13 @@ saw.cutWrite = await tried(() => client.createContent({ title: "Item" }), cutOnc
 saw.cutRead = await tried(() => client.getContent("cnt_1"), cutOnce);
 saw.cutCheck = await tried(() => client.checkAccess(check), cutOnce);
 
+const { gate } = await import(`file://${dist}/index.js`);
+[asked, answer] = [[], (_, reply) => told(reply, 200, { id: "cnt_1" }, { "x-access-decision": "allow" })];
+await new Client({ apiKey: "svc_sk_x", baseUrl: `${baseUrl}/licensing/` }).getContent("cnt_1");
+const licensed = gate({ url: `${baseUrl}/licensing`, key: "svc_sk_x", failOpen: false, address: () => null });
+await licensed(new Request("https://pub.example/"));
+saw.below = asked.map((one) => one.split(" ")[1]);
+
 answer = (_, reply) => {
   reply.writeHead(200, { "content-type": "text/csv" });
   reply.write("a\r\n");

@@ -83,6 +83,7 @@ def test_lost_replies_are_retried_redirects_are_errors_and_files_may_take_long()
         "cutWrite": ["cnt_1", ["POST", "POST"], 1],
         "cutRead": ["cnt_1", ["GET", "GET"], 1],
         "cutCheck": ["TypeError", ["POST"], 1],
+        "below": ["/licensing/v1/content/cnt_1", "/licensing/v1/access/middleware"],
         "slowFile": "a\r\nb\r\n",
         "stalledFile": "TimeoutError",
     }

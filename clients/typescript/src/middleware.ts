@@ -1,4 +1,4 @@
-import { checkedKey } from "./protocol.js";
+import { checkedKey, urlBelow } from "./protocol.js";
 
 const PATH = "/v1/access/middleware";
 const TIMEOUT = 2_000; // milliseconds that a visitor waits at most for the service
@@ -86,7 +86,7 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     if (isChosen(skipAssets === true ? isAsset : skipAssets, page)) return admitted(visit);
     const asked = question(visit, page, key, options.address(request), await options.requester?.(request));
     if (isTooLarge(asked)) return text(visit, 431, "The request's headers are too large.");
-    const init = new Request(new URL(PATH, options.url), { headers: asked, redirect: "manual" });
+    const init = new Request(urlBelow(options.url, PATH), { headers: asked, redirect: "manual" });
     let answer: Response;
     let body: ArrayBuffer;
     try {

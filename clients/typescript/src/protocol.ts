@@ -31,8 +31,13 @@ export function checkedKey(key: string): string {
   return key;
 }
 
+/** The URL of a path of the service, whose own address may have a path, too. */
+export function urlBelow(baseUrl: string, path: string): URL {
+  return new URL(baseUrl.replace(/\/+$/, "") + path);
+}
+
 export function requestOf(call: Call, baseUrl: string, apiKey: string): Request {
-  const url = new URL(call.path, baseUrl);
+  const url = urlBelow(baseUrl, call.path);
   for (const [name, value] of Object.entries(call.query ?? {})) {
     // without values the parameter would be dropped, and the list unfiltered
     if (Array.isArray(value) && value.length > 0 && name.endsWith("[in]")) {
