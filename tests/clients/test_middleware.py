@@ -134,6 +134,19 @@ def test_no_spelling_of_a_page_is_a_way_around_the_paywall(site: Site, scheme: s
         assert (target, statuses) == (target, [402, 200])
 
 
+@pytest.mark.parametrize("way", ["ASGI", "WSGI", "Flask", "Django"])
+def test_a_method_that_only_looks_like_head_is_charged(
+    way: str, service: Service, client: Client, policies: dict[str, str], settings: Any
+):
+    settings.ALLOWED_HOSTS = ["*"]
+    price: Any = {"amount": "0.05", "currency": "USD"}
+    client.create_license({"requesterId": "org_metered", "licenseType": "commercial", "pricePerAccess": price})
+    answer = WAYS[way]({"url": service.url, "key": service.key, "fail_open": False})
+    for method, charged in (("HEAD", False), ("head", True)):
+        answer(Visit("/premium/a", who="org_metered", method=method))
+        assert (method, next(client.list_decisions())["charge"] is not None) == (method, charged)
+
+
 def test_a_page_keeps_its_own_links_beside_that_to_the_terms():
     terms = "</license.xml>; rel=license"
     verdict = paywall.Verdict(None, [("link", terms), ("set-cookie", "a=1")])

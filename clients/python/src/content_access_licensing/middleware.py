@@ -251,7 +251,7 @@ class DjangoMiddleware:
 
     def visit(self, request: Any) -> Visit:
         return Visit(
-            request.method,
+            request.META.get("REQUEST_METHOD") or request.method,  # Django writes `head` as HEAD, which is free
             request.scheme,
             self.host or request.get_host(),
             request.path,
