@@ -91,7 +91,7 @@ class StatementLineSerializer(StrictSerializer):
     licenseId = Text(allow_null=True)
     licenseType = Text(allow_null=True)
     contentId = Text(allow_null=True)
-    contentTitle = Text(allow_null=True, help_text="Current title. Null if the item was deleted.")
+    contentTitle = Text(allow_null=True, help_text="Current title, even of a deleted item. Null without an item.")
     description = Text(allow_null=True)
     occurredAt = Timestamp(help_text="When reports count the entry; for charges, the first one.")
     created = Timestamp(help_text="When the entry was recorded; for charges, the first one.")
