@@ -41,8 +41,8 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
     Requester, item and licence type default to those of the named decision or licence. `id`, if given, must be unused.
     A refund cannot exceed the rest of its charge (analytics.ledger.refunds). Raises ValidationFailed.
     """
-    if fields["amount"] < 0:
-        epochs.hold(account_id)  # serialises refunds, before the totals are locked
+    # Serialises refunds, before the totals are locked. An erasure waits, too: it redacts only what is committed.
+    epochs.hold(account_id)
     now = timezone.now()
     named = {field: one for field in NAMED if (one := find_named(account_id, field, fields)) is not None}
     entry = LedgerEntry(

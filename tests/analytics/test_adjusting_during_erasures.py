@@ -1,0 +1,40 @@
+"""An adjustment that is being added while its customer is erased."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from analytics.models import LedgerEntry
+from tests import factories
+from tests.analytics.test_lock_order import on_postgresql
+from tests.client import ApiClient
+from tests.lock_waits import in_thread, is_waited_for, open_session
+
+pytestmark = [pytest.mark.django_db(transaction=True), on_postgresql]
+
+
+def test_a_sale_that_is_added_during_an_erasure_does_not_name_the_person():
+    account = factories.account()
+    api = ApiClient(factories.key_text(account))
+    api.post("/v1/requesters", {"id": "org_ada"})
+    sale = {"amount": 5, "currency": "EUR", "requesterId": "org_ada", "description": "Reprint for Ada"}
+    api.post("/v1/revenue", sale)  # makes the day's totals, which another session locks below
+    with closing(open_session()) as holder, closing(open_session()) as other, ThreadPoolExecutor(2) as pool:
+        holder.execute("SELECT FROM analytics_tierrevenue FOR UPDATE")
+        adding = pool.submit(in_thread, api.post, "/v1/revenue", sale)
+        while not is_waited_for(holder.info.backend_pid, other):
+            other.rollback()
+            time.sleep(0.01)
+        erasing = pool.submit(in_thread, api.delete, "/v1/requesters/org_ada")
+        until = time.monotonic() + 0.3  # it ends if nothing makes it wait for the sale
+        while not erasing.done() and time.monotonic() < until:
+            time.sleep(0.01)
+        other.rollback()
+        holder.rollback()
+        assert (adding.result().status, erasing.result().status) == (201, 200)
+    assert set(LedgerEntry.objects.values_list("description", flat=True)) == {None}
+    audit = api.get("/v1/audit?action=ledger_entry.created")
+    assert "org_ada" not in audit.content.decode()
+    assert "org_ada" not in api.get("/v1/events?type=revenue.adjusted").content.decode()
