@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from kit.storage.sqlite_turns import turn_to_write
-from licensing.visits.models import Page, PageDay, VisitsCounted
+from licensing.visits.models import Page, PageDay, ReferralDay, VisitsCounted
 
 CHUNK = 1_000  # rows that a transaction deletes
 
@@ -24,11 +24,12 @@ def purge_pages() -> int:
 
 def purge_days(account_id: str, first: date) -> int:
     """Delete the account's counts of days before `first`, oldest first."""
-    old = PageDay.objects.filter(account_id=account_id, day__lt=first).order_by("day")
     deleted = 0
-    while chunk := list(old.values_list("pk", flat=True)[:CHUNK]):
-        with turn_to_write(), transaction.atomic():
-            deleted += PageDay.objects.filter(pk__in=chunk).delete()[0]
+    for model in (ReferralDay, PageDay):
+        old = model._default_manager.filter(account_id=account_id, day__lt=first).order_by("day")
+        while chunk := list(old.values_list("pk", flat=True)[:CHUNK]):
+            with turn_to_write(), transaction.atomic():
+                deleted += model._default_manager.filter(pk__in=chunk).delete()[0]
     return deleted
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from analytics.models import AccessEvent
 from config import upkeep
 from licensing.visits import counting, pages, retention
-from licensing.visits.models import Page, PageDay, VisitsCounted
+from licensing.visits.models import Page, PageDay, ReferralDay, VisitsCounted
 from tests import factories
 from tests.edge.asking import READERS
 from tests.lock_waits import late_copy
@@ -259,6 +259,20 @@ def test_old_counts_are_deleted_with_the_pages_that_have_no_others(ask, api, sit
     assert retention.purge_pages() == 5
     assert by_url(api.get("/v1/analytics/pages")["pages"]) == {f"{HOST}/open/a": 1, f"{HOST}/open/f": 1}
     assert set(Page.objects.values_list("url", flat=True)) == {f"{HOST}/open/a", f"{HOST}/open/f"}
+    assert retention.purge_pages() == 0
+
+
+def test_old_referrals_are_deleted_too(ask, api, site, settings):
+    settings.PAGE_RETENTION_DAYS = 20
+    for days in (21, 0):
+        ask("/open/a", referer="https://chatgpt.com/")
+        count_all()
+        for model in (PageDay, ReferralDay):
+            model.objects.filter(day=timezone.now().date()).update(day=timezone.now().date() - timedelta(days=days))
+        VisitsCounted.objects.update(until=timezone.now())
+    assert retention.purge_pages() == 2
+    assert [one.referrals for one in ReferralDay.objects.all()] == [1]
+    assert api.get("/v1/analytics/crawlers")["summary"]["referrals"] == 1
     assert retention.purge_pages() == 0
 
 
