@@ -32,10 +32,11 @@ class VisitorCookie(Struct, frozen=True):
 def cookie_of(head: Head, account_id: str) -> VisitorCookie | None:
     """Return the visitor's cookie. None without one, or if its signature is not the service's for this account.
 
-    Proxies send its value in X-Licensing-Visitor; those that cannot pick a cookie send Cookie.
+    Proxies send its value in X-Licensing-Visitor; those that cannot pick a cookie send Cookie. With an empty
+    X-Licensing-Visitor, a Cookie is not the visitor's but one that the HTTP client of the sender keeps.
     """
     value = head.header(b"x-licensing-visitor")
-    if not value and (found := IN_HEADER(head.header(b"cookie"))) is not None:
+    if b"x-licensing-visitor" not in head.headers and (found := IN_HEADER(head.header(b"cookie"))) is not None:
         value = found[1]
     return parse_cookie(value, account_id) if 0 < len(value) <= MAX_LENGTH else None
 

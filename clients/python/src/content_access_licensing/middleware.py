@@ -6,6 +6,7 @@ Every visit is checked separately, counted and perhaps charged. It waits up to 2
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
 import httpx
@@ -35,6 +36,11 @@ async def ask_async(http: httpx.AsyncClient, paywall: Paywall, visit: Visit) -> 
         return paywall.verdict(visit, await deadline.get_async(http, PATH, encoded(question), TIMEOUT))
     except httpx.RequestError as error:
         return paywall.verdict(visit, error)
+
+
+def keep_no_cookies(http: httpx.Client | httpx.AsyncClient) -> None:
+    """Make the client keep no cookies: it would send the cookie of one visitor with the questions about all others."""
+    http.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
 
 def encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
@@ -70,6 +76,7 @@ class AsgiMiddleware:
         self.paywall = Paywall(key, fail_open, skip_assets)
         self.http = http or httpx.AsyncClient(timeout=TIMEOUT)
         self.http.base_url = httpx.URL(url)
+        keep_no_cookies(self.http)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -150,6 +157,7 @@ class WsgiMiddleware:
         self.paywall = Paywall(key, fail_open, skip_assets)
         self.http = http or httpx.Client(timeout=TIMEOUT)
         self.http.base_url = httpx.URL(url)
+        keep_no_cookies(self.http)
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         verdict = ask(self.http, self.paywall, self.visit(environ))
@@ -217,6 +225,8 @@ class DjangoMiddleware:
         site = type(self)  # on the class, a function is not bound as a method
         self.paywall = Paywall(self.key, site.fail_open, site.skip_assets)
         self.http, self.http_async = self.clients()
+        keep_no_cookies(self.http)
+        keep_no_cookies(self.http_async)
         self.is_async = iscoroutinefunction(get_response)
         if self.is_async:
             markcoroutinefunction(self)
