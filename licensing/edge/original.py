@@ -147,7 +147,7 @@ def described_by_middleware(head: Head) -> Original:
     visitor = parse_address(address) if address else None
     if address and visitor is None:
         raise InvalidRequest("Must be the visitor's IP address.", param="X-Licensing-Address")
-    url = whole_url(head.header(b"x-licensing-url"), "X-Licensing-Url")
+    url = whole_url(decode_host(head.header(b"x-licensing-url")), "X-Licensing-Url")
     method = head.header(b"x-licensing-method") or "GET"
     return Original(url, method, in_words(visitor), asserted_requester(head))
 
@@ -197,6 +197,12 @@ def whole_url(text: str, header: str) -> str:
     scheme, host, uri = found.groups()
     path = escape_uri(uri if uri.startswith("/") else f"/{uri}")
     return f"{scheme.lower()}://{host_in(host, header)}{path}"
+
+
+def decode_host(url: str) -> str:
+    """Decode a percent-encoded host, as headers carry names in other scripts (RFC 3986, section 3.2.2)."""
+    found = WHOLE_URL.match(url)
+    return f"{found[1]}://{unquote(found[2])}{found[3]}" if found is not None and "%" in found[2] else url
 
 
 def require_trust(is_trusted: bool, header: str) -> None:

@@ -256,6 +256,15 @@ def test_a_site_that_names_its_host_ignores_the_visitors(
     assert answer(Visit("/premium/a", headers={"Host": "other.example"}, who="org_globex")).is_page
 
 
+@pytest.mark.parametrize("host", ["bücher.example", "книги.example"])
+def test_a_host_may_be_named_in_any_script(
+    way: Callable[..., Answer], service: Service, client: Client, policies: dict[str, str], host: str
+):
+    client.create_site({"host": host, "rules": [{"pattern": "/premium/*", "policyId": policies["premium"]}]})
+    answer = way({"url": service.url, "key": service.key, "fail_open": False, "host": host})
+    assert [answer(Visit("/premium/a", who=who)).status for who in (None, "org_globex")] == [402, 200]
+
+
 def test_a_reader_whose_headers_are_odd_still_reads(site: Site):
     for value in ("Reader\x01/1.0", "  Lektüre ", "a" * 2_000):
         assert site("/about", headers={"User-Agent": value}).is_page

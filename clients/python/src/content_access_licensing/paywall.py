@@ -58,7 +58,8 @@ class Visit:
         path = quote(self.path, safe=IN_PATHS) if isinstance(self.path, bytes) else quote_text(self.path)
         # Servers pass `GET premium/a` on, and some frameworks add the slash; without it, the path extends the host
         slash = "" if path.startswith("/") else "/"
-        return f"{self.scheme}://{self.host}{slash}{path}{f'?{query}' if query else ''}"
+        host = self.host if self.host.isascii() else quote(self.host, safe=":")
+        return f"{self.scheme}://{host}{slash}{path}{f'?{query}' if query else ''}"
 
 
 @dataclass(frozen=True)
