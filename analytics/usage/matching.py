@@ -61,8 +61,33 @@ class Selection(Struct, frozen=True):
     outcomes: tuple[Outcomes, ...] = ()
     keys: Keys | None = None
 
-    def begins_or_ends_before(self, moment: datetime) -> bool:
-        return any(edge is not None and edge < moment for edge in (self.begin, self.end))
+    @property
+    def step(self) -> timedelta:
+        """The length of the periods that the rollups count."""
+        return HOUR if self.keys is None else DAY
+
+    def cut(self, moment: datetime) -> datetime:
+        """Return the start of such a period."""
+        return hour_of(moment) if self.keys is None else midnight(moment)
+
+    def without_edges(self, moment: datetime) -> "tuple[Selection, list[tuple[datetime, datetime]]]":
+        """Return the selection without the parts of periods at its ends that are before `moment`, and these parts.
+
+        A period begins at `moment`.
+        """
+        begin, end, edges = self.begin, self.end, list[tuple[datetime, datetime]]()
+        if begin is not None and begin < moment:
+            first = self.cut(begin - MICROSECOND) + self.step
+            first = first if end is None else min(first, max(begin, end))
+            if begin < first:
+                edges.append((begin, first))
+            begin = first
+        if end is not None and end < moment:
+            after = self.cut(end) if begin is None else max(self.cut(end), min(begin, end))
+            if after < end:
+                edges.append((after, end))
+            end = after
+        return replace(self, begin=begin, end=end), edges
 
 
 def count_matching(selection: Selection, seconds: float) -> int:
@@ -100,12 +125,11 @@ class Parts:
         self.selection, self.purged = selection, purged
         self.account = prepare(AccessEvent, "account_id", selection.account_id)
         begin, end = selection.begin, selection.end
-        step, cut = (HOUR, hour_of) if selection.keys is None else (DAY, midnight)
         # The rollups include purged decisions; the list does not.
-        self.first = None if begin is None else cut(begin - MICROSECOND) + step
+        self.first = None if begin is None else selection.cut(begin - MICROSECOND) + selection.step
         if purged is not None:
             self.first = purged if self.first is None else max(self.first, purged)
-        self.after = None if end is None else cut(end)
+        self.after = None if end is None else selection.cut(end)
 
     def selects(self) -> Iterator[tuple[str, list[Parameter]]]:
         """Yield SELECTs that return a number each, with their parameters."""

@@ -19,7 +19,6 @@ from accounts.keys.callers import Caller
 from accounts.viewsets import AccountViewSet
 from analytics.archive.horizon import remembered
 from analytics.models import AccessEvent
-from analytics.usage.matching import count_matching
 from kit.http.errors import ApiError, NotFound, ServiceUnavailable
 from kit.http.middleware import client_address_of
 from kit.http.parsing import read_object
@@ -37,7 +36,7 @@ from licensing.access.checks import check_access
 from licensing.access.event_loop.application import outcomes_of
 from licensing.access.event_loop.metrics import count_checks_in_thread
 from licensing.access.filters import DecisionFilters
-from licensing.access.history.lists import HistoryPagination, count_archive, find_archived
+from licensing.access.history.lists import HistoryPagination, count_archive, count_by_rollups, find_archived
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import Sign, present_batch, present_check, present_recorded, present_refunds
 from licensing.access.selected_decisions import SelectedDecisions
@@ -180,10 +179,9 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
     def total(self, rows: QuerySet[AccessEvent], counting: CountMode) -> Total:
         horizon = remembered.current()
         selection = self.selected.counted_by_rollups()
-        # The rollups have the archived decisions, too, but the hours at both ends are counted in the database.
-        if selection is not None and (horizon is None or not selection.begins_or_ends_before(horizon)):
+        if selection is not None:
             with suppress(TookTooLong):
-                return Total(count_matching(selection, counting.seconds))
+                return count_by_rollups(self.selected, selection, horizon, counting.seconds)
         if horizon is None:
             return super().total(rows, counting)
         recent = super().total(rows.filter(created__gte=horizon), counting)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, cast
 
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models import QuerySet
+from msgspec.structs import replace
 
 from analytics.archive.horizon import read_at_horizon
 from analytics.archive.lookup import archived_decision, available_archive
 from analytics.models import AccessEvent
+from analytics.usage.matching import Selection, count_matching
 from kit.rest.lists.counting import Total
 from kit.rest.lists.orders import Order, Position
 from kit.rest.lists.windows import M, WindowedPagination
@@ -73,6 +75,24 @@ def read_archive(
 def count_archive(selected: SelectedDecisions, horizon: datetime, seconds: float) -> Total:
     with available_archive():
         return archived(selected, horizon).count(seconds)
+
+
+def count_by_rollups(
+    selected: SelectedDecisions, selection: Selection, horizon: datetime | None, seconds: float
+) -> Total:
+    """Count by the rollups, which have the archived decisions, too, and in the archive only parts of hours or days.
+
+    Raises TookTooLong.
+    """
+    if horizon is None:
+        return Total(count_matching(selection, seconds))
+    inner, edges = selection.without_edges(horizon)
+    found, is_exact = count_matching(inner, seconds), True
+    for begin, end in edges:
+        with available_archive():
+            part = replace(archived(selected, horizon), begin=begin, end=end).count(seconds)
+        found, is_exact = found + part.number, is_exact and part.is_exact
+    return Total(found, is_exact)
 
 
 def find_archived(account_id: str, id: str) -> AccessEvent | None:
