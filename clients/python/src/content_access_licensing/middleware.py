@@ -101,7 +101,7 @@ class AsgiMiddleware:
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
         return Visit(
             scope.get("method", "GET"),
-            scope["scheme"].replace("ws", "http"),
+            scope.get("scheme", "http").replace("ws", "http"),
             self.host or headers.get("host", ""),
             scope["path"],
             scope.get("query_string", b"").decode("latin-1"),
