@@ -14,7 +14,7 @@ from accounts.models import Account
 from analytics.models import ClosedLine, LedgerEntry, Payment, StatementBook, WalletEntry
 from analytics.rollups.upserts import adapt, prepare
 from analytics.statements.database import LINE_COLUMNS, STATEMENT_COLUMNS
-from analytics.wallets.upkeep import settle_due
+from analytics.wallets.upkeep import FAILURES, check_usable, settle_possible
 from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
 
@@ -37,13 +37,22 @@ def month_after(month: datetime) -> datetime:
 
 
 def close_due(now: datetime | None = None) -> int:
-    """Close every month that is over, for all accounts, one transaction each. Returns the number of closed months."""
+    """Close every month that is over, for all accounts, one transaction each. Returns the number of closed months.
+
+    If an account fails, closes those of the others and raises its error.
+    """
     end = month_of(committed_until(now or timezone.now()) - CLOSES_AFTER)
-    settle_due(end)  # expiries and refills before `end` belong to the closing months
+    _, failed = settle_possible(end)  # expiries and refills before `end` belong to the closing months
     closed = 0
     for account_id in Account.objects.exclude(statementbook__closed_until__gte=end).values_list("pk", flat=True):
-        while close_next(account_id, end):
-            closed += 1
+        try:
+            while account_id not in failed and close_next(account_id, end):
+                closed += 1
+        except FAILURES as error:
+            check_usable(error)
+            failed[account_id] = error
+    for failure in failed.values():
+        raise failure
     return closed
 
 

@@ -18,13 +18,16 @@ from analytics.models import (
     AccessEvent,
     ClosedLine,
     ClosedStatement,
+    Grant,
     LedgerEntry,
     Statement,
     StatementLine,
+    Wallet,
     statement_id,
 )
 from analytics.statements.checking import differences
 from analytics.statements.closing import close_due, month_after
+from analytics.wallets.upkeep import settle_due
 from kit.values import ids
 from licensing.account_deletion import delete_account
 from tests import factories, ledger
@@ -277,3 +280,20 @@ def test_a_machine_whose_clock_is_ahead_closes_no_month_before_its_end(account):
     one = {"account": account, "amount": Decimal(1), "currency": "EUR"}
     add_entries([LedgerEntry(**one, type="adjustment", occurred_at=now, created=now)])
     assert close_due(month_after(now) + timedelta(hours=5)) == 0
+
+
+def test_amounts_beyond_the_database_keep_no_other_account_from_refills_and_closed_months(
+    account,
+    other_account,
+    clock,  # noqa: F811
+):
+    refill = {"amount": Decimal(1), "every": "month"}
+    stuck, other = (factories.wallet(owner, refill=refill)["wallet"] for owner in (account, other_account))
+    Wallet.objects.filter(pk=stuck).update(balance=Decimal(9 * 10**12), refill_amount=Decimal(9 * 10**12))
+    clock.advance(days=62)
+    for work in (settle_due, close_due):
+        with pytest.raises((DatabaseError, OverflowError)):
+            work()
+    assert Grant.objects.filter(wallet=other, kind="refill").count() == 3
+    assert ClosedStatement.objects.filter(account=other_account).count() == 2
+    assert not ClosedStatement.objects.filter(account=account).exists()
