@@ -1,10 +1,13 @@
 """Moving a wallet to another requester, or all of its credit to the wallet that the other has in that unit."""
 
 from datetime import datetime
+from decimal import Decimal
 
 from accounts.auditing import audit
 from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletEntryType, WalletMove
 from analytics.wallets.rows import keep, lock_book
+from kit.http.errors import ValidationFailed
+from kit.values.amounts import LARGEST, plain
 
 REFILL = (
     *("refill_amount", "refill_every", "refill_anchor", "refills", "next_refill_at"),
@@ -25,6 +28,7 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
 
     Of two wallets of requesters in one unit, the target's gets the grants and the balance of the source's, which stays
     with nothing: its entries are kept. Floor and thresholds of the target's count, and its refill if it has one.
+    Raises ValidationFailed if the balance would exceed what a wallet holds.
     """
     wallet = Wallet.objects.get(pk=wallet_id)
     of_target = Wallet.objects.filter(requester_id=target, license=None, unit=wallet.unit).first()
@@ -45,6 +49,11 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
     for book in books.values():
         book.roll_to(now)
         book.close_spent(now)
+    if sum(book.wallet.balance for book in books.values()) > LARGEST:
+        raise ValidationFailed(
+            f"A wallet holds at most {plain(Decimal(LARGEST))} {wallet.unit}, which those of both exceed.",
+            param="into",
+        )
     terms = {one: book.wallet.audited() for one, book in books.items()}
     if taking.wallet.refill_amount is None and giving.wallet.refill_amount is not None:
         taking.wallet.updated = now

@@ -176,3 +176,13 @@ def test_a_change_that_still_names_the_merged_customer_applies_to_the_wallet(api
     api.post("/v1/requesters", {"id": "org_c"})
     refused = api.patch(f"/v1/wallets/{made['id']}", {**made.body, "requesterId": "org_c"})
     assert (refused.status, refused.error["param"]) == (422, "requesterId")
+
+
+@pytest.mark.usefixtures("pair")
+def test_wallets_that_together_exceed_the_largest_amount_are_not_merged(api):
+    for one, amount in (("org_a", 1), ("org_b", 10**12)):
+        made = api.post("/v1/wallets", {"requesterId": one, "unit": "EUR"})["id"]
+        api.post(f"/v1/wallets/{made}/grants", {"amount": amount})
+    refused = merge(api)
+    assert (refused.status, refused.error["param"]) == (422, "into")
+    assert "mergedInto" not in api.get("/v1/requesters/org_a").body
