@@ -26,7 +26,9 @@ from kit.storage.sqlite_turns import turn_to_write
 logger = logging.getLogger(__name__)
 
 CLOSED_AFTER = timedelta(hours=1)  # longer than a decision takes from its id to its transaction
-CHUNK = 20_000
+READ = 2_000  # decisions that are read together
+# A group of rows of a file has at most so many, and about so many bytes of facts. Lists keep two groups in memory.
+CHUNK, MOST_BYTES = 20_000, 16 << 20
 MAX_ATTEMPTS = 3
 FIELDS = [column.field for column in COLUMNS.values() if column.field is not None]  # `pk` first, `facts` last
 
@@ -183,13 +185,21 @@ def begin_copy(account_id: str, month: date) -> ArchivedMonth:
 
 
 def rows_of(account_id: str, month: date) -> Iterator[Sequence[Row]]:
-    """Yield the rows of the month's decisions in chunks, in the order in which they were made."""
+    """Yield the rows of the month's decisions in groups, in the order in which they were made."""
     ordered = decisions_of(account_id, month).order_by("created", "pk").values_list(*FIELDS)
-    following = ordered
-    while chunk := list(following[:CHUNK]):
-        yield [(account_id, month, *values, orjson.dumps(facts).decode()) for *values, facts in chunk]
+    following, group, size = ordered, list[Row](), 0
+    while chunk := list(following[: min(READ, CHUNK)]):
+        for *values, facts in chunk:
+            text = orjson.dumps(facts).decode()
+            group.append((account_id, month, *values, text))
+            size += len(text)
+            if len(group) == CHUNK or size > MOST_BYTES:
+                yield group
+                group, size = [], 0
         last, created = chunk[-1][0], chunk[-1][1]
         following = ordered.filter(created__gte=created).exclude(created=created, pk__lte=last)
+    if group:
+        yield group
 
 
 def verify(table: DecisionTable, path: str, written: Checksum, recorded: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import close_old_connections, connection, transaction
 from django.utils import timezone
+from pyarrow import parquet
 
 from analytics.archive import changes, copying
 from analytics.archive.copying import FIELDS, archive
@@ -79,6 +80,20 @@ def test_a_month_is_split_into_chunks_without_losing_decisions_of_the_same_momen
     AccessEvent.objects.filter(created__lt=datetime(2026, 1, 1, tzinfo=UTC)).update(created=BEGIN)
     archive(NOW)
     assert archived(table) == recorded()
+
+
+def test_long_facts_make_smaller_groups_of_rows(events, table, folder, monkeypatch):
+    """Reading a group, which the service does for lists, takes as much memory as it has."""
+    monkeypatch.setattr(copying, "READ", 3)
+    monkeypatch.setattr(copying, "MOST_BYTES", 10_000)
+    AccessEvent.objects.update(facts={"attributes": {"team": "x" * 900}})
+    archive(NOW)
+    assert archived(table) == recorded()
+    for path in folder.files(".parquet"):
+        footer = parquet.read_metadata(path)
+        sizes = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+        assert max(sizes) <= 13
+        assert sum(sizes) < 13 or min(sizes[:-1]) >= 10
 
 
 def test_running_again_copies_nothing_and_a_new_month_only_itself(events, table):
