@@ -39,7 +39,7 @@ def find_license(account_id: str, requester: int, license_id: str | None) -> str
     )
 
 
-def check_identity(wallet: Wallet, fields: Mapping[str, Any]) -> None:
+def check_identity(wallet: Wallet, fields: Mapping[str, object]) -> None:
     """Raise ValidationFailed if the fields name another requester, licence or unit than the wallet's.
 
     The ids of requesters that were merged into the wallet's name it, too.
@@ -50,7 +50,7 @@ def check_identity(wallet: Wallet, fields: Mapping[str, Any]) -> None:
         "licenseId": fields.get("license_id", identity["licenseId"]),
         "unit": fields.get("unit", identity["unit"]),
     }
-    if given["requesterId"] != identity["requesterId"] and is_former_id(wallet, given["requesterId"]):
+    if given["requesterId"] != identity["requesterId"] and is_former_id(wallet, str(given["requesterId"])):
         del given["requesterId"]
     for param, value in given.items():
         if value != identity[param]:

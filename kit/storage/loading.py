@@ -48,15 +48,16 @@ class UnmigratedJSONField(models.JSONField):
 
     def deconstruct(self) -> tuple[str, str, Sequence[object], dict[str, object]]:
         name, _, args, kwargs = super().deconstruct()
-        kwargs.pop("decoder", None)
         return name, "django.db.models.JSONField", args, kwargs
 
 
 class ApiJSONField(UnmigratedJSONField):
     """A JSON column whose numbers are read as they were sent to the API."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs, decoder=NumbersOfTheApi)
+    def from_db_value(self, value: str | None, expression: Expression, connection: BaseDatabaseWrapper) -> object:
+        if isinstance(value, str) and not isinstance(expression, KeyTransform):
+            return NumbersOfTheApi().decode(value)
+        return super().from_db_value(value, expression, connection)
 
 
 class QuicklyReadJSONField(UnmigratedJSONField):
