@@ -45,12 +45,16 @@ class Person:
         """Whether a value of the query string is the former id."""
         return self.former in (value.strip() for _, value in parse_qsl(query))
 
-    def is_named_in(self, value: object) -> bool:
-        """Whether JSON has the former id where it can name a person."""
+    def is_named_in(self, value: object, *, is_personal: bool = False) -> bool:
+        """Whether JSON has the former id where it can name a person: in metadata, for example, under any name."""
         if isinstance(value, dict):
-            return any(self.is_named_in(one) for name, one in value.items() if name not in IMPERSONAL)
+            return any(
+                self.is_named_in(one, is_personal=is_personal or name in PERSONAL)
+                for name, one in value.items()
+                if is_personal or name not in IMPERSONAL
+            )
         if isinstance(value, list):
-            return any(map(self.is_named_in, value))
+            return any(self.is_named_in(one, is_personal=is_personal) for one in value)
         return value == self.former
 
     def renamed(self, value: object, *, names_requesters: bool = False) -> object:

@@ -110,3 +110,15 @@ def test_only_saved_filters_that_search_for_the_person_are_deleted(api, own, nam
         SavedFilter.objects.create(user=user, listed="licensing.license", name=query, query=query)
     api.delete(f"/v1/requesters/{quote(own, safe='')}")
     assert [one.query for one in SavedFilter.objects.all()] == ["status=expired&q=renewal"]
+
+
+@pytest.mark.parametrize("member", ["agent", "type", "kind"])
+def test_metadata_that_holds_the_id_is_erased_from_copies_under_any_name(api, member):
+    api.post("/v1/requesters", PERSON)
+    api.post("/v1/requesters", {"id": "friend"})
+    issued = {"requesterId": "friend", "licenseType": "commercial", "metadata": {member: ID}}
+    assert api.post("/v1/licenses", issued).status == 201
+    api.delete(PATH)
+    [event] = api.get("/v1/events?type=license.created")["data"]
+    [entry] = api.get("/v1/audit?action=license.created")["data"]
+    assert (event["data"]["metadata"], entry["changes"]["metadata"]) == ({}, [None, None])
