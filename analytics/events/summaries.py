@@ -97,10 +97,15 @@ def tell_minute(endpoint: WebhookEndpoint, begin: datetime) -> int:
 
 
 def names_erased(account_id: str, events: Sequence[Event]) -> bool:
-    """Whether a requester that these events name was erased since they were built."""
-    named = {person["id"] for event in events if (person := orjson.loads(event.data)["requester"])}
+    """Whether a requester that these events name was erased or renamed since they were built.
+
+    One that was erased before keeps its pseudonym, and loses only the name that it was given since.
+    """
+    people = [person for event in events if (person := orjson.loads(event.data)["requester"])]
+    named = {(person["id"], person["name"]) for person in people}
     requesters = referred_model(AccessEvent, "requester")._default_manager.filter(account_id=account_id)
-    return requesters.filter(requester_id__in=named).count() < len(named)
+    known = requesters.filter(requester_id__in={id for id, _ in named}).values_list("requester_id", "name")
+    return not named <= set(known)
 
 
 def summaries(endpoint: WebhookEndpoint, begin: datetime) -> list[Event]:

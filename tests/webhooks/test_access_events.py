@@ -276,3 +276,23 @@ def test_who_is_erased_while_a_minute_is_summed_up_is_told_under_the_pseudonym(
     [person] = api.get("/v1/requesters")["data"]
     assert data["requester"] == {"id": person["id"], "name": None}
     assert person["id"].startswith("erased_")
+
+
+def test_an_erased_customer_that_is_erased_again_while_a_minute_is_summed_up_is_told_without_its_new_name(
+    api, account, closed, clock, monkeypatch
+):
+    api.post("/v1/requesters", {"id": "org_a"})
+    pseudonym = api.delete("/v1/requesters/org_a")["pseudonym"]
+    api.patch(f"/v1/requesters/{pseudonym}", {"name": "Acme"})
+    factories.endpoint(account, events=["access.denied"])
+    ask(api, closed, {"id": pseudonym})
+    read = summaries.summaries
+
+    def read_before_the_erasure(*of):
+        events = read(*of)
+        api.delete(f"/v1/requesters/{pseudonym}")
+        return events
+
+    monkeypatch.setattr(summaries, "summaries", read_before_the_erasure)
+    [(_, data)] = told(clock)
+    assert data["requester"] == {"id": pseudonym, "name": None}
