@@ -66,16 +66,21 @@ def begin(requester: Requester) -> Requester:
 
 def replace_by_pseudonym(locked: Requester) -> None:
     """Begin the erasure of one requester. An erased one keeps its pseudonym and loses what it was given since."""
+    texts, is_new = texts_of(locked), not locked.is_erased
     has_data = bool(locked.name or locked.email or locked.notes or locked.metadata)
-    if locked.erasing is None and (has_data or not locked.is_erased):
-        locked.erasing = {"id": locked.requester_id, "texts": texts_of(locked)}
-        if not locked.is_erased:
-            locked.requester_id, locked.is_erased = f"erased_{secrets.token_hex(12)}", True
-        locked.name = locked.email = locked.notes = None
-        locked.metadata = {}
-        locked.save()
-        for client in LicenseClient.objects.filter(requester=locked, revoked_at=None):
-            revoke_client(client)
+    if locked.erasing is None:
+        locked.erasing = {"id": locked.requester_id, "texts": texts}
+    else:  # an interrupted erasure has the former id; what was given since is stored under the pseudonym
+        erasing = cast("dict[str, list[str]]", locked.erasing)
+        locked.erasing = {**erasing, "later": [*erasing.get("later", []), *texts]}
+    if is_new:
+        locked.requester_id, locked.is_erased = f"erased_{secrets.token_hex(12)}", True
+    locked.name = locked.email = locked.notes = None
+    locked.metadata = {}
+    locked.save()
+    for client in LicenseClient.objects.filter(requester=locked, revoked_at=None):
+        revoke_client(client)
+    if is_new or has_data:  # otherwise only others, such as payments, may have new data
         services.renew(locked)
         audit.record("requester.erased", locked, {})
         epochs.bump(locked.account_id, {locked.epoch_name})
@@ -95,6 +100,9 @@ def finish(number: int) -> None:
         for one in (requester, *Requester.objects.select_for_update().filter(merged_into=requester).order_by("pk")):
             if one.erasing is not None:
                 Copies(one).redact()
+                if (later := one.erasing.get("later")) is not None:
+                    one.erasing = {"id": one.requester_id, "texts": later}
+                    Copies(one).redact()
                 one.erasing = None
                 one.save(update_fields=["erasing"])
 

@@ -290,6 +290,16 @@ def test_data_that_an_erased_customer_was_given_later_can_be_erased(api):
     assert len(api.get("/v1/audit?action=requester.erased")["data"]) == 2
 
 
+def test_notes_about_an_erased_customer_can_be_erased_although_its_profile_has_nothing(api):
+    api.post("/v1/requesters", {"id": ID})
+    pseudonym = api.delete(PATH)["pseudonym"]
+    payment = {"amount": 5, "currency": "EUR", "requesterId": pseudonym, "note": "A transfer of Ada Lovelace"}
+    assert api.post("/v1/payments", payment, headers={"Idempotency-Key": "payment"}).status == 201
+    api.delete(f"/v1/requesters/{pseudonym}")
+    assert api.get("/v1/payments")["data"][0]["note"] is None
+    assert tables_with_traces() == set()
+
+
 def test_the_audit_log_tells_that_somebody_was_erased(api):
     api.post("/v1/requesters", PERSON)
     api.delete(PATH)
@@ -316,6 +326,16 @@ def test_an_erasure_that_a_crash_interrupts_is_finished_by_upkeep(api, account):
     assert erasure.finish_all() == 1
     assert tables_with_traces() == set()
     assert erasure.finish_all() == 0
+
+
+def test_data_that_came_before_an_interrupted_erasure_was_finished_can_be_erased(api, account):
+    api.post("/v1/requesters", {"id": ID})
+    pseudonym = erasure.begin(Requester.objects.get(account=account, requester_id=ID)).requester_id
+    given = {name: PERSON[name] for name in ("name", "email", "notes", "metadata")}
+    assert api.patch(f"/v1/requesters/{pseudonym}", given).status == 200
+    assert api.delete(f"/v1/requesters/{pseudonym}")["pseudonym"] == pseudonym
+    assert api.get(f"/v1/requesters/{pseudonym}")["name"] is None
+    assert tables_with_traces() == set()
 
 
 @pytest.mark.usefixtures("person")
