@@ -36,6 +36,7 @@ REPEATED = (
 FROM_PROXIES = frozenset({b"host", b"x-forwarded-proto", *REPEATED})
 UNESCAPED = "/!$&'()*+,;=:@~?%\\"  # and letters, digits and `_.-`
 IS_ESCAPED = re.compile(rf"[\w.{re.escape(UNESCAPED)}-]*", re.ASCII).fullmatch
+ENDS_HOST = re.compile("[/?#]")
 WHOLE_URL = re.compile(r"(https?)://([^/?#]*)(.*)", re.ASCII | re.IGNORECASE | re.DOTALL)
 
 
@@ -200,9 +201,13 @@ def whole_url(text: str, header: str) -> str:
 
 
 def decode_host(url: str) -> str:
-    """Decode a percent-encoded host, as headers carry names in other scripts (RFC 3986, section 3.2.2)."""
+    """Decode a percent-encoded host, as headers carry names in other scripts (RFC 3986, section 3.2.2).
+
+    Only these: visitors choose their Host, and a decoded `/` would put another page before the one that they get.
+    """
     found = WHOLE_URL.match(url)
-    return f"{found[1]}://{unquote(found[2])}{found[3]}" if found is not None and "%" in found[2] else url
+    host = "" if found is None else unquote(found[2])
+    return url if found is None or ENDS_HOST.search(host) else f"{found[1]}://{host}{found[3]}"
 
 
 def require_trust(is_trusted: bool, header: str) -> None:

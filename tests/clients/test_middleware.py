@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import monotonic
 from typing import Any, cast
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -246,6 +247,12 @@ def test_no_header_of_a_visitor_says_who_he_is_or_what_he_reads(site: Site):
 
 def test_a_host_of_the_visitors_own_choice_opens_nothing(site: Site):
     assert site("/premium/a", headers={"Host": "other.example"}).status == 403
+
+
+@pytest.mark.parametrize("end", ["/about?", "%2Fabout%3F"])
+def test_a_host_that_contains_another_page_stays_a_host_in_the_question(end: str):
+    asked = paywall.Visit("GET", "https", f"{HOST}{end}", "/premium/a", "", None, None, {}).url
+    assert asked == f"https://{HOST}{quote(end, safe='')}/premium/a"
 
 
 def test_a_site_that_names_its_host_ignores_the_visitors(

@@ -112,3 +112,10 @@ def test_a_header_that_is_unclear_is_400_and_named(question, site, header, value
 def test_a_header_that_is_sent_twice_is_400(question, site, name):
     site(READERS)
     assert question("/premium/a", **{name: ["https://pub.example/about"] * 2}).status == 400
+
+
+@pytest.mark.parametrize("end", ["/", "/about/", "/about?", "/about#"])
+def test_a_host_that_a_visitor_extends_by_another_page_is_refused(question, site, end):
+    site(READERS)
+    reply = question(None, x_licensing_url=f"https://pub.example{quote(end, safe='')}/premium/a")
+    assert (reply.status, reply.error["param"]) == (400, "X-Licensing-Url")

@@ -37,7 +37,9 @@ export function expressGate<R extends ExpressRequest>(options: ExpressOptions<R>
     let verdict: Verdict;
     try {
       const headers = headersOf(request.rawHeaders);
-      const url = `${request.protocol}://${headers.get("host") ?? ""}${request.originalUrl}`;
+      // Visitors choose their Host: a slash in it would put another page before this one.
+      const host = (headers.get("host") ?? "").replace(/[/?#%]/g, encodeURIComponent);
+      const url = `${request.protocol}://${host}${request.originalUrl}`;
       verdict = await decide({ method: request.method, url, headers }, request);
     } catch (error) {
       next(error);

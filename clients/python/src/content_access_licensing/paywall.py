@@ -58,7 +58,7 @@ class Visit:
         path = quote(self.path, safe=IN_PATHS) if isinstance(self.path, bytes) else quote_text(self.path)
         # Servers pass `GET premium/a` on, and some frameworks add the slash; without it, the path extends the host
         slash = "" if path.startswith("/") else "/"
-        host = self.host if self.host.isascii() else quote(self.host, safe=":")
+        host = quote(self.host, safe=":[]")  # visitors choose it: a slash would put another page before this one
         return f"{self.scheme}://{host}{slash}{path}{f'?{query}' if query else ''}"
 
 
