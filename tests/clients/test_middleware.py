@@ -255,6 +255,13 @@ def test_a_host_that_contains_another_page_stays_a_host_in_the_question(end: str
     assert asked == f"https://{HOST}{quote(end, safe='')}/premium/a"
 
 
+@needs_node
+def test_a_host_that_contains_another_page_opens_nothing_in_express(service: Service, policies: dict[str, str]):
+    answer = WAYS["Express"]({"url": service.url, "key": service.key, "fail_open": False})
+    for end in ("/about?", "%2Fabout%3F"):
+        assert not answer(Visit("/premium/a", headers={"Host": f"{HOST}{end}"})).is_page
+
+
 def test_a_site_that_names_its_host_ignores_the_visitors(
     way: Callable[..., Answer], service: Service, policies: dict[str, str]
 ):
