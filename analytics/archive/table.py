@@ -178,7 +178,8 @@ class DecisionTable:
 
 
 def delete_except(used: AbstractSet[str]) -> None:
-    for uri in store.files() - used:
+    # Metadata first: whoever reads the files never finds a version of the table whose other files are gone.
+    for uri in sorted(store.files() - used, key=lambda uri: (not uri.endswith(".metadata.json"), uri)):
         store.delete(uri)
 
 
