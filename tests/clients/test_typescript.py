@@ -11,15 +11,10 @@ from tests.openapi.node import TOOLS, needs_node
 from tests.served import Service
 
 
-@needs_node
-def test_the_story_in_typescript(tmp_path: Path, service: Service):
-    subprocess.run(
-        [TOOLS / "tsc", "-p", ROOT / "clients" / "typescript", "--outDir", tmp_path], check=True, timeout=300
-    )
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    story = Path(__file__).with_name("story.mjs")
+def told_by(script: str, *arguments: Path | str) -> object:
+    """Run a script of this folder with Node and return the JSON that it prints."""
     done = subprocess.run(
-        ["node", story, tmp_path, service.url, service.key],
+        ["node", Path(__file__).with_name(script), *arguments],
         env={**os.environ, "no_proxy": "*"},
         capture_output=True,
         text=True,
@@ -27,7 +22,16 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {
+    return json.loads(done.stdout)
+
+
+@needs_node
+def test_the_story_in_typescript(tmp_path: Path, service: Service):
+    subprocess.run(
+        [TOOLS / "tsc", "-p", ROOT / "clients" / "typescript", "--outDir", tmp_path], check=True, timeout=300
+    )
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    assert told_by("story.mjs", tmp_path, service.url, service.key) == {
         "denied": [False, "no_license"],
         "charge": {"amount": "0.050001", "currency": "USD"},
         "total": "0.05",
@@ -69,16 +73,7 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
 
 @needs_node
 def test_lost_replies_are_retried_redirects_are_errors_and_files_may_take_long():
-    done = subprocess.run(
-        ["node", Path(__file__).with_name("lost_replies.mjs"), compiled()],
-        env={**os.environ, "no_proxy": "*"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {
+    assert told_by("lost_replies.mjs", compiled()) == {
         "redirected": [301, ["POST"], 1],
         "cutWrite": ["cnt_1", ["POST", "POST"], 1],
         "cutRead": ["cnt_1", ["GET", "GET"], 1],
