@@ -234,7 +234,7 @@ class Diary:
         self.carried: list[Carried] = []
         self.erased: list[Person] = []
         self.rates: dict[str, dict[str, Decimal]] = {}  # currencies to the euro, by day
-        self.kills: list[tuple[float, float]] = []  # periods in which the service was down
+        self.kills: list[tuple[float, float]] = []  # from before a kill until a start begins
 
     def promise(self, who: str, sentence: str, wanted: Any, found: Any) -> None:
         self.promises.append(Promise(who, sentence, wanted, found))

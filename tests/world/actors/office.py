@@ -81,8 +81,8 @@ def kill_service(world: World) -> None:
     begun = world.clock.timestamp()
     world.service.kill()
     time.sleep(0.3)
+    world.diary.kills.append((begun, world.clock.timestamp()))  # the service answers before `start` returns
     world.service.start()
-    world.diary.kills.append((begun, world.clock.timestamp()))
 
 
 def stall_service(world: World) -> None:
