@@ -13,7 +13,7 @@ from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.archive.store import ArchiveError
 from analytics.archive.table import Checksum, DecisionTable
 from analytics.events.partitions import drop_before, first_decision, month_of
-from analytics.events.retention import delete_one_by_one, exclusive_maintenance, read_before
+from analytics.events.retention import delete_in_batches, exclusive_maintenance, read_before
 from analytics.models import AccessEvent
 from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
@@ -87,4 +87,4 @@ def remove_before(horizon: datetime) -> None:
     sleep(GRACE)
     if connection.vendor == "postgresql":
         drop_before(horizon)
-    delete_one_by_one(archived)  # on PostgreSQL those of the default partition
+    delete_in_batches(archived)  # on PostgreSQL those of the default partition

@@ -28,7 +28,7 @@ late_readers: list[Callable[[datetime], object]] = []
 
 
 class Purged(NamedTuple):
-    """The partitions that were dropped, and the number of events that were deleted one by one."""
+    """The partitions that were dropped, and the number of events that were deleted outside of them."""
 
     partitions: list[str]
     events: int
@@ -37,8 +37,7 @@ class Purged(NamedTuple):
 def purge_events(before: datetime) -> Purged:
     """Delete the events of all months before the one that contains `before`.
 
-    On PostgreSQL drops their partitions. Events of the default partition, which has those of all times, are deleted
-    one by one.
+    On PostgreSQL drops their partitions, and deletes those of the default partition, which has events of all times.
     """
     month = month_of(before)
     with exclusive_maintenance():
@@ -46,12 +45,12 @@ def purge_events(before: datetime) -> Purged:
         remember(month)
         if connection.vendor == "postgresql":
             dropped = drop_before(month)
-            return Purged(dropped, delete_one_by_one(AccessEvent.objects.filter(pk__lt=first_decision(month))))
-        return Purged([], delete_one_by_one(AccessEvent.objects.filter(created__lt=month)))
+            return Purged(dropped, delete_in_batches(AccessEvent.objects.filter(pk__lt=first_decision(month))))
+        return Purged([], delete_in_batches(AccessEvent.objects.filter(created__lt=month)))
 
 
-def delete_one_by_one(events: QuerySet[AccessEvent]) -> int:
-    """Delete in batches, so that recording continues meanwhile, and return the number of events."""
+def delete_in_batches(events: QuerySet[AccessEvent]) -> int:
+    """Delete the events and return their number. Decisions can be recorded between two batches."""
     deleted = 0
     while some := list(events.values_list("pk", flat=True)[:BATCH]):
         deleted += AccessEvent.objects.filter(pk__in=some).delete()[0]

@@ -1,4 +1,4 @@
-"""Whose a wallet is: its requester, and the licence that it may belong to."""
+"""The requester of a wallet, and its licence if it has one."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -119,10 +119,9 @@ def redo_interrupted(name: str) -> int:
     If a summary is cancelled, or the server crashes meanwhile, PostgreSQL keeps a placeholder for the range and never
     replaces it. Up to version 18, each search then reads all blocks from that range to the end of the table.
     """
-    count = 0
-    before = None
+    count, before = 0, -1
     while (first := first_unsummarised(name)) is not None:
-        if before is not None and first <= before:
+        if first <= before:
             raise Unmendable
         before = first
         with short_locking() as cursor:

@@ -75,7 +75,7 @@ def test_retention_leaves_the_month_under_way(decide):
 
 
 def test_retention_also_deletes_decisions_that_have_no_partition_of_their_own(api, account):
-    """On PostgreSQL they are in the default partition, such as those from before a missing partition was made."""
+    """PostgreSQL keeps such decisions in the default partition."""
     begin = datetime(2019, 3, 1, tzinfo=UTC)
     record_all(some_events(account, 30, begin, 60, seed=1))
     kept = AccessEvent.objects.filter(created__gte=datetime(2019, 4, 1, tzinfo=UTC)).count()
