@@ -18,7 +18,8 @@ import psycopg
 
 from benchmarks.harness import START_SECONDS, ServerProcess, Services, expect, uvicorn
 from benchmarks.load import Side, post_script
-from run import ROOT, SETTINGS
+from launcher.testing import SETTINGS
+from run import ROOT
 from tests.services import free_port
 
 PER_MINUTE = PER_DAY = 2_000_000_000

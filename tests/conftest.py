@@ -3,7 +3,6 @@
 import gc
 import os
 from collections.abc import Generator, Iterator
-from itertools import islice
 from pathlib import Path
 from threading import Event
 
@@ -19,54 +18,16 @@ from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
 from licensing.access.tokens.signing import forget_signer
-from run import SLOW
 from tests import append_only, factories, served, site, standing, templates, ways
 from tests.client import ApiClient
+from tests.selection import (  # noqa: F401 - hooks of pytest
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_ignore_collect,
+    pytest_terminal_summary,
+)
 from tests.ways import DJANGO, Connect
 
-# Tests without a database, or only about documents and connections, have the same result on both databases.
-ON_SQLITE_ALONE = {
-    "admin": ["test_no_store", "test_page_sizes"],
-    "analytics": ["test_windows"],
-    "clients": [
-        *("test_generated", "test_generators", "test_middleware", "test_responses", "test_signed_decisions"),
-        *("test_typescript", "test_wordpress"),  # test_python calls the service on both
-    ],
-    "commands": ["test_checks", "test_host_settings", "test_port", "test_private_files"],
-    "conventions": [
-        *("test_amounts", "test_header_reads", "test_imports", "test_money", "test_openapi", "test_type_hints"),
-        *("test_sizes", "test_typeids"),
-    ],
-    "documentation": [
-        *("test_changelog", "test_conditional_changes", "test_edge", "test_examples", "test_guarantees"),
-        *("test_guides", "test_integration", "test_proofs", "test_readme", "test_site"),
-    ],
-    "decisions": [
-        *("test_all_rule_faults", "test_attributes", "test_charges_of_decisions", "test_compiled"),
-        *("test_dependences", "test_evaluation", "test_guide_example", "test_lint", "test_one_more_fact"),
-        *("test_rate_limit_windows", "test_schedule", "test_standing"),
-    ],
-    "edge": [
-        *("test_directories", "test_directories_under_load", "test_drop_ins", "test_patterns", "test_readings"),
-        "test_shipped_crawlers",
-    ],
-    "endpoints": ["test_access_faults"],
-    "gateway": [
-        *("test_bridge", "test_broken_replies", "test_errors_around_django", "test_framing", "test_heads"),
-        *("test_light_tasks", "test_limit_states", "test_lost_connections", "test_many_connections"),
-        *("test_microbatch", "test_process_counters"),
-        *("test_protocol", "test_refusal_texts", "test_request_lines", "test_slow_readers", "test_threads"),
-        *("test_trailers", "test_waiting"),
-    ],
-    "observability": ["test_reading_metrics"],
-    "openapi": ["test_linters"],
-    "outbound": ["test_guard", "test_reply_bounds"],
-}
-collect_ignore = (
-    [f"{folder}/{name}.py" for folder, names in ON_SQLITE_ALONE.items() for name in names]
-    if connection.vendor == "postgresql"
-    else []
-)
 application, connect, for_the_module = ways.application, ways.connect, standing.for_the_module  # fixtures
 running, service = served.running, served.service
 docs_site = site.docs_site
@@ -78,49 +39,6 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     Archives contain the second they were packed in, but parallel workers must agree on test names.
     """
     return argname if isinstance(val, bytes) else None
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--most-cases", type=int, metavar="N", help="run at most N cases of each test")
-
-
-def some_cases(items: list[pytest.Item], most: int) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """Return at most that many cases of each test, evenly chosen with the first and the last, and those left out."""
-    by_test: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    chosen = {
-        cases[number * (len(cases) - 1) // max(min(most, len(cases)) - 1, 1)]
-        for cases in by_test.values()
-        for number in range(min(most, len(cases)))
-    }
-    return [item for item in items if item in chosen], [item for item in items if item not in chosen]
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if most := config.getoption("--most-cases"):
-        items[:], left_out = some_cases(items, most)
-        config.hook.pytest_deselected(items=left_out)
-    deal(items)
-
-
-def deal(items: list[pytest.Item]) -> None:
-    """Start each worker with slow folders (servers, browsers, foreign tools), different ones for each.
-
-    Their waits leave the processor to other workers, and only short tests are left for the end.
-    """
-    by_folder: dict[str, list[pytest.Item]] = {name: [] for name in (*SLOW, "")}
-    for item in items:
-        folder = item.nodeid.removeprefix("tests/").partition("/")[0]
-        by_folder[folder if folder in SLOW else ""].append(item)
-    short = iter(by_folder.pop(""))
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    dealt: list[pytest.Item] = []
-    for number in range(workers):
-        dealt += [item for name in SLOW[number::workers] for item in by_folder[name]]
-        # `--dist worksteal` first gives each worker an equal share of the list.
-        dealt += islice(short, max(len(items) * (number + 1) // workers - len(dealt), 0))
-    items[:] = [*dealt, *short]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,6 @@
-"""How much is tried at random: a third of CI's amount by default.
+"""How much is tried at random: a third by default.
 
-EXAMPLES=all tries as much as CI; EXAMPLES=few (set by `run.py test --fast`) a tenth.
+EXAMPLES=all (set by `run.py test --all`) tries everything, EXAMPLES=few (set by `run.py test --fast`) a tenth.
 """
 
 import os

@@ -16,7 +16,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from run import ROOT, SETTINGS
+from launcher.testing import SETTINGS
+from run import ROOT
 from tests.services.server import package
 
 CACHE = ROOT / ".pytest_cache" / "migrated"

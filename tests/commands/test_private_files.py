@@ -9,7 +9,8 @@ from stat import S_IMODE
 import pytest
 
 from kit.private_files import is_open_to_others
-from run import ROOT, SETTINGS
+from launcher.testing import SETTINGS
+from run import ROOT
 
 # Commit and read with an open connection, so that the log and its index exist.
 USE = """

@@ -11,12 +11,21 @@ from django.core.management import call_command
 from django.test import Client
 
 import run
-from launcher import documentation, progress
+from launcher import documentation, progress, testing
 from launcher.processes import RunError, call
 from launcher.progress import MigrationNames, PackageCount, Progress
 from operators.staff.services import create_operator
-from tests.conftest import some_cases
 from tests.faults.harness import eventually
+from tests.selection import (
+    BOTH_DATABASES,
+    ON_SQLITE_ALONE,
+    ONLY_IN_ALL,
+    TESTS,
+    WHOLE,
+    is_left_out,
+    is_listed,
+    some_cases,
+)
 
 PIP = """\
 Collecting a2wsgi==1.10.10 (from -r requirements.txt (line 3))
@@ -117,8 +126,8 @@ def commands(monkeypatch, tmp_path):
         called.append([str(one) for one in command])
         return 0, ""
 
-    monkeypatch.setattr(run, "call", note)
-    monkeypatch.setattr(run, "install", lambda *_: None)
+    monkeypatch.setattr(testing, "call", note)
+    monkeypatch.setattr(testing, "install", lambda *_: None)
     monkeypatch.setattr("launcher.installing.VENV", tmp_path)
     monkeypatch.setattr("launcher.installing.PYTHON", tmp_path / "bin" / "python")
     return called
@@ -138,12 +147,27 @@ def test_a_named_file_runs_in_one_process_on_the_leg_that_is_asked_for(commands)
     assert "-n" not in command
 
 
-@pytest.mark.parametrize("arguments", [[], ["tests/commands"], ["--ignore=tests/commands/test_run.py"]])
-def test_everything_else_runs_in_several_processes_on_both_databases(commands, arguments):
-    assert run.main(["test", *arguments]) == 0
+def test_a_folder_runs_whole_on_both_databases(commands):
+    assert run.main(["test", "tests/commands"]) == 0
     assert ["tests.services" in command for command in commands] == [False, True]
     for command in commands:
         assert "-n" in command
+        assert not {"--sample", "--part"} & set(command)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--all"], ["--durations=20"]])
+def test_the_gate_and_everything_run_on_both_databases_first_in_process_then_with_servers(commands, arguments):
+    assert run.main(["test", *arguments]) == 0
+    assert ["tests.services" in command for command in commands] == [False, False, True, True]
+    parts = [command[command.index("--part") + 1] for command in commands]
+    assert parts == ["in-process", "servers", "in-process", "servers"]
+    assert ["-n" in command for command in commands] == [True, False, True, False]
+    assert [("--sample" in command) for command in commands] == [arguments != ["--all"]] * 4
+
+
+def test_a_sample_of_the_gate_can_be_repeated(commands):
+    assert run.main(["test", "--sample", "7", "--leg", "sqlite"]) == 0
+    assert [command[command.index("--sample") + 1] for command in commands] == ["7", "7"]
 
 
 def test_a_fast_run_has_some_cases_of_each_test_on_sqlite(commands):
@@ -151,6 +175,23 @@ def test_a_fast_run_has_some_cases_of_each_test_on_sqlite(commands):
     [command] = commands
     assert command[command.index("--most-cases") + 1] == "4"
     assert "tests.services" not in command
+
+
+def test_two_samples_of_the_gate_have_each_file_on_each_of_its_databases():
+    for path in TESTS.rglob("test_*.py"):
+        if "node_modules" in path.parts:
+            continue
+        for vendor in ("sqlite", "postgresql"):
+            parts = [part for part in ("in-process", "servers") if not is_left_out(path, part, None, vendor)]
+            assert len(parts) == (0 if vendor == "postgresql" and is_listed(path, ON_SQLITE_ALONE) else 1), path
+            in_samples = [sample for sample in (6, 7) if not is_left_out(path, None, sample, vendor)]
+            assert bool(in_samples) == (bool(parts) and not is_listed(path, ONLY_IN_ALL)), path
+
+
+def test_the_tables_of_the_selection_name_files_that_exist():
+    tables = [BOTH_DATABASES, ONLY_IN_ALL, ON_SQLITE_ALONE, WHOLE]
+    named = {TESTS / folder / f"{name}.py" for table in tables for folder, names in table.items() for name in names}
+    assert [path.name for path in named if not path.exists()] == []
 
 
 class Case(NamedTuple):
@@ -165,6 +206,15 @@ def test_cases_are_chosen_evenly(most, chosen):
     kept, left_out = some_cases([*cases, other], most)
     assert kept == [*expected, other]
     assert left_out == [case for case in cases if case not in expected]
+
+
+def test_samples_take_turns_with_the_cases_of_a_test():
+    cases = [Case(f"tests/commands/test_run.py::test_a[{case}]") for case in "abcdefghij"]
+    seen = [case for sample in range(3) for case in some_cases(cases, 4, sample)[0]]
+    assert len(seen) == 12
+    assert set(seen) == set(cases)
+    whole = [Case(f"tests/conventions/test_permissions.py::test_a[{case}]") for case in "abcdefghij"]
+    assert some_cases(whole, 4, 1) == (whole, [])
 
 
 def test_a_start_goes_on_if_the_documentation_cannot_be_built(monkeypatch, tmp_path, capsys):

@@ -55,6 +55,7 @@ ROOMS_OF_OPERATORS = [
     ["operators.site"],
     ["operators.admin", "operators.apps"],
 ]
+LICENSING = [f"licensing/{name}" for floor in CAPABILITIES for name in floor]
 ROOMS = {"accounts": ROOMS_OF_ACCOUNTS, "operators": ROOMS_OF_OPERATORS}
 DECISION = (
     "decision",
@@ -78,10 +79,6 @@ ORM = ("django.db", "licensing.models", "licensing.policies.models", "analytics.
 def sources(*folders):
     for folder in folders or FLOORS:
         yield from (path for path in sorted((ROOT / folder).rglob("*.py")) if "migrations" not in path.parts)
-
-
-def names_of(*folders):
-    return [str(path.relative_to(ROOT)) for path in sources(*folders)]
 
 
 def floor_of(module):
@@ -117,17 +114,30 @@ def module_name(path):
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-@pytest.mark.parametrize("path", names_of())
-def test_a_module_imports_nothing_from_a_floor_above(path):
-    own = floor_of(module_name(ROOT / path))
-    assert [name for name in imported_by(ROOT / path) if (floor := floor_of(name)) is not None and floor > own] == []
+def violations(paths, forbidden):
+    """Return "file: import" for each import that `forbidden(own module, imported module)` names."""
+    return [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in paths
+        for name in imported_by(path)
+        if forbidden(module_name(path), name)
+    ]
 
 
-@pytest.mark.parametrize("path", names_of(*(f"licensing/{name}" for floor in CAPABILITIES for name in floor)))
-def test_a_capability_of_licensing_imports_only_from_those_below(path):
-    own = capability_of(module_name(ROOT / path))
-    others = {name for name in map(capability_of, imported_by(ROOT / path)) if name not in (None, own)}
-    assert {name for name in others if height_of(name) >= height_of(own)} == set()
+def test_a_module_imports_nothing_from_a_floor_above():
+    def is_above(own, imported):
+        floor = floor_of(imported)
+        return floor is not None and floor > floor_of(own)
+
+    assert violations(sources(), is_above) == []
+
+
+def test_a_capability_of_licensing_imports_only_from_those_below():
+    def is_beside_or_above(own, imported):
+        capability, other = capability_of(own), capability_of(imported)
+        return other not in (None, capability) and height_of(other) >= height_of(capability)
+
+    assert violations(sources(*LICENSING), is_beside_or_above) == []
 
 
 def room_of(module, rooms):
@@ -141,20 +151,32 @@ def room_of(module, rooms):
     return max(found)[1:] if found else None
 
 
-@pytest.mark.parametrize(
-    "path", [name for name in names_of("accounts", "operators") if name.count("/") > 1 or "__" not in name]
-)
-def test_a_room_of_an_app_imports_only_from_those_below(path):
-    rooms = ROOMS[path.split("/")[0]]
-    own = room_of(module_name(ROOT / path), rooms)
-    assert own is not None, f"{path} is in no room: name it in ROOMS"
-    imported = {room for name in imported_by(ROOT / path) if (room := room_of(name, rooms)) not in (None, own)}
-    assert {room for room in imported if room[0] >= own[0]} == set()
+def test_a_room_of_an_app_imports_only_from_those_below():
+    homeless, upward = [], []
+    for path in sources("accounts", "operators"):
+        name = module_name(path)
+        if "." not in name:
+            continue
+        rooms = ROOMS[name.partition(".")[0]]
+        own = room_of(name, rooms)
+        if own is None:
+            homeless.append(name)
+            continue
+        for imported in imported_by(path):
+            room = room_of(imported, rooms)
+            if room not in (None, own) and room[0] >= own[0]:
+                upward.append(f"{name}: {imported}")
+    assert homeless == [], "Name their room in ROOMS."
+    assert upward == []
 
 
-@pytest.mark.parametrize("path", names_of("accounts"))
-def test_accounts_imports_models_from_where_they_are_defined(path):
-    assert "accounts.models" not in imported_by(ROOT / path)
+def test_modules_import_models_from_where_they_are_defined():
+    gathered = {"accounts": "accounts.models", "licensing": "licensing.models"}
+
+    def is_gathered(own, imported):
+        return imported == gathered[own.partition(".")[0]]
+
+    assert violations(sources("accounts", *LICENSING), is_gathered) == []
 
 
 def test_what_the_capabilities_share_imports_none_of_them():
@@ -162,11 +184,6 @@ def test_what_the_capabilities_share_imports_none_of_them():
     for path in sorted((ROOT / "licensing").glob("*.py")):
         if path.name not in gathering:
             assert not any(map(capability_of, imported_by(path))), path.name
-
-
-@pytest.mark.parametrize("path", names_of(*(f"licensing/{name}" for floor in CAPABILITIES for name in floor)))
-def test_a_capability_takes_models_from_where_they_are(path):
-    assert "licensing.models" not in imported_by(ROOT / path)
 
 
 def test_no_modules_import_each_other_in_a_circle():
@@ -181,33 +198,30 @@ def test_no_modules_import_each_other_in_a_circle():
         pytest.fail(" → ".join(error.args[1]))
 
 
-@pytest.mark.parametrize("path", PURE)
-def test_the_decision_knows_no_database(path):
-    assert [name for name in imported_by(ROOT / path) if name.startswith(ORM)] == []
-
-
-def test_what_the_decision_imports_knows_no_database_either():
-    seen, waiting = set(), [ROOT / path for path in PURE]
+def test_the_decision_and_all_that_it_imports_know_no_database():
+    waiting = [ROOT / path for path in PURE]
+    assert violations(waiting, lambda _, imported: imported.startswith(ORM)) == []
+    seen = set()
     while waiting:
         for name in imported_by(waiting.pop()):
             path = ROOT / (name.replace(".", "/") + ".py")
             if name not in seen and path.is_file():
                 seen.add(name)
                 waiting.append(path)
-    assert not any(name.startswith(ORM) for name in seen)
+    assert [name for name in seen if name.startswith(ORM)] == []
 
 
-@pytest.mark.parametrize("path", names_of("kit"))
-def test_the_shared_machinery_has_no_models(path):
-    assert not any("models.Model" in ast.unparse(base) for node in ast.walk(ast.parse((ROOT / path).read_text()))
-                   if isinstance(node, ast.ClassDef) for base in node.bases)  # fmt: skip
-
-
-@pytest.mark.parametrize("path", names_of("kit"))
-def test_the_shared_machinery_names_no_app_not_even_in_a_string(path):
+def test_the_shared_code_has_no_models_and_names_no_app_not_even_in_a_string():
     apps = tuple(f"{name}." for name in FLOORS if name != "kit")
-    texts = (node.value for node in ast.walk(ast.parse((ROOT / path).read_text())) if isinstance(node, ast.Constant))
-    assert [text for text in texts if isinstance(text, str) and text.startswith(apps)] == []
+    models, names = [], []
+    for path in sources("kit"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and any("models.Model" in ast.unparse(base) for base in node.bases):
+                models.append(f"{path}: {node.name}")
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(apps):
+                names.append(f"{path}: {node.value}")
+    assert models == []
+    assert names == []
 
 
 def test_migrations_import_no_business_code():

@@ -32,7 +32,8 @@ from django.utils import timezone
 from accounts.models import AuditEntry
 from kit.values.ids import new_id
 from launcher.installing import DEV, RUNTIME, VENV, digest
-from run import ROOT, SETTINGS
+from launcher.testing import SETTINGS
+from run import ROOT
 from tests import factories, templates
 from tests.documentation.blocks import block, blocks
 from tests.documentation.running import ran

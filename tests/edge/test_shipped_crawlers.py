@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
-from kit.outbound.destinations import check_url
+from kit.outbound.destinations import DestinationRefused, check_url
 from licensing.edge.crawlers import SHIPPED, Crawler, parse_table
 
 TABLE = parse_table(SHIPPED.read_bytes())
@@ -16,36 +17,33 @@ def stated_facts(crawler: Crawler) -> set[str]:
     return {"operator", "class", "userAgent", *(fact for fact, field in OPTIONAL.items() if getattr(crawler, field))}
 
 
-@pytest.fixture(params=TABLE.crawlers, ids=lambda one: one.key)
-def crawler(request) -> Crawler:
-    return request.param
+CUSTOMERS_HOSTS = ("googleusercontent.com", "amazonaws.com", "azure.com")  # where anybody can rent an address
 
 
-def test_each_fact_has_a_source_and_no_source_states_more(crawler):
-    assert {fact for one in crawler.evidence for fact in one.facts} == stated_facts(crawler)
-
-
-def test_no_source_is_newer_than_the_table(crawler):
-    assert all(one.date <= TABLE.date for one in crawler.evidence)
-
-
-def test_sources_and_lists_can_be_fetched_by_the_guarded_client(crawler):
+def faults(crawler: Crawler) -> Iterator[str]:
+    """Yield what is wrong with a row of the table."""
+    evidence = {fact for source in crawler.evidence for fact in source.facts}
+    if evidence != stated_facts(crawler):
+        yield f"facts and sources differ: {evidence ^ stated_facts(crawler)}"
+    if any(source.date > TABLE.date for source in crawler.evidence):
+        yield "a source is newer than the table"
+    if not crawler.operator or crawler.operator != crawler.operator.strip():
+        yield f"operator {crawler.operator!r}"
+    if not re.fullmatch(r"[a-z0-9._-]+", crawler.key):
+        yield f"requester {crawler.key!r}"
+    if TABLE.claimed_by(f"Mozilla/5.0 (compatible; {crawler.user_agent}/1.0; +https://bot.example/)") is not crawler:
+        yield "a User-Agent with its token claims another crawler"
+    if any(host.endswith(CUSTOMERS_HOSTS) for host in crawler.hosts):
+        yield "its hosts are those of its operator's customers"
     for url in crawler.all_sources:
-        check_url(url)
+        try:
+            check_url(url)
+        except DestinationRefused as error:
+            yield f"{url}: {error}"
 
 
-def test_a_row_names_operator_and_requester_without_spaces_around(crawler):
-    assert crawler.operator == crawler.operator.strip() != ""
-    assert re.fullmatch(r"[a-z0-9._-]+", crawler.key)
-
-
-def test_a_user_agent_with_the_token_claims_the_crawler(crawler):
-    user_agent = f"Mozilla/5.0 (compatible; {crawler.user_agent}/1.0; +https://bot.example/)"
-    assert TABLE.claimed_by(user_agent) is crawler
-
-
-def test_domains_belong_to_operators_rather_than_to_their_customers(crawler):
-    assert not any(host.endswith(("googleusercontent.com", "amazonaws.com", "azure.com")) for host in crawler.hosts)
+def test_each_row_is_complete_and_each_of_its_facts_has_a_source():
+    assert {crawler.key: found for crawler in TABLE.crawlers if (found := list(faults(crawler)))} == {}
 
 
 def test_the_table_knows_the_crawlers_of_every_class():

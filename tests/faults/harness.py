@@ -18,7 +18,8 @@ import httpx
 import psutil
 import psycopg
 
-from run import ROOT, SETTINGS
+from launcher.testing import SETTINGS
+from run import ROOT
 from tests import templates
 from tests.services import Postgres, Valkey, dies_with, free_port
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from run import ROOT, SETTINGS
+from launcher.testing import SETTINGS
+from run import ROOT
 from tests.services import Postgres, postgres
 
 pytestmark = pytest.mark.faults
