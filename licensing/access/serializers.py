@@ -81,9 +81,7 @@ class CreditsShown(serializers.Serializer):
 
     walletId = Id("wal")
     unit = serializers.CharField(help_text="ISO 4217, or `access`.")
-    remaining = serializers.FloatField(
-        required=False, help_text="The amount left to spend: the balance minus the floor."
-    )
+    remaining = Amount(required=False, help_text="The amount left to spend: the balance minus the floor.")
     available = Amount(required=False, help_text="The amount that could be spent.")
     nextRefillAt = Timestamp(required=False, allow_null=True)
 

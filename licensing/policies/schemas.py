@@ -69,7 +69,7 @@ ALLOW_FIELDS: dict[str, object] = {
             "amount": {
                 "description": f"More than 0, at most {rules.MAX_PRICE:,}, with at most six places.",
                 "oneOf": [
-                    {"type": "number", "exclusiveMinimum": 0, "maximum": rules.MAX_PRICE},
+                    {"type": "number", "format": "decimal", "exclusiveMinimum": 0, "maximum": rules.MAX_PRICE},
                     {"type": "string", "pattern": DECIMAL},
                 ],
             },

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from tests.clients.later import later_version  # noqa: F401
 from tests.openapi.document import document  # noqa: F401
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "clients" / "python" / "src"))

@@ -13,11 +13,9 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import django
-
-from kit.rest.components import used_schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "clients" / "python" / "src" / "content_access_licensing"
@@ -94,36 +92,57 @@ Amounts = dict[str, list[str]]
 
 
 def amounts(document: dict[str, Any]) -> Amounts:
-    """Return the names of money fields, and of objects of money fields, by response schema."""
+    """Return the names of money fields, and of objects of money fields, by response schema.
+
+    A name that is another number elsewhere in the reply follows that of its object: `credits.remaining`.
+    """
     schemas = document["components"]["schemas"]
-    found = {one.answer: sorted(names_of_money(schemas, one.answer)) for one in operations(document)}
-    # An event's content depends on its type, so only names that are no other number anywhere.
-    found["SentEvent"] = sorted(set().union(*found.values()) - names_of_numbers(schemas, schemas))
-    return {answer: names for answer, names in sorted(found.items()) if names}
+    answers = {one.answer for one in operations(document)}
+    found = {answer: names_of_money(schemas, [answer], ["", "data"]) for answer in answers}
+    # An event holds any resource.
+    found["Event"] = found["SentEvent"] = names_of_money(schemas, answers, ["data", "previous"])
+    return {answer: sorted(names) for answer, names in sorted(found.items()) if names}
 
 
-def names_of_money(schemas: dict[str, Any], answer: str) -> set[str]:
+def names_of_money(schemas: dict[str, Any], answers: Iterable[str], parents: Iterable[str]) -> set[str]:
+    """Return the names in replies of these types, which stand below a property of one of the `parents`."""
+    numbers = {
+        number
+        for answer in answers
+        for parent in parents
+        for number in number_fields(schemas, schemas[answer], parent)
+    }
+    others = {number.name for number in numbers if not number.is_money}
     return {
-        name
-        for schema in [answer, *used_schemas(schemas, schemas[answer])]
-        for name, field in schemas[schema].get("properties", {}).items()
-        if "decimal" in (field.get("format"), format_of_members(field))
+        f"{number.parent}.{number.name}" if number.name in others else number.name
+        for number in numbers
+        if number.is_money
     }
 
 
-def format_of_members(field: dict[str, Any]) -> str | None:
-    members = field.get("additionalProperties")
-    return members.get("format") if isinstance(members, dict) else None
+class Number(NamedTuple):
+    """A number in a reply. `parent` is the property that holds its object."""
+
+    parent: str
+    name: str
+    is_money: bool
 
 
-def names_of_numbers(schemas: dict[str, Any], within: Iterable[str]) -> set[str]:
-    """Return the names of number fields that are not money."""
-    return {
-        name
-        for schema in within
-        for name, field in schemas[schema].get("properties", {}).items()
-        if re.search("integer|number", str(field.get("type"))) and field.get("format") != "decimal"
-    }
+def number_fields(schemas: dict[str, Any], schema: dict[str, Any], parent: str) -> Iterator[Number]:
+    for name, field in schema.get("properties", {}).items():
+        alternatives = [field, *field.get("oneOf", []), *field.get("anyOf", []), field.get("items", {})]
+        kinds = [schemas[name_of(one)] if "$ref" in one else one for one in alternatives]
+        for kind in kinds:
+            members = kind.get("additionalProperties")
+            if is_money(kind) or (isinstance(members, dict) and is_money(members)):
+                yield Number(parent, name, is_money=True)
+            elif re.search("integer|number", str(kind.get("type"))):
+                yield Number(parent, name, is_money=False)
+            yield from number_fields(schemas, kind, name)
+
+
+def is_money(schema: dict[str, Any]) -> bool:
+    return schema.get("format") == "decimal"
 
 
 # --- Python ----------------------------------------------------------------------------------------------------------

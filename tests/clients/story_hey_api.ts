@@ -1,6 +1,7 @@
 // The README's story by the client of @hey-api/openapi-ts.
 import { client } from "./generated/client.gen";
 import * as api from "./generated/sdk.gen";
+import type { Rule } from "./generated/types.gen";
 
 const [baseUrl, auth] = process.argv.slice(2);
 client.setConfig({ baseUrl, auth, throwOnError: true });
@@ -24,7 +25,8 @@ const { data: policy } = await api.createPolicy({
 });
 const path = { id: policy.id };
 const { data: read } = await api.getPolicy({ throwOnError, path });
-const { data: again } = await api.updatePolicy({ throwOnError, path, body: { name: "Licensed", rules: read.rules } });
+const rules = read.rules as Rule[]; // only replies may have values that are not known yet
+const { data: again } = await api.updatePolicy({ throwOnError, path, body: { name: "Licensed", rules } });
 await api.updateContent({ throwOnError, path: { id: item.id }, body: { policyId: policy.id } });
 
 const check = { externalId: "my-first", permission: "commercial_use", context: { ip: "203.0.113.9" } };

@@ -21,6 +21,18 @@ func got[T any](reply T, _ *http.Response, err error) T {
 	return reply
 }
 
+// converted turns what a reply shows into what a request takes: only replies may have values that are not known yet.
+func converted[T any](value any) (result T) {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &result)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
 func main() {
 	settings := api.NewConfiguration()
 	settings.Servers = api.ServerConfigurations{{URL: os.Args[1]}}
@@ -51,7 +63,7 @@ func main() {
 	read := got(client.PoliciesAPI.GetPolicy(ctx, policy.Id).Execute())
 	change := api.NewPatchedPolicyRequest()
 	change.SetName("Licensed")
-	change.SetRules(read.Rules)
+	change.SetRules(converted[[]api.Rule](read.Rules))
 	again := got(client.PoliciesAPI.UpdatePolicy(ctx, policy.Id).PatchedPolicyRequest(*change).Execute())
 
 	linked := api.NewPatchedContentRequest()

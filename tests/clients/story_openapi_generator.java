@@ -42,7 +42,9 @@ class Story {
 
     // What was read can be written back.
     Policy read = policies.getPolicy(policy.getId(), null, null);
-    PatchedPolicyRequest change = new PatchedPolicyRequest().name("Licensed").rules(read.getRules());
+    PatchedPolicyRequest change = new PatchedPolicyRequest().name("Licensed");
+    // Only replies may have values that are not known yet, so they have types of their own.
+    for (RuleShown rule : read.getRules()) change.addRulesItem(client.getObjectMapper().convertValue(rule, Rule.class));
     Policy again = policies.updatePolicy(policy.getId(), change, null);
     content.updateContent(item.getId(), new PatchedContentRequest().policyId(policy.getId()), null);
 
@@ -75,7 +77,7 @@ class Story {
     Map<String, Object> saw =
         Map.of(
             "rules", again.getRules(), // as they were read and written back
-            "denied", List.of(denied.getAllowed(), denied.getReason().getValue()),
+            "denied", List.of(denied.getAllowed(), denied.getReason()),
             "allowed", List.of(allowed.getAllowed(), allowed.getPermissions()),
             "charge", charged.getCharge(),
             "total", report.getSummary().getTotal(),

@@ -1,6 +1,6 @@
 // The README's story by openapi-fetch with the types of openapi-typescript.
 import createClient from "openapi-fetch";
-import type { paths } from "./generated.js";
+import type { components, paths } from "./generated.js";
 
 const [baseUrl, apiKey] = process.argv.slice(2);
 const client = createClient<paths, "application/json">({ baseUrl, headers: { Authorization: `Bearer ${apiKey}` } });
@@ -29,7 +29,8 @@ const policy = got(
 );
 const byId = { params: { path: { id: policy.id } } };
 const read = got(await client.GET("/v1/policies/{id}", byId));
-const again = got(await client.PATCH("/v1/policies/{id}", { ...byId, body: { name: "Licensed", rules: read.rules } }));
+const rules = read.rules as components["schemas"]["Rule"][]; // only replies may have values that are not known yet
+const again = got(await client.PATCH("/v1/policies/{id}", { ...byId, body: { name: "Licensed", rules } }));
 got(await client.PATCH("/v1/content/{id}", { params: { path: { id: item.id } }, body: { policyId: policy.id } }));
 
 const check = { externalId: "my-first", permission: "commercial_use", context: { ip: "203.0.113.9" } };

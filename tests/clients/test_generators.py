@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from run import ROOT
+from tests.clients.later import assert_is_understood
 from tests.kept import kept, program
 from tests.openapi.node import FOLDER, needs_node, run
 from tests.served import Service
@@ -90,7 +91,7 @@ def built(document: Path, story: str, make: Callable[[Path], None], *programs: s
 
 
 @needs_generator
-def test_openapi_python_client(document: Path, service: Service):
+def test_openapi_python_client(document: Path, service: Service, later_version: Service):
     def make(made: Path) -> None:
         saw(GENERATOR, "generate", "--path", document, "--output-path", made / "made", "--fail-on-warning", cwd=made)
         story = shutil.copy(HERE / "story_openapi_python_client.py", made / "made")
@@ -101,6 +102,8 @@ def test_openapi_python_client(document: Path, service: Service):
     told = saw(sys.executable, "story_openapi_python_client.py", service.url, service.key, cwd=made)
     stats = {"totalRequests": 2, "allowedRequests": 1, "deniedRequests": 1}
     assert told == {**SAW, "explained": [True, True], "stats": stats}
+    later = saw(sys.executable, "story_openapi_python_client.py", later_version.url, later_version.key, cwd=made)
+    assert_is_understood(later, SAW)
 
 
 def needs(language: str, *commands: str) -> pytest.MarkDecorator:
@@ -120,7 +123,7 @@ SAW_WITH_WEBHOOK = {name: value for name, value in SAW.items() if name != "file"
 
 
 @needs("go", "go")
-def test_openapi_generator_for_go(tmp_path: Path, document: Path, service: Service):
+def test_openapi_generator_for_go(tmp_path: Path, document: Path, service: Service, later_version: Service):
     def make(made: Path) -> None:
         source = tmp_path / "src"
         generate("go", document, source / "licensing")
@@ -133,10 +136,11 @@ def test_openapi_generator_for_go(tmp_path: Path, document: Path, service: Servi
     told = saw(story, service.url, service.key, cwd=tmp_path)
     assert told.pop("rules") == RULES
     assert told == SAW_WITH_WEBHOOK
+    assert_is_understood(saw(story, later_version.url, later_version.key, cwd=tmp_path), SAW)
 
 
 @needs("java", "javac")
-def test_openapi_generator_for_java(tmp_path: Path, document: Path, service: Service):
+def test_openapi_generator_for_java(tmp_path: Path, document: Path, service: Service, later_version: Service):
     # The generator's jar has the JSON library that its clients use; Debian's lacks a module.
     classes = f"built:{JAR}:{FROM_DEBIAN['java']}:/usr/share/java/jsr305.jar:/usr/share/java/httpmime.jar"
 
@@ -150,10 +154,12 @@ def test_openapi_generator_for_java(tmp_path: Path, document: Path, service: Ser
     told = saw("java", "-cp", classes, "Story", service.url, service.key, cwd=made)
     assert [{name: value for name, value in rule.items() if value is not None} for rule in told.pop("rules")] == RULES
     assert told == SAW_WITH_WEBHOOK
+    later = saw("java", "-cp", classes, "Story", later_version.url, later_version.key, cwd=made)
+    assert_is_understood(later, SAW)
 
 
 @needs("php", "php")
-def test_openapi_generator_for_php(document: Path, service: Service):
+def test_openapi_generator_for_php(document: Path, service: Service, later_version: Service):
     def make(made: Path) -> None:
         generate("php", document, made)
         shutil.copy(HERE / "story_openapi_generator.php", made / "story.php")
@@ -164,11 +170,14 @@ def test_openapi_generator_for_php(document: Path, service: Service):
     told = saw("php", *strictly, story, service.url, service.key, cwd=made)
     assert told.pop("rules") == RULES
     assert told == SAW_WITH_WEBHOOK
+    assert_is_understood(saw("php", *strictly, story, later_version.url, later_version.key, cwd=made), SAW)
 
 
 @needs_node
 @pytest.mark.parametrize("generator", ["openapi-typescript", "hey-api"])
-def test_generators_of_typescript(generator: str, tmp_path: Path, document: Path, service: Service):
+def test_generators_of_typescript(
+    generator: str, tmp_path: Path, document: Path, service: Service, later_version: Service
+):
     name = f"story_{generator.replace('-', '_')}.ts"
 
     def make(made: Path) -> None:
@@ -189,3 +198,4 @@ def test_generators_of_typescript(generator: str, tmp_path: Path, document: Path
     told = saw("node", story, service.url, service.key, cwd=tmp_path)
     assert told.pop("rules") == RULES
     assert told == SAW
+    assert_is_understood(saw("node", story, later_version.url, later_version.key, cwd=tmp_path), SAW)

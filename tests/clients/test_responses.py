@@ -5,6 +5,7 @@ import copy
 import pickle
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import httpx
 import pytest
@@ -105,3 +106,26 @@ def test_a_reply_that_is_no_object_is_an_error_of_the_service():
     with pytest.raises(ServiceError) as error:
         scripted([httpx.Response(200, json=["a proxy's"])], []).get_own_account()
     assert (error.value.code, get_response(error.value).status) == ("unreadable_reply", 200)
+
+
+LARGE = "123456789012.345678"  # more digits than a float has
+
+
+def test_money_is_exact_wherever_a_reply_has_it():
+    def reply(body: str) -> httpx.Response:
+        return httpx.Response(200, content=body)
+
+    shortfall = f'{{"rateLimit": {{"remaining": 3}}, "credits": {{"remaining": {LARGE}, "available": {LARGE}}}}}'
+    event = f'{{"data": {{"amount": {LARGE}, "remaining": {LARGE}}}, "previous": {{"remaining": 0.000001}}}}'
+    policy = f'{{"rules": [{{"pricePerAccess": {{"amount": "{LARGE}"}}}}, {{"pricePerAccess": {{"amount": 0.015}}}}]}}'
+    events = f'{{"object": "list", "hasMore": false, "data": [{event}]}}'
+    client = scripted([reply(shortfall), reply(event), reply(events), reply(policy)], [])
+    exact = Decimal(LARGE)
+    decision = client.check_access({"contentId": "cnt_1", "requester": "org"})
+    assert (decision["credits"]["remaining"], decision["credits"]["available"]) == (exact, exact)
+    assert type(decision["rateLimit"]["remaining"]) is int
+    data = {"amount": exact, "remaining": exact}
+    for shown in (client.get_event("evt_1"), next(client.list_events())):
+        assert (shown["data"], shown["previous"]) == (data, {"remaining": Decimal("0.000001")})
+    prices = [rule["pricePerAccess"]["amount"] for rule in client.get_policy("pol_1")["rules"]]
+    assert prices == [exact, Decimal("0.015")]

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.pages import openapi_document
+from kit.rest.components import used_schemas
 from kit.rest.error_examples import documented_errors
 from kit.rest.views import ApiViewSet
 from tests.client import ApiClient
@@ -283,6 +284,27 @@ def test_a_reply_has_what_its_schema_requires_and_null_where_it_says_so(api: Api
     assert schemas["ChargeShown"]["properties"]["amount"]["format"] == "decimal"
     reply = api.post("/v1/content", {"title": "Item"}).body
     assert errors_in(reply, content) == []
+
+
+def test_replies_and_webhooks_close_no_values_and_no_fields():
+    """Clients made from a closed schema would refuse the next minor version."""
+    operations = [operation.values[2] for operation in OPERATIONS]
+    replies = [operation["responses"] for operation in operations]
+    replies += [DOCUMENT["webhooks"], DOCUMENT["components"]["responses"]]
+    names = used_schemas(DOCUMENT["components"]["schemas"], *replies)
+    replies += [DOCUMENT["components"]["schemas"][name] for name in names]
+    assert len(names) > 100
+    closing = {"enum", "const", "pattern", "discriminator"}
+    schemas = [(where, part) for where, part in parts(replies) if not where.endswith("/properties")]
+    closed = [where for where, part in schemas if closing & part.keys() or part.get("additionalProperties") is False]
+    assert closed == []
+
+
+def test_requests_name_the_values_that_the_service_takes():
+    schemas = DOCUMENT["components"]["schemas"]
+    assert schemas["Mode"]["enum"] == ["disabled", "enforce", "observe"]
+    assert schemas["AllowRule"]["additionalProperties"] is False
+    assert schemas["RuleShown"]["properties"]["action"]["x-extensible-enum"] == ["allow", "deny"]
 
 
 def test_what_is_sent_to_webhooks_is_told_at_the_top_of_the_document():

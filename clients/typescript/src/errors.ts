@@ -5,7 +5,7 @@ export interface FieldError {
   code: string;
   message: string;
   param?: string;
-  kind?: "missing" | "unknown" | "malformed";
+  kind?: Schemas["ErrorDetail"]["kind"];
 }
 
 /** A refusal. Branch on `code`; `message` is for people; `requestId` names the request in the service's log. */

@@ -128,22 +128,22 @@ export abstract class Operations {
 
   /** List content. */
   listContent(query?: Query): AsyncGenerator<Schemas["Content"]> {
-    return this.pages({ method: "GET", path: `/v1/content`, query });
+    return this.pages({ method: "GET", path: `/v1/content`, query, answer: "Content" });
   }
 
   /** Create content. */
   createContent(body: Schemas["ContentRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Content"]> {
-    return this.send({ method: "POST", path: `/v1/content`, body, keyed: true, ...options });
+    return this.send({ method: "POST", path: `/v1/content`, body, keyed: true, answer: "Content", ...options });
   }
 
   /** Get content. */
   getContent(id: string, query?: Query): Promise<Schemas["Content"]> {
-    return this.send({ method: "GET", path: `/v1/content/${encodeURIComponent(id)}`, query });
+    return this.send({ method: "GET", path: `/v1/content/${encodeURIComponent(id)}`, query, answer: "Content" });
   }
 
   /** Update content. */
   updateContent(id: string, body: Schemas["PatchedContentRequest"], options?: { ifMatch?: string }): Promise<Schemas["Content"]> {
-    return this.send({ method: "PATCH", path: `/v1/content/${encodeURIComponent(id)}`, body, ...options });
+    return this.send({ method: "PATCH", path: `/v1/content/${encodeURIComponent(id)}`, body, answer: "Content", ...options });
   }
 
   /** Delete content. */
@@ -153,7 +153,7 @@ export abstract class Operations {
 
   /** Create and update content in bulk. */
   upsertContent(body: Schemas["BulkRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["BulkOutcomes"]> {
-    return this.send({ method: "POST", path: `/v1/content/bulk`, body, keyed: true, ...options });
+    return this.send({ method: "POST", path: `/v1/content/bulk`, body, keyed: true, answer: "BulkOutcomes", ...options });
   }
 
   /** List known crawlers. */
@@ -163,17 +163,17 @@ export abstract class Operations {
 
   /** List events. */
   listEvents(query?: Query): AsyncGenerator<Schemas["Event"]> {
-    return this.pages({ method: "GET", path: `/v1/events`, query });
+    return this.pages({ method: "GET", path: `/v1/events`, query, answer: "Event" });
   }
 
   /** Get an event. */
   getEvent(id: string, query?: Query): Promise<Schemas["Event"]> {
-    return this.send({ method: "GET", path: `/v1/events/${encodeURIComponent(id)}`, query });
+    return this.send({ method: "GET", path: `/v1/events/${encodeURIComponent(id)}`, query, answer: "Event" });
   }
 
   /** Deliver an event once more. */
   redeliverEvent(id: string, body: Schemas["RedeliveryRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Event"]> {
-    return this.send({ method: "POST", path: `/v1/events/${encodeURIComponent(id)}/redeliver`, body, keyed: true, ...options });
+    return this.send({ method: "POST", path: `/v1/events/${encodeURIComponent(id)}/redeliver`, body, keyed: true, answer: "Event", ...options });
   }
 
   /** List licence clients. */
@@ -248,22 +248,22 @@ export abstract class Operations {
 
   /** List policies. */
   listPolicies(query?: Query): AsyncGenerator<Schemas["Policy"]> {
-    return this.pages({ method: "GET", path: `/v1/policies`, query });
+    return this.pages({ method: "GET", path: `/v1/policies`, query, answer: "Policy" });
   }
 
   /** Create a policy. */
   createPolicy(body: Schemas["PolicyRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["Policy"]> {
-    return this.send({ method: "POST", path: `/v1/policies`, body, keyed: true, ...options });
+    return this.send({ method: "POST", path: `/v1/policies`, body, keyed: true, answer: "Policy", ...options });
   }
 
   /** Get a policy. */
   getPolicy(id: string, query?: Query): Promise<Schemas["Policy"]> {
-    return this.send({ method: "GET", path: `/v1/policies/${encodeURIComponent(id)}`, query });
+    return this.send({ method: "GET", path: `/v1/policies/${encodeURIComponent(id)}`, query, answer: "Policy" });
   }
 
   /** Update a policy. */
   updatePolicy(id: string, body: Schemas["PatchedPolicyRequest"], options?: { ifMatch?: string }): Promise<Schemas["Policy"]> {
-    return this.send({ method: "PATCH", path: `/v1/policies/${encodeURIComponent(id)}`, body, ...options });
+    return this.send({ method: "PATCH", path: `/v1/policies/${encodeURIComponent(id)}`, body, answer: "Policy", ...options });
   }
 
   /** Delete a policy. */
@@ -273,7 +273,7 @@ export abstract class Operations {
 
   /** Roll a policy back. */
   rollbackPolicy(id: string, body: Schemas["RollbackRequest"], options?: { idempotencyKey?: string; ifMatch?: string }): Promise<Schemas["Policy"]> {
-    return this.send({ method: "POST", path: `/v1/policies/${encodeURIComponent(id)}/rollback`, body, keyed: true, ...options });
+    return this.send({ method: "POST", path: `/v1/policies/${encodeURIComponent(id)}/rollback`, body, keyed: true, answer: "Policy", ...options });
   }
 
   /** Simulate a policy. */
@@ -283,12 +283,12 @@ export abstract class Operations {
 
   /** List a policy's versions. */
   listPolicyVersions(id: string, query?: Query): AsyncGenerator<Schemas["PolicyRevision"]> {
-    return this.pages({ method: "GET", path: `/v1/policies/${encodeURIComponent(id)}/versions`, query });
+    return this.pages({ method: "GET", path: `/v1/policies/${encodeURIComponent(id)}/versions`, query, answer: "PolicyRevision" });
   }
 
   /** Create and update policies in bulk. */
   upsertPolicies(body: Schemas["PolicyBulkRequest"], options?: { idempotencyKey?: string }): Promise<Schemas["PolicyBulkOutcomes"]> {
-    return this.send({ method: "POST", path: `/v1/policies/bulk`, body, keyed: true, ...options });
+    return this.send({ method: "POST", path: `/v1/policies/bulk`, body, keyed: true, answer: "PolicyBulkOutcomes", ...options });
   }
 
   /** Lint a policy. */
@@ -473,7 +473,7 @@ export abstract class Operations {
 
   /** Ping a webhook endpoint. */
   pingWebhook(id: string, options?: { idempotencyKey?: string }): Promise<Schemas["Event"]> {
-    return this.send({ method: "POST", path: `/v1/webhooks/${encodeURIComponent(id)}/ping`, keyed: true, ...options });
+    return this.send({ method: "POST", path: `/v1/webhooks/${encodeURIComponent(id)}/ping`, keyed: true, answer: "Event", ...options });
   }
 
   /** Recover a webhook endpoint's events. */

@@ -90,17 +90,18 @@ const MARK = "\u0000"; // no text of the API holds it
 /** JSON with amounts of money as decimal strings, and all other numbers as they are. */
 export function parsed(text: string, answer = ""): unknown {
   const marked = text.replace(TOKEN, (token) => (token.startsWith('"') ? token : `"\\u0000${token}"`));
-  return worded(JSON.parse(marked), AMOUNTS[answer] ?? [], false);
+  return worded(JSON.parse(marked), AMOUNTS[answer] ?? [], "", false);
 }
 
-function worded(value: unknown, amounts: string[], isMoney: boolean): unknown {
+function worded(value: unknown, amounts: string[], parent: string, isMoney: boolean): unknown {
   if (typeof value === "string" && value.startsWith(MARK)) return isMoney ? value.slice(1) : Number(value.slice(1));
-  if (Array.isArray(value)) return value.map((member) => worded(member, amounts, isMoney));
+  if (Array.isArray(value)) return value.map((member) => worded(member, amounts, parent, isMoney));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
-      if (name === "metadata") return [name, worded(member, [], false)]; // the publisher's own, whatever their names
-      return [name, worded(member, amounts, isMoney || amounts.includes(name))];
+      if (name === "metadata") return [name, worded(member, [], name, false)]; // the publisher's own, whatever their names
+      const money = isMoney || amounts.includes(name) || amounts.includes(`${parent}.${name}`);
+      return [name, worded(member, amounts, name, money)];
     }),
   );
 }

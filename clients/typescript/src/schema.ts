@@ -1,4 +1,4 @@
-// Shapes: 7d1c3623026b47c6
+// Shapes: f836f07c1ceb57d2
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -11,7 +11,7 @@ export interface components {
             /** @description Requesters, by the caller's own ids. */
             requesterIds?: string[];
             /** @description Reasons of denials. Excludes allowed decisions, which have no reason. */
-            reasons?: components["schemas"]["Reason"][];
+            reasons?: ("content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {}))[];
         };
         /** @description Which decisions the endpoint receives; each given list must contain the decision's own value. */
         AccessFilterRequest: {
@@ -24,11 +24,8 @@ export interface components {
         };
         /** @description The price of access now, and the policy's offers. */
         AccessOffer: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "access_offer";
+            /** @description The kind of the object. */
+            object: "access_offer" | (string & {});
             /** @description The requested URL. */
             url: string | null;
             /** @description The content item's id. */
@@ -40,7 +37,7 @@ export interface components {
             /** @description Whether the access is allowed without buying anything. */
             allowed: boolean;
             /** @description Why access was denied. */
-            reason: components["schemas"]["Reason"] | null;
+            reason: ("content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {})) | null;
             /** @description The price under the requester's licence; null if free. */
             charge: components["schemas"]["ChargeShown"] | null;
             /** @description The policy's id. */
@@ -63,6 +60,7 @@ export interface components {
         /** @enum {string} */
         ActorType: "command" | "key" | "operator" | "system";
         AddressRanges: string[];
+        AddressRangesShown: string[];
         /** @description An adjustment to add. */
         AdjustmentRequest: {
             /** @description Not 0. Negative to give money back. */
@@ -101,7 +99,7 @@ export interface components {
             /** @description What an access costs whoever holds no licence that the rule allows. */
             pricePerAccess?: {
                 /** @description More than 0, at most 1,000,000, with at most six places. */
-                amount: number | string;
+                amount: string;
                 /** @description ISO 4217, such as `EUR`. */
                 currency: string;
             };
@@ -113,17 +111,16 @@ export interface components {
             /**
              * @description The kind of the object.
              * @default api_key
-             * @enum {string}
              */
-            readonly object: "api_key";
+            readonly object: "api_key" | (string & {});
             /** @description A label for people. */
             name: string;
             /** @description `public` keys can only read. */
-            type: components["schemas"]["KeyType"];
+            type: "secret" | "public" | (string & {});
             /** @description The beginning of the key, to recognise it by. */
             readonly prefix: string;
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
-            permissions: components["schemas"]["ApiKeyPermission"][];
+            permissions: ("content:read" | "content:write" | "policies:read" | "policies:write" | "access:check" | "analytics:read" | "webhooks:manage" | "api_keys:manage" | "licenses:read" | "licenses:write" | "revenue:read" | "revenue:write" | "audit:read" | "*" | (string & {}))[];
             /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
             allowedIps: string[];
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
@@ -153,11 +150,8 @@ export interface components {
         ApiKeyBulkOutcome: {
             /** @description Index of the row in `items`, from 0. */
             index: number;
-            /**
-             * @description `201` created, `200` changed, `403` more than the requesting key may give, `422` a fault of the row, `409` a revoked key, or one that an earlier row is about.
-             * @enum {integer}
-             */
-            status: 200 | 201 | 403 | 409 | 422;
+            /** @description `201` created, `200` changed, `403` more than the requesting key may give, `422` a fault of the row, `409` a revoked key, or one that an earlier row is about. */
+            status: number;
             /** @description Null if the row has an error. */
             apiKey: components["schemas"]["OutcomeKey"] | null;
             /** @description As the row would be answered alone. */
@@ -166,11 +160,8 @@ export interface components {
         ApiKeyBulkOutcomes: {
             /** @description The items of the list, in order. */
             data: components["schemas"]["ApiKeyBulkOutcome"][];
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description Always false. */
             hasMore: boolean;
             /** @description Number of rows in the request. */
@@ -227,19 +218,29 @@ export interface components {
             /** @description Whether the attribute is known; false stands alone. */
             exists?: boolean;
         };
+        AttributeComparisonShown: {
+            /** @description The attribute is a number and at least this. */
+            gte?: number;
+            /** @description The attribute is a number and more than this. */
+            gt?: number;
+            /** @description The attribute is a number and at most this. */
+            lte?: number;
+            /** @description The attribute is a number and less than this. */
+            lt?: number;
+            /** @description Whether the attribute is known; false stands alone. */
+            exists?: boolean;
+        };
         AttributeValues: (string | number | boolean)[];
         /** @description A change. Names and titles are those at the time. */
         AuditEntry: {
             /** @description The resource's id. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "audit_entry";
+            /** @description The kind of the object. */
+            object: "audit_entry" | (string & {});
             /** @description Kind of resource and action, for example `content.updated`. */
             action: string;
-            actorType: components["schemas"]["ActorType"];
+            /** @description What kind of caller it was. */
+            actorType: "command" | "key" | "operator" | "system" | (string & {});
             /** @description A key's id, an operator's number, a command's name; null for the service itself. */
             actorId: string | null;
             /** @description A key's name and prefix, an operator's name, or who ran the command. */
@@ -321,17 +322,14 @@ export interface components {
         };
         /** @description A decision of a batch. One that failed has `error`, and otherwise only `object` and `allowed`. */
         BatchedDecision: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "access_decision";
+            /** @description The kind of the object. */
+            object: "access_decision" | (string & {});
             /** @description Null for a dry run, which leaves no record. */
             id?: string | null;
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: boolean;
             /** @description Null if allowed. */
-            reason?: components["schemas"]["Reason"] | null;
+            reason?: ("content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {})) | null;
             /** @description The rule's. */
             message?: string | null;
             /** @description The content item's id. */
@@ -373,7 +371,7 @@ export interface components {
             /** @description Only for visits: the site of the host, if any. */
             siteId?: string | null;
             /** @description Only for visits: how the visitor was identified. */
-            identifiedBy?: components["schemas"]["Identification"];
+            identifiedBy?: "address" | "api_key" | "license_token" | "nothing" | "reverse_dns" | "signature" | "site" | "user_agent" | (string & {});
             /** @description Only for readers' visits: the host of the page that linked here. */
             referrer?: string | null;
             /** @description Only for visits: whether it was imported from a log, and so never refused or charged. */
@@ -392,11 +390,8 @@ export interface components {
         };
         /** @description An entry of a batch; for an unknown item only `object` and `error`. */
         BatchedOffer: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "access_offer";
+            /** @description The kind of the object. */
+            object: "access_offer" | (string & {});
             /** @description The requested URL. */
             url?: string | null;
             /** @description The content item's id. */
@@ -408,7 +403,7 @@ export interface components {
             /** @description Whether the access is allowed without buying anything. */
             allowed?: boolean;
             /** @description Why access was denied. */
-            reason?: components["schemas"]["Reason"] | null;
+            reason?: ("content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {})) | null;
             /** @description The price under the requester's licence; null if free. */
             charge?: components["schemas"]["ChargeShown"] | null;
             /** @description The policy's id. */
@@ -426,7 +421,7 @@ export interface components {
             /** @description Index of the row in `items`, from 0. */
             index: number;
             /** @description `201` created, `200` updated, `422` a fault of the row, `409` a conflict with another item. */
-            status: components["schemas"]["OutcomeStatus"];
+            status: number;
             /** @description The item, without `stats`. Null if the row has an error. */
             content: components["schemas"]["Content"] | null;
             /** @description As the row would be answered alone. */
@@ -435,11 +430,8 @@ export interface components {
         BulkOutcomes: {
             /** @description The items of the list, in order. */
             data: components["schemas"]["BulkOutcome"][];
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description Always false. */
             hasMore: boolean;
             /** @description Number of rows in the request. */
@@ -612,20 +604,69 @@ export interface components {
             };
             schedule?: components["schemas"]["Schedule"];
         };
+        /**
+         * @description All must hold; of several values any. What is not known matches nothing.
+         * @example {
+         *       "licenseType": [
+         *         "commercial",
+         *         "enterprise"
+         *       ],
+         *       "hasValidLicense": true
+         *     }
+         */
+        ConditionsShown: {
+            /** @description The requester has a licence of this type, or of one of these types. */
+            licenseType?: string | components["schemas"]["LicenseTypes"];
+            /** @description The requester has a valid licence; `false`: no valid licence is known. */
+            hasValidLicense?: boolean;
+            /** @description Always. `true` is the only value, and no other condition may stand beside it. */
+            default?: boolean;
+            /** @description The requester has this id, or one of these ids. */
+            requesterId?: string | components["schemas"]["RequesterIds"];
+            /** @description The item has this type, or one of these types. */
+            contentType?: ("article" | "report" | "image" | "dataset" | "video" | (string & {})) | components["schemas"]["ContentTypesShown"];
+            /** @description The item has this tag, or one of these tags. */
+            tags?: string | components["schemas"]["Tags"];
+            /** @description The item is in this category, or in one of these categories. */
+            category?: string | components["schemas"]["Categories"];
+            /** @description The check asks for this permission. */
+            permission?: string | components["schemas"]["PermissionsShown"];
+            /** @description The address in the check's `context` is one of these, or in one of these ranges. */
+            ip?: string | components["schemas"]["AddressRangesShown"];
+            /** @description The check is before this time. */
+            before?: string;
+            /** @description The check is at this time or later. */
+            after?: string;
+            /**
+             * @description Each named attribute of the requester has this value or one of these, or lies within these bounds.
+             * @example {
+             *       "country": [
+             *         "DE",
+             *         "AT"
+             *       ],
+             *       "seats": {
+             *         "gte": 10
+             *       },
+             *       "trial": false
+             *     }
+             */
+            attributes?: {
+                [key: string]: string | number | boolean | components["schemas"]["AttributeValues"] | components["schemas"]["AttributeComparisonShown"];
+            };
+            schedule?: components["schemas"]["ScheduleShown"];
+        };
         /** @description A publisher's content item, as the API shows and accepts it. */
         Content: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "content";
+            /** @description The kind of the object. */
+            readonly object: "content" | (string & {});
             /** @description The publisher's own id of the item, unique in the account. */
             externalId: string | null;
             /** @description The item's title. */
             title: string;
-            type: components["schemas"]["ContentType"];
+            /** @description The kind of it. */
+            type: "article" | "report" | "image" | "dataset" | "video" | (string & {});
             /**
              * Format: uri
              * @description The item's URL; of a licence, who vouches for it.
@@ -664,7 +705,7 @@ export interface components {
             /** @description Free labels. */
             tags: string[];
             /** @description New items are `active`; only a bulk row can create one `archived`, to which access is denied. */
-            status: components["schemas"]["ContentStatus"];
+            status: "active" | "archived" | (string & {});
             /** @description Only in replies about a single item. */
             readonly stats?: components["schemas"]["Stats"];
             /**
@@ -681,7 +722,7 @@ export interface components {
         /** @description The item of a test. */
         ContentOfTest: {
             /** @description Default: `article`. */
-            type?: components["schemas"]["ContentType"] | null;
+            type?: ("article" | "report" | "image" | "dataset" | "video" | (string & {})) | null;
             /** @description Of the item. */
             tags?: string[] | null;
             /** @description The item's category. */
@@ -746,6 +787,7 @@ export interface components {
         /** @enum {string} */
         ContentType: "article" | "report" | "image" | "dataset" | "video";
         ContentTypes: components["schemas"]["ContentType"][];
+        ContentTypesShown: ("article" | "report" | "image" | "dataset" | "video" | (string & {}))[];
         Context: {
             /**
              * Format: ip
@@ -790,15 +832,12 @@ export interface components {
         };
         /** @description A known crawler, recognised by its User-Agent and verified by address, reverse DNS or signature. */
         Crawler: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "crawler";
+            /** @description The kind of the object. */
+            object: "crawler" | (string & {});
             /** @description A name for people. */
             name: string;
             /** @description The permission that its visits ask for; `other` asks for `read`. */
-            crawlerClass: components["schemas"]["CrawlerClass"];
+            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
             /** @description Who runs it. */
             operator: string;
             /** @description The token that its User-Agent contains. */
@@ -818,15 +857,10 @@ export interface components {
             /** @description The host that publishes the crawler's signing keys. */
             signatureAgent: string | null;
         };
-        /** @enum {string} */
-        CrawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other";
         /** @description Crawler requests and revenue at the edge, and the readers that crawler operators sent. */
         CrawlerReportShown: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "crawler_report";
+            /** @description The kind of the object. */
+            object: "crawler_report" | (string & {});
             /** @description Null if the report covers all sites. */
             siteId: string | null;
             /**
@@ -855,11 +889,8 @@ export interface components {
         };
         /** @description The table of known crawlers. */
         CrawlerTable: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "crawler_table";
+            /** @description The kind of the object. */
+            object: "crawler_table" | (string & {});
             /**
              * Format: date
              * @description The date of the table.
@@ -912,7 +943,8 @@ export interface components {
             revenue: components["schemas"]["ChargeShown"][];
             /** @description Prices of observed denials, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
-            crawlerClass: components["schemas"]["CrawlerClass"];
+            /** @description What the crawler fetches pages for. */
+            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
         };
         /** @description Crawler requests and revenue. */
         CrawlsOfCrawler: {
@@ -936,7 +968,8 @@ export interface components {
             name: string;
             /** @description Who runs it. */
             operator: string;
-            crawlerClass: components["schemas"]["CrawlerClass"];
+            /** @description What the crawler fetches pages for. */
+            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
         };
         /** @description Crawler requests, by outcome. */
         CrawlsOfDay: {
@@ -995,17 +1028,16 @@ export interface components {
             /**
              * @description The kind of the object.
              * @default api_key
-             * @enum {string}
              */
-            readonly object: "api_key";
+            readonly object: "api_key" | (string & {});
             /** @description A label for people. */
             name: string;
             /** @description `public` keys can only read. */
-            type: components["schemas"]["KeyType"];
+            type: "secret" | "public" | (string & {});
             /** @description The beginning of the key, to recognise it by. */
             readonly prefix: string;
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
-            permissions: components["schemas"]["ApiKeyPermission"][];
+            permissions: ("content:read" | "content:write" | "policies:read" | "policies:write" | "access:check" | "analytics:read" | "webhooks:manage" | "api_keys:manage" | "licenses:read" | "licenses:write" | "revenue:read" | "revenue:write" | "audit:read" | "*" | (string & {}))[];
             /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
             allowedIps: string[];
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
@@ -1058,10 +1090,10 @@ export interface components {
             /** @description ISO 4217, or `access`. */
             unit: string;
             /**
-             * Format: double
+             * Format: decimal
              * @description The amount left to spend: the balance minus the floor.
              */
-            remaining?: number;
+            remaining?: string;
             /**
              * Format: decimal
              * @description The amount that could be spent.
@@ -1082,17 +1114,14 @@ export interface components {
         Currency: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BOV" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHE" | "CHF" | "CHW" | "CLF" | "CLP" | "CNY" | "COP" | "COU" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MXV" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "USN" | "UYI" | "UYU" | "UYW" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAD" | "XAF" | "XCD" | "XCG" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
         /** @description An access decision and its reasons. */
         Decision: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "access_decision";
+            /** @description The kind of the object. */
+            object: "access_decision" | (string & {});
             /** @description Null for a dry run, which leaves no record. */
             id: string | null;
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: boolean;
             /** @description Null if allowed. */
-            reason: components["schemas"]["Reason"] | null;
+            reason: ("content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {})) | null;
             /** @description The rule's. */
             message: string | null;
             /** @description The content item's id. */
@@ -1134,7 +1163,7 @@ export interface components {
             /** @description Only for visits: the site of the host, if any. */
             siteId?: string | null;
             /** @description Only for visits: how the visitor was identified. */
-            identifiedBy?: components["schemas"]["Identification"];
+            identifiedBy?: "address" | "api_key" | "license_token" | "nothing" | "reverse_dns" | "signature" | "site" | "user_agent" | (string & {});
             /** @description Only for readers' visits: the host of the page that linked here. */
             referrer?: string | null;
             /** @description Only for visits: whether it was imported from a log, and so never refused or charged. */
@@ -1149,11 +1178,8 @@ export interface components {
             traceTruncated?: boolean;
         };
         DecisionBatch: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["BatchedDecision"][];
             /** @description Whether more items follow. */
@@ -1164,22 +1190,16 @@ export interface components {
         Deleted: {
             /** @description The resource's id. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "content" | "policy" | "site";
+            /** @description The kind of the object. */
+            object: "content" | "policy" | "site" | (string & {});
             /** @description Always true. */
             deleted: boolean;
         };
         DeletedEndpoint: {
             /** @description The resource's id. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "webhook_endpoint";
+            /** @description The kind of the object. */
+            object: "webhook_endpoint" | (string & {});
             /** @description Always true. */
             deleted: boolean;
         };
@@ -1248,11 +1268,8 @@ export interface components {
         Erased: {
             /** @description The resource's id. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "requester";
+            /** @description The kind of the object. */
+            object: "requester" | (string & {});
             /** @description Always true. */
             deleted: boolean;
             /** @description The id under which decisions, totals and the ledger remain. */
@@ -1262,21 +1279,14 @@ export interface components {
         Error: {
             error: components["schemas"]["ErrorDetail"];
         };
-        /**
-         * @description Machine-readable and stable.
-         * @enum {string}
-         */
-        ErrorCode: "host_not_allowed" | "idempotency_conflict" | "idempotency_mismatch" | "insufficient_permissions" | "insufficient_scope" | "internal_error" | "invalid_api_key" | "invalid_request" | "invalid_token" | "ip_not_allowed" | "method_not_allowed" | "missing_api_key" | "precondition_failed" | "rate_limit_exceeded" | "request_too_large" | "resource_already_exists" | "resource_in_use" | "resource_not_found" | "resource_revoked" | "service_unavailable" | "unsupported_media_type";
         /** @description What is wrong. */
         ErrorDetail: {
-            code: components["schemas"]["ErrorCode"];
+            /** @description Machine-readable and stable. */
+            code: "host_not_allowed" | "idempotency_conflict" | "idempotency_mismatch" | "insufficient_permissions" | "insufficient_scope" | "internal_error" | "invalid_api_key" | "invalid_request" | "invalid_token" | "ip_not_allowed" | "method_not_allowed" | "missing_api_key" | "precondition_failed" | "rate_limit_exceeded" | "request_too_large" | "resource_already_exists" | "resource_in_use" | "resource_not_found" | "resource_revoked" | "service_unavailable" | "unsupported_media_type" | (string & {});
             /** @description For people; names what is wrong. */
             message: string;
-            /**
-             * @description The kind of error.
-             * @enum {string}
-             */
-            type: "api_error" | "authentication_error" | "authorization_error" | "conflict_error" | "idempotency_error" | "invalid_request_error" | "not_found_error" | "rate_limit_error" | "validation_error";
+            /** @description The kind of error. */
+            type: "api_error" | "authentication_error" | "authorization_error" | "conflict_error" | "idempotency_error" | "invalid_request_error" | "not_found_error" | "rate_limit_error" | "validation_error" | (string & {});
             /**
              * Format: uri-reference
              * @description The documentation of the code; relative to the service's address if `BASE_URL` is not set.
@@ -1285,7 +1295,7 @@ export interface components {
             /** @description The offending field, parameter or header. */
             param?: string;
             /** @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`. */
-            kind?: components["schemas"]["FaultKind"];
+            kind?: "missing" | "unknown" | "malformed" | (string & {});
             /** @description Seconds to wait. */
             retryAfter?: number;
             /** @description Where several fields are wrong: all of them, the first one among them. */
@@ -1304,7 +1314,7 @@ export interface components {
             /** @description The offending field. */
             param?: string;
             /** @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`. */
-            kind?: components["schemas"]["FaultKind"];
+            kind?: "missing" | "unknown" | "malformed" | (string & {});
             /** @description Seconds to wait. */
             retryAfter?: number;
             /** @description Where several fields are wrong: all of them, the first one among them. */
@@ -1314,12 +1324,10 @@ export interface components {
         Event: {
             /** @description The resource's id. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "event";
-            type: components["schemas"]["EventType"];
+            /** @description The kind of the object. */
+            object: "event" | (string & {});
+            /** @description The kind of it. */
+            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
             /**
              * Format: date-time
              * @description When it was created.
@@ -1341,7 +1349,7 @@ export interface components {
         /** @description A source that states facts of a crawler. */
         Evidence: {
             /** @description The fields that the source states. */
-            facts: ("operator" | "class" | "userAgent" | "addressLists" | "hosts" | "signatureAgent")[];
+            facts: ("operator" | "class" | "userAgent" | "addressLists" | "hosts" | "signatureAgent" | (string & {}))[];
             /** @description The page or file that states the facts. */
             url: string;
             /**
@@ -1355,7 +1363,7 @@ export interface components {
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: boolean;
             /** @description The reason of a denial. */
-            reason?: components["schemas"]["Reason"] | null;
+            reason?: ("content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {})) | null;
             /** @description Index of the deciding rule; null if there is none. */
             matchedRule?: number | null;
         };
@@ -1376,17 +1384,16 @@ export interface components {
             /** @description What the condition looked at had; null where nothing was known. */
             saw: unknown;
         };
-        /** @enum {string} */
-        FaultKind: "missing" | "unknown" | "malformed";
         /** @description What is wrong with one field. */
         FieldError: {
-            code: components["schemas"]["ErrorCode"];
+            /** @description Machine-readable and stable. */
+            code: "host_not_allowed" | "idempotency_conflict" | "idempotency_mismatch" | "insufficient_permissions" | "insufficient_scope" | "internal_error" | "invalid_api_key" | "invalid_request" | "invalid_token" | "ip_not_allowed" | "method_not_allowed" | "missing_api_key" | "precondition_failed" | "rate_limit_exceeded" | "request_too_large" | "resource_already_exists" | "resource_in_use" | "resource_not_found" | "resource_revoked" | "service_unavailable" | "unsupported_media_type" | (string & {});
             /** @description For people; names what is wrong. */
             message: string;
             /** @description The offending field, parameter or header. */
             param?: string;
             /** @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`. */
-            kind?: components["schemas"]["FaultKind"];
+            kind?: "missing" | "unknown" | "malformed" | (string & {});
         };
         /** @description A fault of one field. */
         FieldErrorShown: {
@@ -1397,19 +1404,13 @@ export interface components {
             /** @description The offending field. */
             param?: string;
             /** @description With `param`: a required field is `missing`, a field or parameter is `unknown`, or a value is `malformed`. */
-            kind?: components["schemas"]["FaultKind"];
+            kind?: "missing" | "unknown" | "malformed" | (string & {});
         };
         FindingShown: {
-            /**
-             * @description How grave it is.
-             * @enum {string}
-             */
-            level: "warning" | "info";
-            /**
-             * @description Machine-readable and stable.
-             * @enum {string}
-             */
-            code: "duplicate_rule" | "unreachable_rule" | "contradictory_conditions" | "ended" | "permission_never_granted" | "never_allows" | "price_never_quoted" | "unknown_license_type" | "allow_without_license" | "default_allows" | "allow_by_name_alone" | "license_may_have_lapsed" | "grants_nothing" | "begun";
+            /** @description How grave it is. */
+            level: "warning" | "info" | (string & {});
+            /** @description Machine-readable and stable. */
+            code: "duplicate_rule" | "unreachable_rule" | "contradictory_conditions" | "ended" | "permission_never_granted" | "never_allows" | "price_never_quoted" | "unknown_license_type" | "allow_without_license" | "default_allows" | "allow_by_name_alone" | "license_may_have_lapsed" | "grants_nothing" | "begun" | (string & {});
             /** @description For example `rules[0].conditions`. */
             path: string;
             /** @description For people. */
@@ -1432,11 +1433,8 @@ export interface components {
         Grant: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "grant";
+            /** @description The kind of the object. */
+            readonly object: "grant" | (string & {});
             /** @description The wallet's id. */
             readonly walletId: string;
             /**
@@ -1450,10 +1448,11 @@ export interface components {
              */
             readonly remaining: string;
             /** @description Default: `paid`. */
-            kind: components["schemas"]["GrantKind"];
+            kind: "paid" | "promotional" | "refill" | "refund" | (string & {});
             /** @description Lower ones are spent first. */
             priority: number;
-            readonly status: components["schemas"]["GrantStatus"];
+            /** @description The state it is in. */
+            readonly status: "scheduled" | "active" | "ended" | "voided" | (string & {});
             /**
              * Format: date-time
              * @description From when on it counts.
@@ -1494,8 +1493,6 @@ export interface components {
             /** @description The publisher's own id of the item, unique in the account. */
             externalId?: string | null;
         };
-        /** @enum {string} */
-        GrantStatus: "scheduled" | "active" | "ended" | "voided";
         /** @description A licence that the service holds for the requester and the item. */
         HeldLicenseOfTest: {
             /** @description The tier of the licence. */
@@ -1527,12 +1524,10 @@ export interface components {
         LedgerEntry: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "ledger_entry";
-            readonly type: components["schemas"]["EntryType"];
+            /** @description The kind of the object. */
+            readonly object: "ledger_entry" | (string & {});
+            /** @description The kind of it. */
+            readonly type: "adjustment" | "license" | "usage" | (string & {});
             /**
              * Format: decimal
              * @description Not 0. Negative to give money back.
@@ -1577,11 +1572,8 @@ export interface components {
         License: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "license";
+            /** @description The kind of the object. */
+            readonly object: "license" | (string & {});
             /** @description The caller's own id. It stays. */
             requesterId: string;
             /** @description The requester's name. */
@@ -1621,7 +1613,7 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             };
             /** @description Read-only. Revoke with `POST /v1/licenses/{id}/revoke`. */
-            readonly status: components["schemas"]["LicenseStatus"];
+            readonly status: "active" | "expired" | "revoked" | (string & {});
             /**
              * Format: date-time
              * @description When it was revoked; null if it was not.
@@ -1648,18 +1640,15 @@ export interface components {
              * @description When it ends; null for never.
              */
             expiresAt: string | null;
-            /**
-             * @description The item's URL; of a licence, who vouches for it.
-             * @enum {string}
-             */
-            source: "service" | "caller" | "offer";
+            /** @description The item's URL; of a licence, who vouches for it. */
+            source: "service" | "caller" | "offer" | (string & {});
         };
         /** @description The outcome of a row. */
         LicenseBulkOutcome: {
             /** @description Index of the row in `items`, from 0. */
             index: number;
             /** @description `201` issued, `200` changed or already so, `422` a fault of the row, `409` a revoked licence, one that an earlier row is about, or an `externalId` that another licence has. */
-            status: components["schemas"]["OutcomeStatus"];
+            status: number;
             /** @description Null if the row has an error. */
             license: components["schemas"]["License"] | null;
             /** @description As the row would be answered alone. */
@@ -1668,11 +1657,8 @@ export interface components {
         LicenseBulkOutcomes: {
             /** @description The items of the list, in order. */
             data: components["schemas"]["LicenseBulkOutcome"][];
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description Always false. */
             hasMore: boolean;
             /** @description Number of rows in the request. */
@@ -1724,11 +1710,8 @@ export interface components {
         LicenseClient: {
             /** @description The client_id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "license_client";
+            /** @description The kind of the object. */
+            readonly object: "license_client" | (string & {});
             /** @description The requester whose licences the tokens represent. */
             requesterId: string;
             /** @description The requester's name. */
@@ -1771,11 +1754,8 @@ export interface components {
         LicenseClientWithSecret: {
             /** @description The client_id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "license_client";
+            /** @description The kind of the object. */
+            readonly object: "license_client" | (string & {});
             /** @description The requester whose licences the tokens represent. */
             requesterId: string;
             /** @description The requester's name. */
@@ -1852,11 +1832,8 @@ export interface components {
         };
         /** @description Findings about a policy that its author probably did not intend. */
         Lint: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "policy_lint";
+            /** @description The kind of the object. */
+            object: "policy_lint" | (string & {});
             /** @description What was found, in the order of the rules. */
             findings: components["schemas"]["FindingShown"][];
             /** @description Whether there are more findings than returned. */
@@ -1867,7 +1844,8 @@ export interface components {
             index: number;
             /** @description Lower ones are tried first; a missing one last. */
             priority: number | null;
-            action: components["schemas"]["RuleAction"];
+            /** @description What is done: allowed or denied, or in the audit log what was changed. */
+            action: "allow" | "deny" | (string & {});
         };
         /** @description The requester to merge into. */
         MergeRequest: {
@@ -1929,20 +1907,19 @@ export interface components {
         ObservedDenial: {
             /** @description Always false. */
             allowed: boolean;
-            reason: components["schemas"]["Reason"];
+            /** @description Why access was denied. */
+            reason: "content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {});
         };
         ObservedReason: {
-            reason: components["schemas"]["Reason"];
+            /** @description Why access was denied. */
+            reason: "content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {});
             /** @description How many. */
             count: number;
         };
         /** @description Access that would have been refused if denials were enforced. */
         ObservedReport: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "observed_report";
+            /** @description The kind of the object. */
+            object: "observed_report" | (string & {});
             /** @description Null if the report covers all sites and policies. */
             siteId: string | null;
             /**
@@ -2000,11 +1977,8 @@ export interface components {
         };
         /** @description The offers of a batch, in the order of the request. */
         OfferList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["BatchedOffer"][];
             /** @description Whether more items follow. */
@@ -2026,17 +2000,16 @@ export interface components {
             /**
              * @description The kind of the object.
              * @default api_key
-             * @enum {string}
              */
-            readonly object: "api_key";
+            readonly object: "api_key" | (string & {});
             /** @description A label for people. */
             name: string;
             /** @description `public` keys can only read. */
-            type: components["schemas"]["KeyType"];
+            type: "secret" | "public" | (string & {});
             /** @description The beginning of the key, to recognise it by. */
             readonly prefix: string;
             /** @description By default `*` for a secret key, `content:read` and `policies:read` for a public one: whoever has that reads every item with its figures, and every policy with the requester ids and addresses in its rules. */
-            permissions: components["schemas"]["ApiKeyPermission"][];
+            permissions: ("content:read" | "content:write" | "policies:read" | "policies:write" | "access:check" | "analytics:read" | "webhooks:manage" | "api_keys:manage" | "licenses:read" | "licenses:write" | "revenue:read" | "revenue:write" | "audit:read" | "*" | (string & {}))[];
             /** @description IPv4 or IPv6 addresses, or CIDR ranges without host bits. Empty: any address. Default: the addresses of the key that creates it. */
             allowedIps: string[];
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
@@ -2064,28 +2037,20 @@ export interface components {
             /** @description The full key. Shown only in this reply. */
             readonly key?: string;
         };
-        /** @enum {integer} */
-        OutcomeStatus: 200 | 201 | 409 | 422;
         /** @description The account of the requesting key. */
         OwnAccount: {
             /** @description The resource's id. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "account";
+            /** @description The kind of the object. */
+            object: "account" | (string & {});
             /** @description A name for people. */
             name: string;
-            /**
-             * @description The plan that sets the limits.
-             * @enum {string}
-             */
-            plan: "starter" | "professional" | "enterprise";
+            /** @description The plan that sets the limits. */
+            plan: "starter" | "professional" | "enterprise" | (string & {});
             limits: components["schemas"]["Limits"];
             edgeLimits: components["schemas"]["EdgeLimits"];
             /** @description Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the account enforces, else `allow`. */
-            unknownHost: components["schemas"]["RuleAction"] | null;
+            unknownHost: ("allow" | "deny" | (string & {})) | null;
             key: components["schemas"]["OwnKey"];
             /**
              * Format: date-time
@@ -2099,7 +2064,8 @@ export interface components {
             id: string;
             /** @description A name for people. */
             name: string;
-            type: components["schemas"]["KeyType"];
+            /** @description The kind of it. */
+            type: "secret" | "public" | (string & {});
             /** @description What is granted. */
             permissions: string[];
             /**
@@ -2131,11 +2097,8 @@ export interface components {
         };
         /** @description Requests at the edge by page, by folder, by crawler and by day. */
         PageReportShown: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "page_report";
+            /** @description The kind of the object. */
+            object: "page_report" | (string & {});
             /** @description Null if the report covers all sites. */
             siteId: string | null;
             /**
@@ -2195,8 +2158,9 @@ export interface components {
             /** @description Who runs the crawler. */
             operator: string | null;
             /** @description `other` for a visitor that is not a known crawler. */
-            crawlerClass: components["schemas"]["CrawlerClass"];
-            identifiedBy: components["schemas"]["Identification"];
+            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
+            /** @description How the visitor was identified. */
+            identifiedBy: "address" | "api_key" | "license_token" | "nothing" | "reverse_dns" | "signature" | "site" | "user_agent" | (string & {});
             /** @description Whether the visitor's identity is proven. */
             verified: boolean;
             /**
@@ -2222,11 +2186,8 @@ export interface components {
             date: string;
         };
         PaginatedApiKeyList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["ApiKey"][];
             /** @description Whether more items follow. */
@@ -2239,11 +2200,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedAuditEntryList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["AuditEntry"][];
             /** @description Whether more items follow. */
@@ -2256,11 +2214,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedContentList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["Content"][];
             /** @description Whether more items follow. */
@@ -2273,11 +2228,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedDecisionList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["Decision"][];
             /** @description Whether more items follow. */
@@ -2290,11 +2242,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedEventList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["Event"][];
             /** @description Whether more items follow. */
@@ -2307,11 +2256,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedGrantList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["Grant"][];
             /** @description Whether more items follow. */
@@ -2324,11 +2270,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedLedgerEntryList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["LedgerEntry"][];
             /** @description Whether more items follow. */
@@ -2341,11 +2284,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedLicenseClientList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["LicenseClient"][];
             /** @description Whether more items follow. */
@@ -2358,11 +2298,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedLicenseList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["License"][];
             /** @description Whether more items follow. */
@@ -2375,11 +2312,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedPaymentList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["Payment"][];
             /** @description Whether more items follow. */
@@ -2392,11 +2326,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedPolicyList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["Policy"][];
             /** @description Whether more items follow. */
@@ -2409,11 +2340,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedPolicyRevisionList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["PolicyRevision"][];
             /** @description Whether more items follow. */
@@ -2426,11 +2354,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedRequesterProfileList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["RequesterProfile"][];
             /** @description Whether more items follow. */
@@ -2443,11 +2368,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedSiteList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["Site"][];
             /** @description Whether more items follow. */
@@ -2460,11 +2382,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedStatementLineList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["StatementLine"][];
             /** @description Whether more items follow. */
@@ -2477,11 +2396,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedStatementList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["Statement"][];
             /** @description Whether more items follow. */
@@ -2494,11 +2410,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedWalletEntryList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["WalletEntry"][];
             /** @description Whether more items follow. */
@@ -2511,11 +2424,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedWalletList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["Wallet"][];
             /** @description Whether more items follow. */
@@ -2528,11 +2438,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedWebhookAttemptList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["WebhookAttempt"][];
             /** @description Whether more items follow. */
@@ -2545,11 +2452,8 @@ export interface components {
             totalCountIsExact?: boolean;
         };
         PaginatedWebhookEndpointList: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description The items of the list, in order. */
             data: components["schemas"]["WebhookEndpoint"][];
             /** @description Whether more items follow. */
@@ -2788,11 +2692,8 @@ export interface components {
         Payment: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "payment";
+            /** @description The kind of the object. */
+            readonly object: "payment" | (string & {});
             /** @description The requester's id, as the publisher calls them. */
             requesterId: string;
             /**
@@ -2833,15 +2734,13 @@ export interface components {
             note?: string | null;
         };
         Permissions: string[];
+        PermissionsShown: string[];
         /** @description The terms on which requesters may access linked items. */
         Policy: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "policy";
+            /** @description The kind of the object. */
+            readonly object: "policy" | (string & {});
             /** @description The policy's id in your own system. Unique within the account. */
             externalId: string | null;
             /** @description A name for people. */
@@ -2852,10 +2751,11 @@ export interface components {
              * @description Together at most 65,536 bytes of JSON without spaces.
              * @default []
              */
-            rules: components["schemas"]["Rule"][];
-            defaultAction: components["schemas"]["RuleAction"];
+            rules: components["schemas"]["RuleShown"][];
+            /** @description What decides where no rule matches. */
+            defaultAction: "allow" | "deny" | (string & {});
             /** @description Whether decisions are enforced or only recorded. */
-            mode: components["schemas"]["Mode"];
+            mode: "disabled" | "enforce" | "observe" | (string & {});
             /** @description Tests that every version must pass before it is saved. */
             tests: components["schemas"]["PolicyTest"][];
             /**
@@ -2886,7 +2786,7 @@ export interface components {
             /** @description Index of the row in `items`, from 0. */
             index: number;
             /** @description `201` created, `200` changed or already so, `422` a fault of the row or a failing test, `409` a policy that an earlier row is about, or an `externalId` that another policy has. */
-            status: components["schemas"]["OutcomeStatus"];
+            status: number;
             /** @description Null if the row has an error. */
             policy: components["schemas"]["Policy"] | null;
             /** @description As the row would be answered alone. */
@@ -2895,11 +2795,8 @@ export interface components {
         PolicyBulkOutcomes: {
             /** @description The items of the list, in order. */
             data: components["schemas"]["PolicyBulkOutcome"][];
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "list";
+            /** @description The kind of the object. */
+            object: "list" | (string & {});
             /** @description Always false. */
             hasMore: boolean;
             /** @description Number of rows in the request. */
@@ -2978,11 +2875,8 @@ export interface components {
         PolicyRevision: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "policy";
+            /** @description The kind of the object. */
+            readonly object: "policy" | (string & {});
             /** @description The policy's id in your own system. Unique within the account. */
             externalId: string | null;
             /** @description A name for people. */
@@ -2993,10 +2887,11 @@ export interface components {
              * @description Together at most 65,536 bytes of JSON without spaces.
              * @default []
              */
-            rules: components["schemas"]["Rule"][];
-            defaultAction: components["schemas"]["RuleAction"];
+            rules: components["schemas"]["RuleShown"][];
+            /** @description What decides where no rule matches. */
+            defaultAction: "allow" | "deny" | (string & {});
             /** @description Whether decisions are enforced or only recorded. */
-            mode: components["schemas"]["Mode"];
+            mode: "disabled" | "enforce" | "observe" | (string & {});
             /** @description Tests that every version must pass before it is saved. */
             tests: components["schemas"]["PolicyTest"][];
             /**
@@ -3064,18 +2959,12 @@ export interface components {
         };
         /** @description The file for a site's proxy. */
         ProxyConfig: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "proxy_config";
+            /** @description The kind of the object. */
+            object: "proxy_config" | (string & {});
             /** @description The site. */
             siteId: string;
-            /**
-             * @description The proxy that reads the file.
-             * @enum {string}
-             */
-            proxy: "nginx" | "caddy" | "traefik" | "envoy";
+            /** @description The proxy that reads the file. */
+            proxy: "nginx" | "caddy" | "traefik" | "envoy" | (string & {});
             /** @description Usual name of the file. */
             fileName: string;
             /** @description The file, with a placeholder for the key. */
@@ -3098,21 +2987,28 @@ export interface components {
         };
         /** @enum {string} */
         RateLimitPeriod: "second" | "minute" | "hour" | "day" | "week" | "month";
+        /** @description How often the rule allows, for each requester or visitor. */
+        RateLimitShown: {
+            /** @description How many requests. */
+            requests: number;
+            /** @description The length of the window. */
+            period: "second" | "minute" | "hour" | "day" | "week" | "month" | (string & {});
+            /** @description `visitor` counts readers who are not signed in apart: by a cookie at the edge, by `context.visitorId` in checks, otherwise by their address. */
+            per?: "requester" | "visitor" | (string & {});
+        };
         /** @enum {string} */
         Reason: "content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded";
         ReasonCount: {
-            reason: components["schemas"]["Reason"];
+            /** @description Why access was denied. */
+            reason: "content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {});
             /** @description Until this moment, exclusively. */
             before: number;
             /** @description From this moment on. */
             after: number;
         };
         Recovered: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "webhook_recovery";
+            /** @description The kind of the object. */
+            object: "webhook_recovery" | (string & {});
             /** @description The webhook endpoint. */
             webhookId: string;
             /**
@@ -3132,7 +3028,8 @@ export interface components {
         RecoveredEvent: {
             /** @description The resource's id. */
             id: string;
-            type: components["schemas"]["EventType"];
+            /** @description The kind of it. */
+            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
             /**
              * Format: date-time
              * @description When it was created.
@@ -3162,11 +3059,8 @@ export interface components {
             name: string | null;
             /** @description Who runs it. */
             operator: string | null;
-            /**
-             * @description What it is.
-             * @enum {string|null}
-             */
-            kind: "ai" | "search" | null;
+            /** @description What it is. */
+            kind: "ai" | "search" | (string & {}) | null;
             /** @description Readers sent by this host. */
             referrals: number;
         };
@@ -3177,7 +3071,8 @@ export interface components {
              * @description An exact decimal, as a number or a string.
              */
             amount: string;
-            every: components["schemas"]["RefillPeriod"];
+            /** @description The length of a period. */
+            every: "day" | "week" | "month" | "year" | (string & {});
             /**
              * Format: date-time
              * @description Start of a period. Default: when the refill was set.
@@ -3246,11 +3141,8 @@ export interface components {
         RequesterProfile: {
             /** @description Your own id. It cannot be changed. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "requester";
+            /** @description The kind of the object. */
+            readonly object: "requester" | (string & {});
             /** @description A name for people. */
             name: string | null;
             /**
@@ -3437,13 +3329,54 @@ export interface components {
         RuleRateLimit: {
             /** @description How many requests. */
             requests: number;
-            period: components["schemas"]["RateLimitPeriod"];
+            /** @description The length of the window. */
+            period: "second" | "minute" | "hour" | "day" | "week" | "month" | (string & {});
             /** @description How many requests are left in the window. */
             remaining: number;
             /** @description Unix seconds. */
             reset: number;
             /** @description Seconds, if the limit is used up. */
             retryAfter: number | null;
+        };
+        /**
+         * @description Allows or denies where its conditions hold.
+         * @example {
+         *       "action": "allow",
+         *       "priority": 1,
+         *       "conditions": {
+         *         "licenseType": [
+         *           "commercial",
+         *           "enterprise"
+         *         ],
+         *         "hasValidLicense": true
+         *       },
+         *       "permissions": [
+         *         "full_access"
+         *       ],
+         *       "rateLimit": {
+         *         "requests": 100,
+         *         "period": "hour"
+         *       }
+         *     }
+         */
+        RuleShown: {
+            /** @description What is done: allowed or denied, or in the audit log what was changed. */
+            action: "allow" | "deny" | (string & {});
+            /** @description Lower ones are tried first; a missing one last. */
+            priority?: number;
+            conditions: components["schemas"]["ConditionsShown"];
+            /** @description Comes with the decision. */
+            message?: string;
+            /** @description What the rule grants; `full_access` grants all. */
+            permissions?: string[];
+            rateLimit?: components["schemas"]["RateLimitShown"];
+            /** @description What an access costs whoever holds no licence that the rule allows. */
+            pricePerAccess?: {
+                /** @description More than 0, at most 1,000,000, with at most six places. */
+                amount: string;
+                /** @description ISO 4217, such as `EUR`. */
+                currency: string;
+            };
         };
         /**
          * @description The check is within these days and hours, in this time zone.
@@ -3480,27 +3413,60 @@ export interface components {
              */
             timeZone: string;
         };
+        /**
+         * @description The check is within these days and hours, in this time zone.
+         * @example {
+         *       "days": [
+         *         "mon",
+         *         "tue",
+         *         "wed",
+         *         "thu",
+         *         "fri"
+         *       ],
+         *       "from": "09:00",
+         *       "to": "18:00",
+         *       "timeZone": "Europe/Berlin"
+         *     }
+         */
+        ScheduleShown: {
+            /** @description Every day, unless given. Hours across midnight belong to the day on which they begin. */
+            days?: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun" | (string & {})) | components["schemas"]["WeekdaysShown"];
+            /**
+             * @description With `to`; without both it is the whole day.
+             * @example 09:00
+             */
+            from?: string;
+            /**
+             * @description Not part of the hours. Earlier than `from`: on the next day.
+             * @example 09:00
+             */
+            to?: string;
+            /**
+             * Format: time-zone
+             * @description Of the IANA time zone database, as `Europe/Berlin`.
+             * @example Europe/Berlin
+             */
+            timeZone: string;
+        };
         /** @description A URL that receives the account's events. */
         Secret: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "webhook_endpoint";
+            /** @description The kind of the object. */
+            readonly object: "webhook_endpoint" | (string & {});
             /**
              * Format: uri
              * @description `https`, port 443, a public address.
              */
             url: string;
             /** @description Event types, groups such as `content.*`, or `*` (default). */
-            events: components["schemas"]["EventPattern"][];
+            events: ("*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled" | (string & {}))[];
             /** @description Free text for people. */
             description: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
             accessFilter: components["schemas"]["AccessFilter"] | null;
-            status: components["schemas"]["WebhookStatus"];
+            /** @description The state it is in. */
+            status: "enabled" | "disabled" | (string & {});
             /** @description Why the service disabled the endpoint; null if it did not. */
             readonly disabledReason: string | null;
             /** @description The names of `headers`. */
@@ -3531,21 +3497,45 @@ export interface components {
              */
             overlapSeconds: number | null;
         };
+        /** @description An event as endpoints get it. */
+        SentEvent: {
+            /** @description The resource's id. */
+            id: string;
+            /** @description The kind of the object. */
+            object: "event" | (string & {});
+            /** @description The kind of it. */
+            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created: string;
+            /** @description The resource as the API returned it at that time. */
+            data: {
+                [key: string]: unknown;
+            };
+            /** @description On updates: the fields that changed, with their former values. */
+            previous?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `created`.
+             */
+            timestamp: string;
+        };
         SimulatedVerdict: {
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: boolean;
             /** @description Why access was denied. */
-            reason: components["schemas"]["Reason"] | null;
+            reason: ("content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {})) | null;
             /** @description Index of the rule; null for the default action. */
             matchedRule: number | null;
         };
         /** @description How a policy would have decided recorded checks. */
         Simulation: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "policy_simulation";
+            /** @description The kind of the object. */
+            object: "policy_simulation" | (string & {});
             /** @description The policy's id. */
             policyId: string;
             /** @description Null if a draft was simulated. */
@@ -3612,11 +3602,8 @@ export interface components {
         Site: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "site";
+            /** @description The kind of the object. */
+            readonly object: "site" | (string & {});
             /**
              * @description Lower case, without scheme and port; one site for each host.
              * @example news.example
@@ -3634,9 +3621,9 @@ export interface components {
             /** @description Text of the link, for example Subscribe. Null: Get access. */
             linkLabel: string | null;
             /** @description Whether decisions are enforced or only recorded. */
-            mode: components["schemas"]["Mode"];
+            mode: "disabled" | "enforce" | "observe" | (string & {});
             /** @description What happens to pages without a policy. */
-            unknown: components["schemas"]["RuleAction"];
+            unknown: "allow" | "deny" | (string & {});
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
             robotsTxt: string | null;
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
@@ -3709,11 +3696,8 @@ export interface components {
         Statement: {
             /** @description The resource's id. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "statement";
+            /** @description The kind of the object. */
+            object: "statement" | (string & {});
             /** @description Null for entries that name no requester. */
             requesterId: string | null;
             /** @description The requester's name. */
@@ -3722,11 +3706,8 @@ export interface components {
             month: string;
             /** @description ISO 4217, or `access` for quotas. */
             currency: string;
-            /**
-             * @description A closed statement never changes.
-             * @enum {string}
-             */
-            status: "open" | "closed";
+            /** @description A closed statement never changes. */
+            status: "open" | "closed" | (string & {});
             /**
              * Format: decimal
              * @description The sum of all earlier months.
@@ -3821,12 +3802,10 @@ export interface components {
         StatementLine: {
             /** @description The line's ledger entry; of charges the first one. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "statement_line";
-            type: components["schemas"]["EntryType"];
+            /** @description The kind of the object. */
+            object: "statement_line" | (string & {});
+            /** @description The kind of it. */
+            type: "adjustment" | "license" | "usage" | (string & {});
             /**
              * Format: decimal
              * @description An exact decimal, as a number or a string.
@@ -3842,7 +3821,7 @@ export interface components {
             licenseType: string | null;
             /** @description The content item's id. */
             contentId: string | null;
-            /** @description Current title. Null if the item was deleted. */
+            /** @description Current title, even of a deleted item. Null without an item. */
             contentTitle: string | null;
             /** @description Free text for people. */
             description: string | null;
@@ -3894,7 +3873,8 @@ export interface components {
             index: number;
             /** @description Lower ones are tried first; a missing one last. */
             priority: number | null;
-            action: components["schemas"]["RuleAction"];
+            /** @description What is done: allowed or denied, or in the audit log what was changed. */
+            action: "allow" | "deny" | (string & {});
             /** @description Whether all conditions of the rule held. */
             matched: boolean;
             /** @description Whether this is the first rule that matched. */
@@ -3947,7 +3927,7 @@ export interface components {
             /** @description Whether access is allowed; in figures, how many requests were. */
             allowed: boolean;
             /** @description Why access was denied. */
-            reason: components["schemas"]["Reason"] | null;
+            reason: ("content_archived" | "credits_exhausted" | "host_not_allowed" | "license_expired" | "no_license" | "no_policy" | "permission_not_granted" | "policy_denied" | "quota_exceeded" | "rate_limit_exceeded" | (string & {})) | null;
         };
         /** @description How to verify the host: publish `record` in one of two places. */
         Verification: {
@@ -3961,9 +3941,9 @@ export interface components {
         /** @description Numbers of visits by answer. */
         VisitCounts: {
             /** @description `other` for a visitor that is not a known crawler. */
-            crawlerClass: components["schemas"]["CrawlerClass"];
+            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
             /** @description How the visitor was identified. */
-            identifiedBy: components["schemas"]["Identification"];
+            identifiedBy: "address" | "api_key" | "license_token" | "nothing" | "reverse_dns" | "signature" | "site" | "user_agent" | (string & {});
             /** @description Whether the identity is proven, not only claimed. */
             verified: boolean;
             /** @description Whether access is allowed; in figures, how many requests were. */
@@ -3988,11 +3968,8 @@ export interface components {
         };
         /** @description Visits at the edge by visitor and by crawler class. */
         VisitorReportShown: {
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "visitor_report";
+            /** @description The kind of the object. */
+            object: "visitor_report" | (string & {});
             /**
              * Format: date-time
              * @description The first day or moment of the window.
@@ -4013,9 +3990,9 @@ export interface components {
         /** @description Visits of one visitor, with the requester that its decisions count for. */
         VisitorShown: {
             /** @description `other` for a visitor that is not a known crawler. */
-            crawlerClass: components["schemas"]["CrawlerClass"];
+            crawlerClass: "ai_training" | "ai_input" | "search" | "archive" | "other" | (string & {});
             /** @description How the visitor was identified. */
-            identifiedBy: components["schemas"]["Identification"];
+            identifiedBy: "address" | "api_key" | "license_token" | "nothing" | "reverse_dns" | "signature" | "site" | "user_agent" | (string & {});
             /** @description Whether the identity is proven, not only claimed. */
             verified: boolean;
             /** @description Whether access is allowed; in figures, how many requests were. */
@@ -4038,17 +4015,14 @@ export interface components {
         Wallet: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "wallet";
+            /** @description The kind of the object. */
+            readonly object: "wallet" | (string & {});
             /** @description The requester's id, as the publisher calls them. */
             requesterId: string;
             /** @description The licence's id. */
             licenseId: string | null;
             /** @description ISO 4217, or `access`: how many accesses. */
-            unit: components["schemas"]["WalletUnit"];
+            unit: string;
             /**
              * Format: decimal
              * @description What is left of all grants.
@@ -4083,14 +4057,12 @@ export interface components {
         WalletEntry: {
             /** @description The resource's id. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "wallet_entry";
+            /** @description The kind of the object. */
+            object: "wallet_entry" | (string & {});
             /** @description The wallet's id. */
             walletId: string;
-            type: components["schemas"]["WalletEntryType"];
+            /** @description The kind of it. */
+            type: "grant" | "spend" | "expire" | "void" | "refund" | "carry" | (string & {});
             /**
              * Format: decimal
              * @description Negative if the balance falls.
@@ -4106,8 +4078,6 @@ export interface components {
              */
             created: string;
         };
-        /** @enum {string} */
-        WalletEntryType: "grant" | "spend" | "expire" | "void" | "refund" | "carry";
         /** @description Prepaid credit of a requester, or of one of its licences. */
         WalletRequest: {
             /** @description The requester's id, as the publisher calls them. */
@@ -4129,11 +4099,8 @@ export interface components {
         WebhookAttempt: {
             /** @description The resource's id. */
             id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "webhook_delivery";
+            /** @description The kind of the object. */
+            object: "webhook_delivery" | (string & {});
             /** @description The webhook endpoint. */
             webhookId: string;
             /** @description The event. */
@@ -4167,23 +4134,21 @@ export interface components {
         WebhookEndpoint: {
             /** @description The resource's id. */
             readonly id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            readonly object: "webhook_endpoint";
+            /** @description The kind of the object. */
+            readonly object: "webhook_endpoint" | (string & {});
             /**
              * Format: uri
              * @description `https`, port 443, a public address.
              */
             url: string;
             /** @description Event types, groups such as `content.*`, or `*` (default). */
-            events: components["schemas"]["EventPattern"][];
+            events: ("*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled" | (string & {}))[];
             /** @description Free text for people. */
             description: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
             accessFilter: components["schemas"]["AccessFilter"] | null;
-            status: components["schemas"]["WebhookStatus"];
+            /** @description The state it is in. */
+            status: "enabled" | "disabled" | (string & {});
             /** @description Why the service disabled the endpoint; null if it did not. */
             readonly disabledReason: string | null;
             /** @description The names of `headers`. */
@@ -4228,6 +4193,7 @@ export interface components {
         /** @enum {string} */
         Weekday: "mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun";
         Weekdays: components["schemas"]["Weekday"][];
+        WeekdaysShown: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun" | (string & {}))[];
         /** @description A window of the plan: the UTC minute or day. */
         Window: {
             /** @description Requests included in the plan. */
@@ -4238,35 +4204,6 @@ export interface components {
             remaining: number;
             /** @description End of the window, in Unix seconds. */
             reset: number;
-        };
-        /** @description An event as endpoints get it. */
-        SentEvent: {
-            /** @description The resource's id. */
-            id: string;
-            /**
-             * @description The kind of the object.
-             * @enum {string}
-             */
-            object: "event";
-            type: components["schemas"]["EventType"];
-            /**
-             * Format: date-time
-             * @description When it was created.
-             */
-            created: string;
-            /** @description The resource as the API returned it at that time. */
-            data: {
-                [key: string]: unknown;
-            };
-            /** @description On updates: the fields that changed, with their former values. */
-            previous?: {
-                [key: string]: unknown;
-            };
-            /**
-             * Format: date-time
-             * @description The same as `created`.
-             */
-            timestamp: string;
         };
     };
     responses: {
@@ -4601,6 +4538,8 @@ export interface components {
         ETag: string;
         /** @description Where the new resource is. */
         Location: string;
+        /** @description Only if the reply was read from a replica: it has everything recorded until this time. */
+        "As-Of": string;
         /** @description Seconds to wait, as in `retryAfter`. */
         "Retry-After": number;
         /** @description How to authenticate. */

@@ -180,18 +180,22 @@ class Operations:
 
     def list_content(self, query: Query | None = None) -> Stream[types.Content]:
         """List content."""
-        return self.pages(call("GET", "/v1/content", query=query))
+        return self.pages(call("GET", "/v1/content", query=query, answer="Content"))
 
     def create_content(self, body: types.ContentRequest, *, idempotency_key: str | None = None) -> types.Content:
         """Create content."""
         return cast(
             "types.Content",
-            self.send(call("POST", "/v1/content", body=body, idempotency_key=idempotency_key, keyed=True)),
+            self.send(
+                call("POST", "/v1/content", body=body, answer="Content", idempotency_key=idempotency_key, keyed=True)
+            ),
         )
 
     def get_content(self, id: str, query: Query | None = None) -> types.Content:
         """Get content."""
-        return cast("types.Content", self.send(call("GET", f"/v1/content/{quote(id, safe='')}", query=query)))
+        return cast(
+            "types.Content", self.send(call("GET", f"/v1/content/{quote(id, safe='')}", query=query, answer="Content"))
+        )
 
     def update_content(
         self, id: str, body: types.PatchedContentRequest, *, if_match: str | None = None
@@ -199,7 +203,9 @@ class Operations:
         """Update content."""
         return cast(
             "types.Content",
-            self.send(call("PATCH", f"/v1/content/{quote(id, safe='')}", body=body, if_match=if_match)),
+            self.send(
+                call("PATCH", f"/v1/content/{quote(id, safe='')}", body=body, answer="Content", if_match=if_match)
+            ),
         )
 
     def delete_content(self, id: str, *, if_match: str | None = None) -> types.Deleted:
@@ -210,7 +216,16 @@ class Operations:
         """Create and update content in bulk."""
         return cast(
             "types.BulkOutcomes",
-            self.send(call("POST", "/v1/content/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+            self.send(
+                call(
+                    "POST",
+                    "/v1/content/bulk",
+                    body=body,
+                    answer="BulkOutcomes",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
         )
 
     def list_crawlers(self) -> types.CrawlerTable:
@@ -219,11 +234,13 @@ class Operations:
 
     def list_events(self, query: Query | None = None) -> Stream[types.Event]:
         """List events."""
-        return self.pages(call("GET", "/v1/events", query=query))
+        return self.pages(call("GET", "/v1/events", query=query, answer="Event"))
 
     def get_event(self, id: str, query: Query | None = None) -> types.Event:
         """Get an event."""
-        return cast("types.Event", self.send(call("GET", f"/v1/events/{quote(id, safe='')}", query=query)))
+        return cast(
+            "types.Event", self.send(call("GET", f"/v1/events/{quote(id, safe='')}", query=query, answer="Event"))
+        )
 
     def redeliver_event(
         self, id: str, body: types.RedeliveryRequest, *, idempotency_key: str | None = None
@@ -236,6 +253,7 @@ class Operations:
                     "POST",
                     f"/v1/events/{quote(id, safe='')}/redeliver",
                     body=body,
+                    answer="Event",
                     idempotency_key=idempotency_key,
                     keyed=True,
                 )
@@ -374,24 +392,30 @@ class Operations:
 
     def list_policies(self, query: Query | None = None) -> Stream[types.Policy]:
         """List policies."""
-        return self.pages(call("GET", "/v1/policies", query=query))
+        return self.pages(call("GET", "/v1/policies", query=query, answer="Policy"))
 
     def create_policy(self, body: types.PolicyRequest, *, idempotency_key: str | None = None) -> types.Policy:
         """Create a policy."""
         return cast(
             "types.Policy",
-            self.send(call("POST", "/v1/policies", body=body, idempotency_key=idempotency_key, keyed=True)),
+            self.send(
+                call("POST", "/v1/policies", body=body, answer="Policy", idempotency_key=idempotency_key, keyed=True)
+            ),
         )
 
     def get_policy(self, id: str, query: Query | None = None) -> types.Policy:
         """Get a policy."""
-        return cast("types.Policy", self.send(call("GET", f"/v1/policies/{quote(id, safe='')}", query=query)))
+        return cast(
+            "types.Policy", self.send(call("GET", f"/v1/policies/{quote(id, safe='')}", query=query, answer="Policy"))
+        )
 
     def update_policy(self, id: str, body: types.PatchedPolicyRequest, *, if_match: str | None = None) -> types.Policy:
         """Update a policy."""
         return cast(
             "types.Policy",
-            self.send(call("PATCH", f"/v1/policies/{quote(id, safe='')}", body=body, if_match=if_match)),
+            self.send(
+                call("PATCH", f"/v1/policies/{quote(id, safe='')}", body=body, answer="Policy", if_match=if_match)
+            ),
         )
 
     def delete_policy(self, id: str, *, if_match: str | None = None) -> types.Deleted:
@@ -411,6 +435,7 @@ class Operations:
                     "POST",
                     f"/v1/policies/{quote(id, safe='')}/rollback",
                     body=body,
+                    answer="Policy",
                     idempotency_key=idempotency_key,
                     keyed=True,
                     if_match=if_match,
@@ -438,7 +463,9 @@ class Operations:
 
     def list_policy_versions(self, id: str, query: Query | None = None) -> Stream[types.PolicyRevision]:
         """List a policy's versions."""
-        return self.pages(call("GET", f"/v1/policies/{quote(id, safe='')}/versions", query=query))
+        return self.pages(
+            call("GET", f"/v1/policies/{quote(id, safe='')}/versions", query=query, answer="PolicyRevision")
+        )
 
     def upsert_policies(
         self, body: types.PolicyBulkRequest, *, idempotency_key: str | None = None
@@ -446,7 +473,16 @@ class Operations:
         """Create and update policies in bulk."""
         return cast(
             "types.PolicyBulkOutcomes",
-            self.send(call("POST", "/v1/policies/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+            self.send(
+                call(
+                    "POST",
+                    "/v1/policies/bulk",
+                    body=body,
+                    answer="PolicyBulkOutcomes",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
         )
 
     def lint_policy(self, body: types.DraftRequest, *, idempotency_key: str | None = None) -> types.Lint:
@@ -713,7 +749,13 @@ class Operations:
         return cast(
             "types.Event",
             self.send(
-                call("POST", f"/v1/webhooks/{quote(id, safe='')}/ping", idempotency_key=idempotency_key, keyed=True)
+                call(
+                    "POST",
+                    f"/v1/webhooks/{quote(id, safe='')}/ping",
+                    answer="Event",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
             ),
         )
 
@@ -921,18 +963,23 @@ class AsyncOperations:
 
     def list_content(self, query: Query | None = None) -> AsyncStream[types.Content]:
         """List content."""
-        return self.pages(call("GET", "/v1/content", query=query))
+        return self.pages(call("GET", "/v1/content", query=query, answer="Content"))
 
     async def create_content(self, body: types.ContentRequest, *, idempotency_key: str | None = None) -> types.Content:
         """Create content."""
         return cast(
             "types.Content",
-            await self.send(call("POST", "/v1/content", body=body, idempotency_key=idempotency_key, keyed=True)),
+            await self.send(
+                call("POST", "/v1/content", body=body, answer="Content", idempotency_key=idempotency_key, keyed=True)
+            ),
         )
 
     async def get_content(self, id: str, query: Query | None = None) -> types.Content:
         """Get content."""
-        return cast("types.Content", await self.send(call("GET", f"/v1/content/{quote(id, safe='')}", query=query)))
+        return cast(
+            "types.Content",
+            await self.send(call("GET", f"/v1/content/{quote(id, safe='')}", query=query, answer="Content")),
+        )
 
     async def update_content(
         self, id: str, body: types.PatchedContentRequest, *, if_match: str | None = None
@@ -940,7 +987,9 @@ class AsyncOperations:
         """Update content."""
         return cast(
             "types.Content",
-            await self.send(call("PATCH", f"/v1/content/{quote(id, safe='')}", body=body, if_match=if_match)),
+            await self.send(
+                call("PATCH", f"/v1/content/{quote(id, safe='')}", body=body, answer="Content", if_match=if_match)
+            ),
         )
 
     async def delete_content(self, id: str, *, if_match: str | None = None) -> types.Deleted:
@@ -955,7 +1004,16 @@ class AsyncOperations:
         """Create and update content in bulk."""
         return cast(
             "types.BulkOutcomes",
-            await self.send(call("POST", "/v1/content/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+            await self.send(
+                call(
+                    "POST",
+                    "/v1/content/bulk",
+                    body=body,
+                    answer="BulkOutcomes",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
         )
 
     async def list_crawlers(self) -> types.CrawlerTable:
@@ -964,11 +1022,14 @@ class AsyncOperations:
 
     def list_events(self, query: Query | None = None) -> AsyncStream[types.Event]:
         """List events."""
-        return self.pages(call("GET", "/v1/events", query=query))
+        return self.pages(call("GET", "/v1/events", query=query, answer="Event"))
 
     async def get_event(self, id: str, query: Query | None = None) -> types.Event:
         """Get an event."""
-        return cast("types.Event", await self.send(call("GET", f"/v1/events/{quote(id, safe='')}", query=query)))
+        return cast(
+            "types.Event",
+            await self.send(call("GET", f"/v1/events/{quote(id, safe='')}", query=query, answer="Event")),
+        )
 
     async def redeliver_event(
         self, id: str, body: types.RedeliveryRequest, *, idempotency_key: str | None = None
@@ -981,6 +1042,7 @@ class AsyncOperations:
                     "POST",
                     f"/v1/events/{quote(id, safe='')}/redeliver",
                     body=body,
+                    answer="Event",
                     idempotency_key=idempotency_key,
                     keyed=True,
                 )
@@ -1122,18 +1184,23 @@ class AsyncOperations:
 
     def list_policies(self, query: Query | None = None) -> AsyncStream[types.Policy]:
         """List policies."""
-        return self.pages(call("GET", "/v1/policies", query=query))
+        return self.pages(call("GET", "/v1/policies", query=query, answer="Policy"))
 
     async def create_policy(self, body: types.PolicyRequest, *, idempotency_key: str | None = None) -> types.Policy:
         """Create a policy."""
         return cast(
             "types.Policy",
-            await self.send(call("POST", "/v1/policies", body=body, idempotency_key=idempotency_key, keyed=True)),
+            await self.send(
+                call("POST", "/v1/policies", body=body, answer="Policy", idempotency_key=idempotency_key, keyed=True)
+            ),
         )
 
     async def get_policy(self, id: str, query: Query | None = None) -> types.Policy:
         """Get a policy."""
-        return cast("types.Policy", await self.send(call("GET", f"/v1/policies/{quote(id, safe='')}", query=query)))
+        return cast(
+            "types.Policy",
+            await self.send(call("GET", f"/v1/policies/{quote(id, safe='')}", query=query, answer="Policy")),
+        )
 
     async def update_policy(
         self, id: str, body: types.PatchedPolicyRequest, *, if_match: str | None = None
@@ -1141,7 +1208,9 @@ class AsyncOperations:
         """Update a policy."""
         return cast(
             "types.Policy",
-            await self.send(call("PATCH", f"/v1/policies/{quote(id, safe='')}", body=body, if_match=if_match)),
+            await self.send(
+                call("PATCH", f"/v1/policies/{quote(id, safe='')}", body=body, answer="Policy", if_match=if_match)
+            ),
         )
 
     async def delete_policy(self, id: str, *, if_match: str | None = None) -> types.Deleted:
@@ -1161,6 +1230,7 @@ class AsyncOperations:
                     "POST",
                     f"/v1/policies/{quote(id, safe='')}/rollback",
                     body=body,
+                    answer="Policy",
                     idempotency_key=idempotency_key,
                     keyed=True,
                     if_match=if_match,
@@ -1188,7 +1258,9 @@ class AsyncOperations:
 
     def list_policy_versions(self, id: str, query: Query | None = None) -> AsyncStream[types.PolicyRevision]:
         """List a policy's versions."""
-        return self.pages(call("GET", f"/v1/policies/{quote(id, safe='')}/versions", query=query))
+        return self.pages(
+            call("GET", f"/v1/policies/{quote(id, safe='')}/versions", query=query, answer="PolicyRevision")
+        )
 
     async def upsert_policies(
         self, body: types.PolicyBulkRequest, *, idempotency_key: str | None = None
@@ -1196,7 +1268,16 @@ class AsyncOperations:
         """Create and update policies in bulk."""
         return cast(
             "types.PolicyBulkOutcomes",
-            await self.send(call("POST", "/v1/policies/bulk", body=body, idempotency_key=idempotency_key, keyed=True)),
+            await self.send(
+                call(
+                    "POST",
+                    "/v1/policies/bulk",
+                    body=body,
+                    answer="PolicyBulkOutcomes",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
+            ),
         )
 
     async def lint_policy(self, body: types.DraftRequest, *, idempotency_key: str | None = None) -> types.Lint:
@@ -1476,7 +1557,13 @@ class AsyncOperations:
         return cast(
             "types.Event",
             await self.send(
-                call("POST", f"/v1/webhooks/{quote(id, safe='')}/ping", idempotency_key=idempotency_key, keyed=True)
+                call(
+                    "POST",
+                    f"/v1/webhooks/{quote(id, safe='')}/ping",
+                    answer="Event",
+                    idempotency_key=idempotency_key,
+                    keyed=True,
+                )
             ),
         )
 

@@ -98,24 +98,29 @@ def text(value: object) -> str:
 
 def parsed(raw: bytes, answer: str) -> Any:
     """Parse JSON with amounts of money as Decimal, and other numbers unchanged."""
-    return worded(json.loads(raw, parse_float=Decimal), AMOUNTS.get(answer, NONE), is_money=False)
+    return worded(json.loads(raw, parse_float=Decimal), AMOUNTS.get(answer, NONE), parent="", is_money=False)
 
 
-def worded(value: Any, amounts: frozenset[str], *, is_money: bool) -> Any:
+def worded(value: Any, amounts: frozenset[str], *, parent: str, is_money: bool) -> Any:
     match value:
         case dict():
             return {
                 # Metadata belongs to the publisher, whatever its names.
-                name: worded(member, NONE, is_money=False)
+                name: worded(member, NONE, parent=name, is_money=False)
                 if name == "metadata"
-                else worded(member, amounts, is_money=is_money or name in amounts)
+                else worded(
+                    member,
+                    amounts,
+                    parent=name,
+                    is_money=is_money or name in amounts or f"{parent}.{name}" in amounts,
+                )
                 for name, member in value.items()
             }
         case list():
-            return [worded(member, amounts, is_money=is_money) for member in value]
+            return [worded(member, amounts, parent=parent, is_money=is_money) for member in value]
         case bool():
             return value
-        case int() | Decimal() if is_money:
+        case int() | Decimal() | str() if is_money:  # a rule's price is as it was sent, maybe as text
             return Decimal(value)
         case Decimal():
             return float(value)

@@ -1,4 +1,4 @@
-# Shapes: 7d1c3623026b47c6
+# Shapes: f836f07c1ceb57d2
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -6,10 +6,20 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-PolicyId: TypeAlias = str
-
-
 RequesterId: TypeAlias = str
+
+
+class AccessFilter(TypedDict):
+    """
+    Which decisions the endpoint receives; each given list must contain the decision's own value.
+    """
+
+    policyIds: NotRequired[list[str]]
+    requesterIds: NotRequired[list[RequesterId]]
+    reasons: NotRequired[list[str]]
+
+
+PolicyId: TypeAlias = str
 
 
 class ActiveRequester(TypedDict):
@@ -27,6 +37,9 @@ AddressRange: TypeAlias = str
 AddressRanges: TypeAlias = list[AddressRange]
 
 
+AddressRangesShown: TypeAlias = list[str]
+
+
 Permission: TypeAlias = str
 
 
@@ -35,8 +48,27 @@ class PricePerAccess(TypedDict):
     What an access costs whoever holds no licence that the rule allows.
     """
 
-    amount: float | str
+    amount: Decimal | str
     currency: str
+
+
+class ApiKey(TypedDict):
+    """
+    An API key. Its full text, `key`, is only in the reply that creates it.
+    """
+
+    id: str
+    object: str
+    name: str
+    type: str
+    prefix: str
+    permissions: list[str]
+    allowedIps: list[str]
+    allowedHosts: list[str]
+    expiresAt: str | None
+    createdAt: str
+    lastUsedAt: str | None
+    revokedAt: str | None
 
 
 AllowedIp: TypeAlias = str
@@ -71,6 +103,14 @@ class AttributeComparison(TypedDict):
     exists: NotRequired[bool]
 
 
+class AttributeComparisonShown(TypedDict):
+    gte: NotRequired[float]
+    gt: NotRequired[float]
+    lte: NotRequired[float]
+    lt: NotRequired[float]
+    exists: NotRequired[bool]
+
+
 AttributeValues: TypeAlias = list[str | float | bool]
 
 
@@ -80,9 +120,9 @@ class AuditEntry(TypedDict):
     """
 
     id: str
-    object: Literal["audit_entry"]
+    object: str
     action: str
-    actorType: ActorType
+    actorType: str
     actorId: str | None
     actorName: str | None
     resourceType: str
@@ -134,6 +174,16 @@ class Metadata1(TypedDict):
     wordCount: NotRequired[int | None]
 
 
+class ContentOfTest(TypedDict):
+    """
+    The item of a test.
+    """
+
+    type: NotRequired[str | None]
+    tags: NotRequired[list[Tag] | None]
+    category: NotRequired[str | None]
+
+
 class Metadata2(TypedDict):
     """
     Up to 50 further keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`.
@@ -153,6 +203,9 @@ ContentType: TypeAlias = Literal["article", "report", "image", "dataset", "video
 
 
 ContentTypes: TypeAlias = list[ContentType]
+
+
+ContentTypesShown: TypeAlias = list[str]
 
 
 class Context(TypedDict):
@@ -185,9 +238,6 @@ class ContextShown(TypedDict):
     userAgent: NotRequired[str]
 
 
-CrawlerClass: TypeAlias = Literal["ai_training", "ai_input", "search", "archive", "other"]
-
-
 class CrawlsAndReferrals(TypedDict):
     """
     Crawler requests and revenue.
@@ -218,7 +268,7 @@ class CrawlsOfClass(TypedDict):
     violations: int
     revenue: list[ChargeShown]
     revenueAtStake: list[ChargeShown]
-    crawlerClass: CrawlerClass
+    crawlerClass: str
 
 
 class CrawlsOfCrawler(TypedDict):
@@ -236,7 +286,7 @@ class CrawlsOfCrawler(TypedDict):
     revenueAtStake: list[ChargeShown]
     name: str
     operator: str
-    crawlerClass: CrawlerClass
+    crawlerClass: str
 
 
 class CrawlsOfDay(TypedDict):
@@ -272,6 +322,26 @@ class CrawlsOfOperator(TypedDict):
     operator: str
 
 
+class CreatedApiKey(TypedDict):
+    """
+    An API key. Its full text, `key`, is only in the reply that creates it.
+    """
+
+    id: str
+    object: str
+    name: str
+    type: str
+    prefix: str
+    permissions: list[str]
+    allowedIps: list[str]
+    allowedHosts: list[str]
+    expiresAt: str | None
+    createdAt: str
+    lastUsedAt: str | None
+    revokedAt: str | None
+    key: str
+
+
 class CreditAccess(TypedDict):
     """
     Whether a wallet could pay an amount now.
@@ -290,7 +360,7 @@ class CreditsShown(TypedDict):
 
     walletId: str
     unit: str
-    remaining: NotRequired[float]
+    remaining: NotRequired[Decimal]
     available: NotRequired[Decimal]
     nextRefillAt: NotRequired[str | None]
     required: NotRequired[Decimal]
@@ -467,13 +537,13 @@ Currency: TypeAlias = Literal[
 
 class Deleted(TypedDict):
     id: str
-    object: Literal["content", "policy", "site"]
+    object: str
     deleted: bool
 
 
 class DeletedEndpoint(TypedDict):
     id: str
-    object: Literal["webhook_endpoint"]
+    object: str
     deleted: bool
 
 
@@ -504,34 +574,22 @@ EntryType: TypeAlias = Literal["adjustment", "license", "usage"]
 
 class Erased(TypedDict):
     id: str
-    object: Literal["requester"]
+    object: str
     deleted: bool
     pseudonym: str
 
 
-ErrorCode: TypeAlias = Literal[
-    "host_not_allowed",
-    "idempotency_conflict",
-    "idempotency_mismatch",
-    "insufficient_permissions",
-    "insufficient_scope",
-    "internal_error",
-    "invalid_api_key",
-    "invalid_request",
-    "invalid_token",
-    "ip_not_allowed",
-    "method_not_allowed",
-    "missing_api_key",
-    "precondition_failed",
-    "rate_limit_exceeded",
-    "request_too_large",
-    "resource_already_exists",
-    "resource_in_use",
-    "resource_not_found",
-    "resource_revoked",
-    "service_unavailable",
-    "unsupported_media_type",
-]
+class Event(TypedDict):
+    """
+    Something that happened to one of the account's resources.
+    """
+
+    id: str
+    object: str
+    type: str
+    created: str
+    data: dict[str, Any]
+    previous: NotRequired[dict[str, Any]]
 
 
 EventPattern: TypeAlias = Literal[
@@ -616,9 +674,19 @@ class Evidence(TypedDict):
     A source that states facts of a crawler.
     """
 
-    facts: list[Literal["operator", "class", "userAgent", "addressLists", "hosts", "signatureAgent"]]
+    facts: list[str]
     url: str
     date: str
+
+
+class ExpectedDecision(TypedDict):
+    """
+    The expected decision. Omitted members may have any value.
+    """
+
+    allowed: bool
+    reason: NotRequired[str | None]
+    matchedRule: NotRequired[int | None]
 
 
 class FailedCondition(TypedDict):
@@ -627,18 +695,15 @@ class FailedCondition(TypedDict):
     saw: Any
 
 
-FaultKind: TypeAlias = Literal["missing", "unknown", "malformed"]
-
-
 class FieldError(TypedDict):
     """
     What is wrong with one field.
     """
 
-    code: ErrorCode
+    code: str
     message: str
     param: NotRequired[str]
-    kind: NotRequired[FaultKind]
+    kind: NotRequired[str]
 
 
 class FieldErrorShown(TypedDict):
@@ -649,27 +714,12 @@ class FieldErrorShown(TypedDict):
     code: str
     message: str
     param: NotRequired[str]
-    kind: NotRequired[FaultKind]
+    kind: NotRequired[str]
 
 
 class FindingShown(TypedDict):
-    level: Literal["warning", "info"]
-    code: Literal[
-        "duplicate_rule",
-        "unreachable_rule",
-        "contradictory_conditions",
-        "ended",
-        "permission_never_granted",
-        "never_allows",
-        "price_never_quoted",
-        "unknown_license_type",
-        "allow_without_license",
-        "default_allows",
-        "allow_by_name_alone",
-        "license_may_have_lapsed",
-        "grants_nothing",
-        "begun",
-    ]
+    level: str
+    code: str
     path: str
     message: str
 
@@ -686,6 +736,26 @@ class FolderShown(TypedDict):
     url: str
 
 
+class Grant(TypedDict):
+    """
+    Credit that was added to a wallet.
+    """
+
+    id: str
+    object: str
+    walletId: str
+    amount: Decimal
+    remaining: Decimal
+    kind: str
+    priority: int
+    status: str
+    effectiveAt: str | None
+    expiresAt: str | None
+    externalId: str | None
+    voidedAt: str | None
+    created: str
+
+
 GrantKind: TypeAlias = Literal["paid", "promotional", "refill", "refund"]
 
 
@@ -700,9 +770,6 @@ class GrantRequest(TypedDict):
     effectiveAt: NotRequired[str | None]
     expiresAt: NotRequired[str | None]
     externalId: NotRequired[str | None]
-
-
-GrantStatus: TypeAlias = Literal["scheduled", "active", "ended", "voided"]
 
 
 class HeldLicenseOfTest(TypedDict):
@@ -747,8 +814,8 @@ class LedgerEntry(TypedDict):
     """
 
     id: str
-    object: Literal["ledger_entry"]
-    type: EntryType
+    object: str
+    type: str
     amount: Decimal
     currency: str
     occurredAt: str | None
@@ -770,7 +837,7 @@ class LicenseBehind(TypedDict):
     id: str | None
     licenseType: str | None
     expiresAt: str | None
-    source: Literal["service", "caller", "offer"]
+    source: str
 
 
 class LicenseClient(TypedDict):
@@ -779,7 +846,7 @@ class LicenseClient(TypedDict):
     """
 
     id: str
-    object: Literal["license_client"]
+    object: str
     requesterId: str
     requesterName: str | None
     name: str
@@ -806,7 +873,7 @@ class LicenseClientWithSecret(TypedDict):
     """
 
     id: str
-    object: Literal["license_client"]
+    object: str
     requesterId: str
     requesterName: str | None
     name: str
@@ -832,9 +899,15 @@ class Lint(TypedDict):
     Findings about a policy that its author probably did not intend.
     """
 
-    object: Literal["policy_lint"]
+    object: str
     findings: list[FindingShown]
     truncated: NotRequired[bool]
+
+
+class MatchedRule(TypedDict):
+    index: int
+    priority: int | None
+    action: str
 
 
 class MergeRequest(TypedDict):
@@ -888,6 +961,20 @@ class ObservedContent(TypedDict):
     requests: int
 
 
+class ObservedDenial(TypedDict):
+    """
+    The denial that enforcing the policy and its site would have produced.
+    """
+
+    allowed: bool
+    reason: str
+
+
+class ObservedReason(TypedDict):
+    reason: str
+    count: int
+
+
 class ObservedRequester(TypedDict):
     id: str
     name: str | None
@@ -920,21 +1007,18 @@ class OutcomeKey(TypedDict):
     """
 
     id: str
-    object: Literal["api_key"]
+    object: str
     name: str
-    type: KeyType
+    type: str
     prefix: str
-    permissions: list[ApiKeyPermission]
-    allowedIps: list[AllowedIp]
-    allowedHosts: list[AllowedHost]
+    permissions: list[str]
+    allowedIps: list[str]
+    allowedHosts: list[str]
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
     revokedAt: str | None
     key: NotRequired[str]
-
-
-OutcomeStatus: TypeAlias = Literal[200, 201, 409, 422]
 
 
 class OwnKey(TypedDict):
@@ -944,7 +1028,7 @@ class OwnKey(TypedDict):
 
     id: str
     name: str
-    type: KeyType
+    type: str
     permissions: list[str]
     expiresAt: str | None
 
@@ -981,8 +1065,8 @@ class PageVisitor(TypedDict):
     id: str | None
     name: str | None
     operator: str | None
-    crawlerClass: CrawlerClass
-    identifiedBy: Identification
+    crawlerClass: str
+    identifiedBy: str
     verified: bool
     lastSeen: str
 
@@ -999,8 +1083,17 @@ class PagesOfDay(TypedDict):
     date: str
 
 
+class PaginatedApiKeyList(TypedDict):
+    object: str
+    data: list[ApiKey]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
 class PaginatedAuditEntryList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[AuditEntry]
     hasMore: bool
     nextCursor: NotRequired[str]
@@ -1008,8 +1101,26 @@ class PaginatedAuditEntryList(TypedDict):
     totalCountIsExact: NotRequired[bool]
 
 
+class PaginatedEventList(TypedDict):
+    object: str
+    data: list[Event]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
+class PaginatedGrantList(TypedDict):
+    object: str
+    data: list[Grant]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
 class PaginatedLedgerEntryList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[LedgerEntry]
     hasMore: bool
     nextCursor: NotRequired[str]
@@ -1018,7 +1129,7 @@ class PaginatedLedgerEntryList(TypedDict):
 
 
 class PaginatedLicenseClientList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[LicenseClient]
     hasMore: bool
     nextCursor: NotRequired[str]
@@ -1108,7 +1219,7 @@ class Payment(TypedDict):
     """
 
     id: str
-    object: Literal["payment"]
+    object: str
     requesterId: str
     amount: Decimal
     currency: str
@@ -1134,14 +1245,17 @@ class PaymentRequest(TypedDict):
 Permissions: TypeAlias = list[Permission]
 
 
+PermissionsShown: TypeAlias = list[str]
+
+
 class ProxyConfig(TypedDict):
     """
     The file for a site's proxy.
     """
 
-    object: Literal["proxy_config"]
+    object: str
     siteId: str
-    proxy: Literal["nginx", "caddy", "traefik", "envoy"]
+    proxy: str
     fileName: str
     content: str
     openPatterns: list[str]
@@ -1149,6 +1263,16 @@ class ProxyConfig(TypedDict):
 
 
 RateLimitPeriod: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month"]
+
+
+class RateLimitShown(TypedDict):
+    """
+    How often the rule allows, for each requester or visitor.
+    """
+
+    requests: int
+    period: str
+    per: NotRequired[str]
 
 
 Reason: TypeAlias = Literal[
@@ -1166,14 +1290,14 @@ Reason: TypeAlias = Literal[
 
 
 class ReasonCount(TypedDict):
-    reason: Reason
+    reason: str
     before: int
     after: int
 
 
 class RecoveredEvent(TypedDict):
     id: str
-    type: EventType
+    type: str
     created: str
 
 
@@ -1202,7 +1326,7 @@ class ReferrerShown(TypedDict):
     host: str
     name: str | None
     operator: str | None
-    kind: Literal["ai", "search"] | None
+    kind: str | None
     referrals: int
 
 
@@ -1229,7 +1353,7 @@ class RequesterOfTest(TypedDict):
     licenseType: NotRequired[str | None]
     hasValidLicense: NotRequired[bool | None]
     licenses: NotRequired[list[HeldLicenseOfTest] | None]
-    attributes: NotRequired[dict[str, str | float | bool]]
+    attributes: NotRequired[dict[str, Any] | None]
 
 
 class RequesterOfTestRequest(TypedDict):
@@ -1327,10 +1451,30 @@ RuleAction: TypeAlias = Literal["allow", "deny"]
 
 class RuleRateLimit(TypedDict):
     requests: int
-    period: RateLimitPeriod
+    period: str
     remaining: int
     reset: int
     retryAfter: int | None
+
+
+class Secret(TypedDict):
+    """
+    A URL that receives the account's events.
+    """
+
+    id: str
+    object: str
+    url: str
+    events: list[str]
+    description: str | None
+    accessFilter: AccessFilter | None
+    status: str
+    disabledReason: str | None
+    headerNames: list[str]
+    failingSince: str | None
+    created: str
+    updated: str
+    secret: str
 
 
 class SecretRotationRequest(TypedDict):
@@ -1341,9 +1485,23 @@ class SecretRotationRequest(TypedDict):
     overlapSeconds: NotRequired[int | None]
 
 
+class SentEvent(TypedDict):
+    """
+    An event as endpoints get it.
+    """
+
+    id: str
+    object: str
+    type: str
+    created: str
+    data: dict[str, Any]
+    previous: NotRequired[dict[str, Any]]
+    timestamp: str
+
+
 class SimulatedVerdict(TypedDict):
     allowed: bool
-    reason: Reason | None
+    reason: str | None
     matchedRule: int | None
 
 
@@ -1384,8 +1542,8 @@ class StatementLine(TypedDict):
     """
 
     id: str
-    object: Literal["statement_line"]
-    type: EntryType
+    object: str
+    type: str
     amount: Decimal
     currency: str
     decisions: int
@@ -1433,7 +1591,7 @@ class ThresholdRequest(TypedDict):
 class TraceStep(TypedDict):
     index: int
     priority: int | None
-    action: RuleAction
+    action: str
     matched: bool
     decisive: bool
     failed: FailedCondition | None
@@ -1462,7 +1620,7 @@ class UsedContent(TypedDict):
 
 class Verdict(TypedDict):
     allowed: bool
-    reason: Reason | None
+    reason: str | None
 
 
 class Verification(TypedDict):
@@ -1480,8 +1638,8 @@ class VisitCounts(TypedDict):
     Numbers of visits by answer.
     """
 
-    crawlerClass: CrawlerClass
-    identifiedBy: Identification
+    crawlerClass: str
+    identifiedBy: str
     verified: bool
     allowed: int
     observed: int
@@ -1500,8 +1658,8 @@ class VisitorShown(TypedDict):
     Visits of one visitor, with the requester that its decisions count for.
     """
 
-    crawlerClass: CrawlerClass
-    identifiedBy: Identification
+    crawlerClass: str
+    identifiedBy: str
     verified: bool
     allowed: int
     observed: int
@@ -1511,7 +1669,19 @@ class VisitorShown(TypedDict):
     name: str | None
 
 
-WalletEntryType: TypeAlias = Literal["grant", "spend", "expire", "void", "refund", "carry"]
+class WalletEntry(TypedDict):
+    """
+    A change of a wallet's balance.
+    """
+
+    id: str
+    object: str
+    walletId: str
+    type: str
+    amount: Decimal
+    grantId: str | None
+    decisionId: str | None
+    created: str
 
 
 WalletUnit: TypeAlias = Literal[
@@ -1690,7 +1860,7 @@ class WebhookAttempt(TypedDict):
     """
 
     id: str
-    object: Literal["webhook_delivery"]
+    object: str
     webhookId: str
     eventId: str
     eventType: str
@@ -1704,6 +1874,25 @@ class WebhookAttempt(TypedDict):
     created: str
 
 
+class WebhookEndpoint(TypedDict):
+    """
+    A URL that receives the account's events.
+    """
+
+    id: str
+    object: str
+    url: str
+    events: list[str]
+    description: str | None
+    accessFilter: AccessFilter | None
+    status: str
+    disabledReason: str | None
+    headerNames: list[str]
+    failingSince: str | None
+    created: str
+    updated: str
+
+
 WebhookStatus: TypeAlias = Literal["enabled", "disabled"]
 
 
@@ -1711,6 +1900,9 @@ Weekday: TypeAlias = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
 Weekdays: TypeAlias = list[Weekday]
+
+
+WeekdaysShown: TypeAlias = list[str]
 
 
 class Window(TypedDict):
@@ -1722,30 +1914,6 @@ class Window(TypedDict):
     used: int
     remaining: int
     reset: int
-
-
-class SentEvent(TypedDict):
-    """
-    An event as endpoints get it.
-    """
-
-    id: str
-    object: Literal["event"]
-    type: EventType
-    created: str
-    data: dict[str, Any]
-    previous: NotRequired[dict[str, Any]]
-    timestamp: str
-
-
-class AccessFilter(TypedDict):
-    """
-    Which decisions the endpoint receives; each given list must contain the decision's own value.
-    """
-
-    policyIds: NotRequired[list[PolicyId]]
-    requesterIds: NotRequired[list[RequesterId]]
-    reasons: NotRequired[list[Reason]]
 
 
 class AccessFilterRequest(TypedDict):
@@ -1763,13 +1931,13 @@ class AccessOffer(TypedDict):
     The price of access now, and the policy's offers.
     """
 
-    object: Literal["access_offer"]
+    object: str
     url: str | None
     contentId: str
     requesterId: str | None
     permission: str | None
     allowed: bool
-    reason: Reason | None
+    reason: str | None
     charge: ChargeShown | None
     policyId: str | None
     policyVersion: int | None
@@ -1791,25 +1959,6 @@ class AdjustmentRequest(TypedDict):
     contentId: NotRequired[str | None]
     requesterId: NotRequired[str | None]
     description: NotRequired[str | None]
-
-
-class ApiKey(TypedDict):
-    """
-    An API key. Its full text, `key`, is only in the reply that creates it.
-    """
-
-    id: str
-    object: Literal["api_key"]
-    name: str
-    type: KeyType
-    prefix: str
-    permissions: list[ApiKeyPermission]
-    allowedIps: list[AllowedIp]
-    allowedHosts: list[AllowedHost]
-    expiresAt: str | None
-    createdAt: str
-    lastUsedAt: str | None
-    revokedAt: str | None
 
 
 class ApiKeyBulkRowRequest(TypedDict):
@@ -1864,16 +2013,6 @@ class ChangedDecision(TypedDict):
     after: SimulatedVerdict
 
 
-class ContentOfTest(TypedDict):
-    """
-    The item of a test.
-    """
-
-    type: NotRequired[ContentType | None]
-    tags: NotRequired[list[Tag] | None]
-    category: NotRequired[str | None]
-
-
 class ContentOfTestRequest(TypedDict):
     """
     The item of a test.
@@ -1904,9 +2043,9 @@ class Crawler(TypedDict):
     A known crawler, recognised by its User-Agent and verified by address, reverse DNS or signature.
     """
 
-    object: Literal["crawler"]
+    object: str
     name: str
-    crawlerClass: CrawlerClass
+    crawlerClass: str
     operator: str
     userAgent: str
     requesterId: str
@@ -1923,7 +2062,7 @@ class CrawlerReportShown(TypedDict):
     Crawler requests and revenue at the edge, and the readers that crawler operators sent.
     """
 
-    object: Literal["crawler_report"]
+    object: str
     siteId: str | None
     startDate: str
     endDate: str
@@ -1941,29 +2080,46 @@ class CrawlerTable(TypedDict):
     The table of known crawlers.
     """
 
-    object: Literal["crawler_table"]
+    object: str
     date: str
     data: list[Crawler]
 
 
-class CreatedApiKey(TypedDict):
+class Decision(TypedDict):
     """
-    An API key. Its full text, `key`, is only in the reply that creates it.
+    An access decision and its reasons.
     """
 
-    id: str
-    object: Literal["api_key"]
-    name: str
-    type: KeyType
-    prefix: str
-    permissions: list[ApiKeyPermission]
-    allowedIps: list[AllowedIp]
-    allowedHosts: list[AllowedHost]
-    expiresAt: str | None
-    createdAt: str
-    lastUsedAt: str | None
-    revokedAt: str | None
-    key: str
+    object: str
+    id: str | None
+    allowed: bool
+    reason: str | None
+    message: str | None
+    contentId: str
+    requester: RequesterShown
+    permission: str | None
+    permissions: list[str]
+    policyId: str | None
+    policyVersion: int | None
+    matchedRule: MatchedRule | None
+    license: LicenseBehind | None
+    rateLimit: RuleRateLimit | None
+    charge: ChargeShown | None
+    credits: NotRequired[CreditsShown]
+    cacheFor: int
+    dryRun: bool
+    created: str
+    context: NotRequired[ContextShown]
+    keyId: NotRequired[str | None]
+    url: NotRequired[str]
+    siteId: NotRequired[str | None]
+    identifiedBy: NotRequired[str]
+    referrer: NotRequired[str | None]
+    imported: NotRequired[bool]
+    observed: NotRequired[ObservedDenial]
+    token: NotRequired[str]
+    trace: NotRequired[list[TraceStep]]
+    traceTruncated: NotRequired[bool]
 
 
 class EdgeLimits(TypedDict):
@@ -1980,22 +2136,12 @@ class ErrorDetail(TypedDict):
     What is wrong.
     """
 
-    code: ErrorCode
+    code: str
     message: str
-    type: Literal[
-        "api_error",
-        "authentication_error",
-        "authorization_error",
-        "conflict_error",
-        "idempotency_error",
-        "invalid_request_error",
-        "not_found_error",
-        "rate_limit_error",
-        "validation_error",
-    ]
+    type: str
     docUrl: NotRequired[str]
     param: NotRequired[str]
-    kind: NotRequired[FaultKind]
+    kind: NotRequired[str]
     retryAfter: NotRequired[int]
     errors: NotRequired[list[FieldError]]
 
@@ -2010,32 +2156,9 @@ class ErrorShown(TypedDict):
     type: str
     docUrl: NotRequired[str]
     param: NotRequired[str]
-    kind: NotRequired[FaultKind]
+    kind: NotRequired[str]
     retryAfter: NotRequired[int]
     errors: NotRequired[list[FieldErrorShown]]
-
-
-class Event(TypedDict):
-    """
-    Something that happened to one of the account's resources.
-    """
-
-    id: str
-    object: Literal["event"]
-    type: EventType
-    created: str
-    data: dict[str, Any]
-    previous: NotRequired[dict[str, Any]]
-
-
-class ExpectedDecision(TypedDict):
-    """
-    The expected decision. Omitted members may have any value.
-    """
-
-    allowed: bool
-    reason: NotRequired[Reason | None]
-    matchedRule: NotRequired[int | None]
 
 
 class ExpectedDecisionRequest(TypedDict):
@@ -2048,33 +2171,13 @@ class ExpectedDecisionRequest(TypedDict):
     matchedRule: NotRequired[int | None]
 
 
-class Grant(TypedDict):
-    """
-    Credit that was added to a wallet.
-    """
-
-    id: str
-    object: Literal["grant"]
-    walletId: str
-    amount: Decimal
-    remaining: Decimal
-    kind: GrantKind
-    priority: int
-    status: GrantStatus
-    effectiveAt: str | None
-    expiresAt: str | None
-    externalId: str | None
-    voidedAt: str | None
-    created: str
-
-
 class License(TypedDict):
     """
     A licence: its type, scope, period and prices.
     """
 
     id: str
-    object: Literal["license"]
+    object: str
     requesterId: str
     requesterName: str | None
     externalId: str | None
@@ -2087,7 +2190,7 @@ class License(TypedDict):
     price: Money | None
     pricePerAccess: Money | None
     metadata: dict[str, str | float | bool | None]
-    status: LicenseStatus
+    status: str
     revokedAt: str | None
     created: str
     updated: str
@@ -2099,14 +2202,14 @@ class LicenseBulkOutcome(TypedDict):
     """
 
     index: int
-    status: OutcomeStatus
+    status: int
     license: License | None
     error: ErrorShown | None
 
 
 class LicenseBulkOutcomes(TypedDict):
     data: list[LicenseBulkOutcome]
-    object: Literal["list"]
+    object: str
     hasMore: bool
     totalCount: int
 
@@ -2159,32 +2262,12 @@ class Limits(TypedDict):
     day: Window
 
 
-class MatchedRule(TypedDict):
-    index: int
-    priority: int | None
-    action: RuleAction
-
-
-class ObservedDenial(TypedDict):
-    """
-    The denial that enforcing the policy and its site would have produced.
-    """
-
-    allowed: bool
-    reason: Reason
-
-
-class ObservedReason(TypedDict):
-    reason: Reason
-    count: int
-
-
 class ObservedReport(TypedDict):
     """
     Access that would have been refused if denials were enforced.
     """
 
-    object: Literal["observed_report"]
+    object: str
     siteId: str | None
     startDate: str
     endDate: str
@@ -2212,12 +2295,12 @@ class OwnAccount(TypedDict):
     """
 
     id: str
-    object: Literal["account"]
+    object: str
     name: str
-    plan: Literal["starter", "professional", "enterprise"]
+    plan: str
     limits: Limits
     edgeLimits: EdgeLimits
-    unknownHost: RuleAction | None
+    unknownHost: str | None
     key: OwnKey
     created: str
 
@@ -2236,27 +2319,9 @@ class PageShown(TypedDict):
     visitors: list[VisitorOfPage]
 
 
-class PaginatedApiKeyList(TypedDict):
-    object: Literal["list"]
-    data: list[ApiKey]
-    hasMore: bool
-    nextCursor: NotRequired[str]
-    totalCount: NotRequired[int]
-    totalCountIsExact: NotRequired[bool]
-
-
-class PaginatedEventList(TypedDict):
-    object: Literal["list"]
-    data: list[Event]
-    hasMore: bool
-    nextCursor: NotRequired[str]
-    totalCount: NotRequired[int]
-    totalCountIsExact: NotRequired[bool]
-
-
-class PaginatedGrantList(TypedDict):
-    object: Literal["list"]
-    data: list[Grant]
+class PaginatedDecisionList(TypedDict):
+    object: str
+    data: list[Decision]
     hasMore: bool
     nextCursor: NotRequired[str]
     totalCount: NotRequired[int]
@@ -2264,7 +2329,7 @@ class PaginatedGrantList(TypedDict):
 
 
 class PaginatedLicenseList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[License]
     hasMore: bool
     nextCursor: NotRequired[str]
@@ -2273,7 +2338,7 @@ class PaginatedLicenseList(TypedDict):
 
 
 class PaginatedPaymentList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[Payment]
     hasMore: bool
     nextCursor: NotRequired[str]
@@ -2282,7 +2347,7 @@ class PaginatedPaymentList(TypedDict):
 
 
 class PaginatedStatementLineList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[StatementLine]
     hasMore: bool
     nextCursor: NotRequired[str]
@@ -2290,9 +2355,27 @@ class PaginatedStatementLineList(TypedDict):
     totalCountIsExact: NotRequired[bool]
 
 
+class PaginatedWalletEntryList(TypedDict):
+    object: str
+    data: list[WalletEntry]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
 class PaginatedWebhookAttemptList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[WebhookAttempt]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
+class PaginatedWebhookEndpointList(TypedDict):
+    object: str
+    data: list[WebhookEndpoint]
     hasMore: bool
     nextCursor: NotRequired[str]
     totalCount: NotRequired[int]
@@ -2375,7 +2458,7 @@ class RateLimit(TypedDict):
 
 
 class Recovered(TypedDict):
-    object: Literal["webhook_recovery"]
+    object: str
     webhookId: str
     since: str | None
     dryRun: bool
@@ -2390,7 +2473,7 @@ class Refill(TypedDict):
     """
 
     amount: Decimal
-    every: RefillPeriod
+    every: str
     anchor: str
     rollover: Rollover
 
@@ -2412,7 +2495,7 @@ class RequesterProfile(TypedDict):
     """
 
     id: str
-    object: Literal["requester"]
+    object: str
     name: str | None
     email: str | None
     notes: str | None
@@ -2446,24 +2529,15 @@ Schedule = TypedDict(
 )
 
 
-class Secret(TypedDict):
-    """
-    A URL that receives the account's events.
-    """
-
-    id: str
-    object: Literal["webhook_endpoint"]
-    url: str
-    events: list[EventPattern]
-    description: str | None
-    accessFilter: AccessFilter | None
-    status: WebhookStatus
-    disabledReason: str | None
-    headerNames: list[str]
-    failingSince: str | None
-    created: str
-    updated: str
-    secret: str
+ScheduleShown = TypedDict(
+    "ScheduleShown",
+    {
+        "days": NotRequired[str | WeekdaysShown],
+        "from": NotRequired[str],
+        "to": NotRequired[str],
+        "timeZone": str,
+    },
+)
 
 
 class Simulation(TypedDict):
@@ -2471,7 +2545,7 @@ class Simulation(TypedDict):
     How a policy would have decided recorded checks.
     """
 
-    object: Literal["policy_simulation"]
+    object: str
     policyId: str
     policyVersion: int | None
     startDate: str
@@ -2496,14 +2570,14 @@ class Site(TypedDict):
     """
 
     id: str
-    object: Literal["site"]
+    object: str
     host: str
     name: str | None
     refusalMessage: str | None
     linkUrl: str | None
     linkLabel: str | None
-    mode: Mode
-    unknown: RuleAction
+    mode: str
+    unknown: str
     robotsTxt: str | None
     rules: list[SiteRule]
     verifiedAt: str | None
@@ -2534,12 +2608,12 @@ class Statement(TypedDict):
     """
 
     id: str
-    object: Literal["statement"]
+    object: str
     requesterId: str | None
     requesterName: str | None
     month: str
     currency: str
-    status: Literal["open", "closed"]
+    status: str
     opening: Decimal
     licenses: Decimal
     usage: Decimal
@@ -2568,7 +2642,7 @@ class VisitorReportShown(TypedDict):
     Visits at the edge by visitor and by crawler class.
     """
 
-    object: Literal["visitor_report"]
+    object: str
     startDate: str
     endDate: str
     total: int
@@ -2582,10 +2656,10 @@ class Wallet(TypedDict):
     """
 
     id: str
-    object: Literal["wallet"]
+    object: str
     requesterId: str
     licenseId: str | None
-    unit: WalletUnit
+    unit: str
     balance: Decimal
     floor: Decimal
     thresholds: list[Threshold]
@@ -2593,21 +2667,6 @@ class Wallet(TypedDict):
     nextRefillAt: str | None
     created: str
     updated: str
-
-
-class WalletEntry(TypedDict):
-    """
-    A change of a wallet's balance.
-    """
-
-    id: str
-    object: Literal["wallet_entry"]
-    walletId: str
-    type: WalletEntryType
-    amount: Decimal
-    grantId: str | None
-    decisionId: str | None
-    created: str
 
 
 class WalletRequest(TypedDict):
@@ -2621,25 +2680,6 @@ class WalletRequest(TypedDict):
     floor: NotRequired[Decimal | str | None]
     thresholds: NotRequired[list[ThresholdRequest] | None]
     refill: NotRequired[RefillRequest | None]
-
-
-class WebhookEndpoint(TypedDict):
-    """
-    A URL that receives the account's events.
-    """
-
-    id: str
-    object: Literal["webhook_endpoint"]
-    url: str
-    events: list[EventPattern]
-    description: str | None
-    accessFilter: AccessFilter | None
-    status: WebhookStatus
-    disabledReason: str | None
-    headerNames: list[str]
-    failingSince: str | None
-    created: str
-    updated: str
 
 
 class WebhookEndpointRequest(TypedDict):
@@ -2661,14 +2701,14 @@ class ApiKeyBulkOutcome(TypedDict):
     """
 
     index: int
-    status: Literal[200, 201, 403, 409, 422]
+    status: int
     apiKey: OutcomeKey | None
     error: ErrorShown | None
 
 
 class ApiKeyBulkOutcomes(TypedDict):
     data: list[ApiKeyBulkOutcome]
-    object: Literal["list"]
+    object: str
     hasMore: bool
     totalCount: int
 
@@ -2686,10 +2726,10 @@ class BatchedDecision(TypedDict):
     A decision of a batch. One that failed has `error`, and otherwise only `object` and `allowed`.
     """
 
-    object: Literal["access_decision"]
+    object: str
     id: NotRequired[str | None]
     allowed: bool
-    reason: NotRequired[Reason | None]
+    reason: NotRequired[str | None]
     message: NotRequired[str | None]
     contentId: NotRequired[str]
     requester: NotRequired[RequesterShown]
@@ -2709,7 +2749,7 @@ class BatchedDecision(TypedDict):
     keyId: NotRequired[str | None]
     url: NotRequired[str]
     siteId: NotRequired[str | None]
-    identifiedBy: NotRequired[Identification]
+    identifiedBy: NotRequired[str]
     referrer: NotRequired[str | None]
     imported: NotRequired[bool]
     observed: NotRequired[ObservedDenial]
@@ -2725,13 +2765,13 @@ class BatchedOffer(TypedDict):
     An entry of a batch; for an unknown item only `object` and `error`.
     """
 
-    object: Literal["access_offer"]
+    object: str
     url: NotRequired[str | None]
     contentId: NotRequired[str]
     requesterId: NotRequired[str | None]
     permission: NotRequired[str | None]
     allowed: NotRequired[bool]
-    reason: NotRequired[Reason | None]
+    reason: NotRequired[str | None]
     charge: NotRequired[ChargeShown | None]
     policyId: NotRequired[str | None]
     policyVersion: NotRequired[int | None]
@@ -2768,45 +2808,28 @@ class Conditions(TypedDict):
     schedule: NotRequired[Schedule]
 
 
-class Decision(TypedDict):
+class ConditionsShown(TypedDict):
     """
-    An access decision and its reasons.
+    All must hold; of several values any. What is not known matches nothing.
     """
 
-    object: Literal["access_decision"]
-    id: str | None
-    allowed: bool
-    reason: Reason | None
-    message: str | None
-    contentId: str
-    requester: RequesterShown
-    permission: str | None
-    permissions: list[str]
-    policyId: str | None
-    policyVersion: int | None
-    matchedRule: MatchedRule | None
-    license: LicenseBehind | None
-    rateLimit: RuleRateLimit | None
-    charge: ChargeShown | None
-    credits: NotRequired[CreditsShown]
-    cacheFor: int
-    dryRun: bool
-    created: str
-    context: NotRequired[ContextShown]
-    keyId: NotRequired[str | None]
-    url: NotRequired[str]
-    siteId: NotRequired[str | None]
-    identifiedBy: NotRequired[Identification]
-    referrer: NotRequired[str | None]
-    imported: NotRequired[bool]
-    observed: NotRequired[ObservedDenial]
-    token: NotRequired[str]
-    trace: NotRequired[list[TraceStep]]
-    traceTruncated: NotRequired[bool]
+    licenseType: NotRequired[str | LicenseTypes]
+    hasValidLicense: NotRequired[bool]
+    default: NotRequired[bool]
+    requesterId: NotRequired[str | RequesterIds]
+    contentType: NotRequired[str | ContentTypesShown]
+    tags: NotRequired[str | Tags]
+    category: NotRequired[str | Categories]
+    permission: NotRequired[str | PermissionsShown]
+    ip: NotRequired[str | AddressRangesShown]
+    before: NotRequired[str]
+    after: NotRequired[str]
+    attributes: NotRequired[dict[str, str | float | bool | AttributeValues | AttributeComparisonShown]]
+    schedule: NotRequired[ScheduleShown]
 
 
 class DecisionBatch(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[BatchedDecision]
     hasMore: bool
     totalCount: int
@@ -2840,7 +2863,7 @@ class OfferList(TypedDict):
     The offers of a batch, in the order of the request.
     """
 
-    object: Literal["list"]
+    object: str
     data: list[BatchedOffer]
     hasMore: bool
     totalCount: int
@@ -2851,7 +2874,7 @@ class PageReportShown(TypedDict):
     Requests at the edge by page, by folder, by crawler and by day.
     """
 
-    object: Literal["page_report"]
+    object: str
     siteId: str | None
     startDate: str
     endDate: str
@@ -2862,17 +2885,8 @@ class PageReportShown(TypedDict):
     pages: list[PageShown]
 
 
-class PaginatedDecisionList(TypedDict):
-    object: Literal["list"]
-    data: list[Decision]
-    hasMore: bool
-    nextCursor: NotRequired[str]
-    totalCount: NotRequired[int]
-    totalCountIsExact: NotRequired[bool]
-
-
 class PaginatedRequesterProfileList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[RequesterProfile]
     hasMore: bool
     nextCursor: NotRequired[str]
@@ -2881,7 +2895,7 @@ class PaginatedRequesterProfileList(TypedDict):
 
 
 class PaginatedSiteList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[Site]
     hasMore: bool
     nextCursor: NotRequired[str]
@@ -2890,7 +2904,7 @@ class PaginatedSiteList(TypedDict):
 
 
 class PaginatedStatementList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[Statement]
     hasMore: bool
     nextCursor: NotRequired[str]
@@ -2898,27 +2912,9 @@ class PaginatedStatementList(TypedDict):
     totalCountIsExact: NotRequired[bool]
 
 
-class PaginatedWalletEntryList(TypedDict):
-    object: Literal["list"]
-    data: list[WalletEntry]
-    hasMore: bool
-    nextCursor: NotRequired[str]
-    totalCount: NotRequired[int]
-    totalCountIsExact: NotRequired[bool]
-
-
 class PaginatedWalletList(TypedDict):
-    object: Literal["list"]
+    object: str
     data: list[Wallet]
-    hasMore: bool
-    nextCursor: NotRequired[str]
-    totalCount: NotRequired[int]
-    totalCountIsExact: NotRequired[bool]
-
-
-class PaginatedWebhookEndpointList(TypedDict):
-    object: Literal["list"]
-    data: list[WebhookEndpoint]
     hasMore: bool
     nextCursor: NotRequired[str]
     totalCount: NotRequired[int]
@@ -2938,6 +2934,20 @@ class PatchedWalletChangeRequest(TypedDict):
     refill: NotRequired[RefillRequest | None]
 
 
+class RuleShown(TypedDict):
+    """
+    Allows or denies where its conditions hold.
+    """
+
+    action: str
+    priority: NotRequired[int]
+    conditions: ConditionsShown
+    message: NotRequired[str]
+    permissions: NotRequired[list[str]]
+    rateLimit: NotRequired[RateLimitShown]
+    pricePerAccess: NotRequired[PricePerAccess]
+
+
 class AllowRule(TypedDict):
     action: Literal["allow"]
     priority: NotRequired[int]
@@ -2946,6 +2956,66 @@ class AllowRule(TypedDict):
     permissions: NotRequired[list[Permission]]
     rateLimit: NotRequired[RateLimit]
     pricePerAccess: NotRequired[PricePerAccess]
+
+
+class Policy(TypedDict):
+    """
+    The terms on which requesters may access linked items.
+    """
+
+    id: str
+    object: str
+    externalId: str | None
+    name: str
+    description: str | None
+    rules: list[RuleShown]
+    defaultAction: str
+    mode: str
+    tests: list[PolicyTest]
+    metadata: dict[str, str | float | bool | None]
+    version: int
+    created: str
+    updated: NotRequired[str]
+
+
+class PolicyBulkOutcome(TypedDict):
+    """
+    The outcome of a row.
+    """
+
+    index: int
+    status: int
+    policy: Policy | None
+    error: ErrorShown | None
+
+
+class PolicyBulkOutcomes(TypedDict):
+    data: list[PolicyBulkOutcome]
+    object: str
+    hasMore: bool
+    totalCount: int
+
+
+class PolicyRevision(TypedDict):
+    """
+    A version of a policy. `updated` is when it was stored; absent for the first version.
+
+    `externalId` and `metadata` are the policy's current ones: versions do not keep them.
+    """
+
+    id: str
+    object: str
+    externalId: str | None
+    name: str
+    description: str | None
+    rules: list[RuleShown]
+    defaultAction: str
+    mode: str
+    tests: list[PolicyTest]
+    metadata: dict[str, str | float | bool | None]
+    version: int
+    created: str
+    updated: NotRequired[str]
 
 
 Rule: TypeAlias = AllowRule | DenyRule
@@ -2962,6 +3032,27 @@ class SimulationBodyRequest(TypedDict):
     startDate: NotRequired[str | None]
     endDate: NotRequired[str | None]
     limit: NotRequired[int | None]
+
+
+class Content(TypedDict):
+    """
+    A publisher's content item, as the API shows and accepts it.
+    """
+
+    id: str
+    object: str
+    externalId: str | None
+    title: str
+    type: str
+    source: str | None
+    policyId: str | None
+    policy: NotRequired[Policy | None]
+    metadata: Metadata1
+    tags: list[Tag]
+    status: str
+    stats: NotRequired[Stats]
+    created: str
+    updated: str
 
 
 class Draft(TypedDict):
@@ -2982,6 +3073,33 @@ class DraftRequest(TypedDict):
     defaultAction: NotRequired[RuleAction]
 
 
+class PaginatedContentList(TypedDict):
+    object: str
+    data: list[Content]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
+class PaginatedPolicyList(TypedDict):
+    object: str
+    data: list[Policy]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
+class PaginatedPolicyRevisionList(TypedDict):
+    object: str
+    data: list[PolicyRevision]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
+
+
 class PatchedPolicyRequest(TypedDict):
     """
     The terms on which requesters may access linked items.
@@ -2995,44 +3113,6 @@ class PatchedPolicyRequest(TypedDict):
     mode: NotRequired[Mode]
     tests: NotRequired[list[PolicyTestRequest] | None]
     metadata: NotRequired[dict[str, str | float | bool | None]]
-
-
-class Policy(TypedDict):
-    """
-    The terms on which requesters may access linked items.
-    """
-
-    id: str
-    object: Literal["policy"]
-    externalId: str | None
-    name: str
-    description: str | None
-    rules: list[Rule]
-    defaultAction: RuleAction
-    mode: Mode
-    tests: list[PolicyTest]
-    metadata: dict[str, str | float | bool | None]
-    version: int
-    created: str
-    updated: NotRequired[str]
-
-
-class PolicyBulkOutcome(TypedDict):
-    """
-    The outcome of a row.
-    """
-
-    index: int
-    status: OutcomeStatus
-    policy: Policy | None
-    error: ErrorShown | None
-
-
-class PolicyBulkOutcomes(TypedDict):
-    data: list[PolicyBulkOutcome]
-    object: Literal["list"]
-    hasMore: bool
-    totalCount: int
 
 
 class PolicyBulkRowRequest(TypedDict):
@@ -3066,28 +3146,6 @@ class PolicyRequest(TypedDict):
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
-class PolicyRevision(TypedDict):
-    """
-    A version of a policy. `updated` is when it was stored; absent for the first version.
-
-    `externalId` and `metadata` are the policy's current ones: versions do not keep them.
-    """
-
-    id: str
-    object: Literal["policy"]
-    externalId: str | None
-    name: str
-    description: str | None
-    rules: list[Rule]
-    defaultAction: RuleAction
-    mode: Mode
-    tests: list[PolicyTest]
-    metadata: dict[str, str | float | bool | None]
-    version: int
-    created: str
-    updated: NotRequired[str]
-
-
 class BatchItem(TypedDict):
     contentId: NotRequired[str | None]
     externalId: NotRequired[str | None]
@@ -3100,6 +3158,24 @@ class BatchItem(TypedDict):
     sign: NotRequired[bool | None]
     policy: NotRequired[Draft | None]
     correlationId: NotRequired[str | None]
+
+
+class BulkOutcome(TypedDict):
+    """
+    The outcome of a row of a bulk request.
+    """
+
+    index: int
+    status: int
+    content: Content | None
+    error: ErrorShown | None
+
+
+class BulkOutcomes(TypedDict):
+    data: list[BulkOutcome]
+    object: str
+    hasMore: bool
+    totalCount: int
 
 
 class Check(TypedDict):
@@ -3117,54 +3193,6 @@ class Check(TypedDict):
     explain: NotRequired[bool | None]
     sign: NotRequired[bool | None]
     policy: NotRequired[Draft | None]
-
-
-class Content(TypedDict):
-    """
-    A publisher's content item, as the API shows and accepts it.
-    """
-
-    id: str
-    object: Literal["content"]
-    externalId: str | None
-    title: str
-    type: ContentType
-    source: str | None
-    policyId: str | None
-    policy: NotRequired[Policy | None]
-    metadata: Metadata1
-    tags: list[Tag]
-    status: ContentStatus
-    stats: NotRequired[Stats]
-    created: str
-    updated: str
-
-
-class PaginatedContentList(TypedDict):
-    object: Literal["list"]
-    data: list[Content]
-    hasMore: bool
-    nextCursor: NotRequired[str]
-    totalCount: NotRequired[int]
-    totalCountIsExact: NotRequired[bool]
-
-
-class PaginatedPolicyList(TypedDict):
-    object: Literal["list"]
-    data: list[Policy]
-    hasMore: bool
-    nextCursor: NotRequired[str]
-    totalCount: NotRequired[int]
-    totalCountIsExact: NotRequired[bool]
-
-
-class PaginatedPolicyRevisionList(TypedDict):
-    object: Literal["list"]
-    data: list[PolicyRevision]
-    hasMore: bool
-    nextCursor: NotRequired[str]
-    totalCount: NotRequired[int]
-    totalCountIsExact: NotRequired[bool]
 
 
 class PolicyBulkRequest(TypedDict):
@@ -3191,21 +3219,3 @@ class Batch(TypedDict):
     sign: NotRequired[bool | None]
     policy: NotRequired[Draft | None]
     checks: list[BatchItem]
-
-
-class BulkOutcome(TypedDict):
-    """
-    The outcome of a row of a bulk request.
-    """
-
-    index: int
-    status: OutcomeStatus
-    content: Content | None
-    error: ErrorShown | None
-
-
-class BulkOutcomes(TypedDict):
-    data: list[BulkOutcome]
-    object: Literal["list"]
-    hasMore: bool
-    totalCount: int
