@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from launcher.installing import DEV, PYTHON, install, setup_lock
 from launcher.processes import ROOT, call
 
-# Their tests start servers, browsers or foreign tools. They run in a phase of their own, one after the other: a machine
-# busy with other tests would start servers too late for what they test.
-SERVERS = ("world", "browser", "faults", "clients", "openapi", "documentation")
-NOT_FAST = (*SERVERS, "admin", "commands")
+# Their tests start, stop and starve servers, or drive browsers. They run in a phase of their own, one after the other:
+# on a machine that is busy with other tests, servers would start too late for what is tested.
+SERVERS = ("world", "browser", "faults")
+NOT_FAST = (*SERVERS, "clients", "openapi", "documentation", "admin", "commands")
 
 # What a caller's environment sets for a server must not change what the tests prove.
 SERVICES = ("DATABASE_URL", "REDIS_URL")

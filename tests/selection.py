@@ -1,10 +1,14 @@
 """Which tests a run has: its part, its databases, and the gate's sample.
 
-`run.py test` is the gate. It runs each test of BOTH_DATABASES twice and the others on one of the two databases, which
+`run.py test` is the gate. It runs the tests of BOTH_DATABASES twice and others on one of the two databases, which
 alternates from sample to sample. `run.py test --all` runs everything on both.
+
+A table lists files by folder; an empty list stands for all of its files.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 from zlib import crc32
 
 import pytest
@@ -13,6 +17,7 @@ from django.db import connection
 from launcher.testing import SERVERS
 
 TESTS = Path(__file__).parent
+DATABASES = ("sqlite", "postgresql")
 
 # Tests without a database, or only about documents and connections, have the same result on both databases.
 ON_SQLITE_ALONE = {
@@ -64,6 +69,7 @@ ON_SQLITE_ALONE = {
         "test_readme",
         "test_site",
     ],
+    "browser": [],
     "edge": [
         "test_directories",
         "test_directories_under_load",
@@ -73,6 +79,28 @@ ON_SQLITE_ALONE = {
         "test_shipped_crawlers",
     ],
     "endpoints": ["test_access_faults"],
+    "faults": [
+        "test_bodies",
+        "test_header_limits",
+        "test_hostile_clients",
+        "test_http",
+        "test_licence_sdk",
+        "test_trailers",
+    ],
+    "faults/proxies": [
+        "test_caching",
+        "test_decisions",
+        "test_free_articles",
+        "test_generated_files",
+        "test_hosts",
+        "test_nginx_outages",
+        "test_outages",
+        "test_questions",
+        "test_refusal_pages",
+        "test_spellings",
+        "test_unavailable",
+        "test_visitors",
+    ],
     "gateway": [
         "test_bridge",
         "test_broken_replies",
@@ -98,6 +126,27 @@ ON_SQLITE_ALONE = {
     "outbound": ["test_guard", "test_reply_bounds"],
 }
 
+# Tests of several processes, of PostgreSQL or of Valkey.
+ON_POSTGRESQL_ALONE = {
+    "faults": [
+        "test_changed_passwords",
+        "test_failover",
+        "test_high_availability",
+        "test_metrics",
+        "test_moving_accounts",
+        "test_outages",
+        "test_poolers",
+        "test_processes",
+        "test_replica",
+        "test_restore",
+        "test_unfit_redis",
+        "test_valkey_cluster",
+        "test_valkey_sentinel",
+    ],
+    "faults/proxies": ["test_database_outages"],
+    "world": [],
+}
+
 # In the gate, these run on both databases: the product asks there which one it is, or sorts and searches by it.
 BOTH_DATABASES = {
     "admin": ["test_lists", "test_long_exports", "test_suggestions"],
@@ -118,6 +167,7 @@ BOTH_DATABASES = {
         "test_lists",
         "test_sorting",
     ],
+    "faults": ["test_durability", "test_simultaneous_checks", "test_simultaneous_spending"],
     "gateway": [],
     "wallets": [],
     "webhooks": [],
@@ -125,7 +175,7 @@ BOTH_DATABASES = {
 
 # Not in the gate: long, or about programs and machines that few changes concern.
 ONLY_IN_ALL = {
-    "clients": ["test_generated", "test_generators", "test_next", "test_wordpress"],
+    "clients": ["test_generators", "test_next", "test_wordpress"],
     "faults": [
         "test_archive",
         "test_changed_passwords",
@@ -147,48 +197,47 @@ ONLY_IN_ALL = {
     ],
 }
 
-# The gate runs every case of these: a rule of security that holds for all endpoints but one does not hold.
-WHOLE = {
-    "admin": ["test_intruder", "test_rights", "test_roles", "test_scope"],
-    "conventions": [
-        "test_account_tables",
-        "test_addresses",
-        "test_authentication",
-        "test_isolation",
-        "test_permissions",
-        "test_secrets",
-    ],
+# In the gate, a sample of each test's cases: they are many and slow, and prove the same of other proxies or endpoints.
+SAMPLED = {
+    "analytics": ["test_archive_reading"],
+    "clients": ["test_middleware"],
+    "conventions": ["test_openapi_fuzz"],
+    "faults/proxies": [],
 }
-MOST_CASES = 4  # of any other test, in a sample of the gate
+MOST_CASES = 4  # of each test in SAMPLED
+ALTERNATING = {"browser": []}  # half of these files in each sample
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--part", choices=["in-process", "servers"], help="run only tests with, or without, servers")
+    parser.addoption("--part", choices=["in-process", "servers"], help="run only tests without, or with, servers")
     parser.addoption("--sample", type=int, metavar="N", help="run this sample of the tests, as the gate does")
     parser.addoption("--most-cases", type=int, metavar="N", help="run at most N cases of each test")
 
 
 def is_listed(path: Path, table: dict[str, list[str]]) -> bool:
-    """Return whether the table has this file; an empty list has all files of its folder."""
-    folder = path.relative_to(TESTS).parts[0]
+    """Return whether the table has this file."""
+    folder = path.relative_to(TESTS).parent.as_posix()
     return folder in table and (not table[folder] or path.stem in table[folder])
 
 
 def is_left_out(path: Path, part: str | None, sample: int | None, vendor: str) -> bool:
     """Return whether a file of tests does not belong to this run."""
-    if is_listed(path, ON_SQLITE_ALONE) and vendor == "postgresql":
+    alone = is_listed(path, ON_SQLITE_ALONE), is_listed(path, ON_POSTGRESQL_ALONE)
+    if any(alone) and alone[DATABASES.index(vendor)] is False:
         return True
-    has_servers = path.relative_to(TESTS).parts[0] in SERVERS
-    if part and has_servers != (part == "servers"):
+    if part and part != part_of(path):
         return True
     if sample is None:
         return False
     if is_listed(path, ONLY_IN_ALL):
         return True
-    if has_servers or is_listed(path, BOTH_DATABASES) or is_listed(path, ON_SQLITE_ALONE):
-        return False
-    databases = ("sqlite", "postgresql")
-    return databases[(crc32(path.relative_to(TESTS).as_posix().encode()) + sample) % 2] != vendor
+    is_turn = DATABASES[(crc32(path.relative_to(TESTS).as_posix().encode()) + sample) % 2] == vendor
+    alternates = is_listed(path, ALTERNATING) or not (any(alone) or is_listed(path, BOTH_DATABASES))
+    return alternates and not is_turn
+
+
+def part_of(path: Path) -> str:
+    return "servers" if path.relative_to(TESTS).parts[0] in SERVERS else "in-process"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -200,32 +249,40 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     options = config.option
-    most = options.most_cases or (MOST_CASES if options.sample is not None else None)
-    if not most:
+    if options.most_cases:
+        chosen = {case for cases in by_test(items) for case in some_cases(cases, options.most_cases)}
+    elif options.sample is not None:
+        chosen = {case for cases in by_test(items) for case in sampled_cases(cases, options.sample)}
+    else:
         return
-    items[:], left_out = some_cases(items, most, options.sample)
+    left_out = [item for item in items if item not in chosen]
+    items[:] = [item for item in items if item in chosen]
     config.hook.pytest_deselected(items=left_out)
 
 
-def some_cases(
-    items: list[pytest.Item], most: int, sample: int | None = None
-) -> tuple[list[pytest.Item], list[pytest.Item]]:
-    """Return at most that many cases of each test, evenly spread, and those left out.
+Case = TypeVar("Case", bound=pytest.Item)
 
-    A sample begins at a case of its own; without one, the first and the last case are among them.
-    """
-    cases_by_test: dict[str, list[pytest.Item]] = {}
+
+def by_test(items: list[Case]) -> Iterable[list[Case]]:
+    """Return the cases of each test."""
+    cases_by_test: dict[str, list[Case]] = {}
     for item in items:
         cases_by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    chosen: set[pytest.Item] = set()
-    for test, cases in cases_by_test.items():
-        if len(cases) <= most or (sample is not None and is_listed(TESTS.parent / test.partition("::")[0], WHOLE)):
-            chosen.update(cases)
-        elif sample is None:
-            chosen.update(cases[number * (len(cases) - 1) // max(most - 1, 1)] for number in range(most))
-        else:
-            chosen.update(cases[(sample + number * len(cases) // most) % len(cases)] for number in range(most))
-    return [item for item in items if item in chosen], [item for item in items if item not in chosen]
+    return cases_by_test.values()
+
+
+def some_cases(cases: list[Case], most: int) -> list[Case]:
+    """Return at most that many cases, evenly spread, with the first and the last."""
+    if len(cases) <= most:
+        return cases
+    return [cases[number * (len(cases) - 1) // max(most - 1, 1)] for number in range(most)]
+
+
+def sampled_cases(cases: list[Case], sample: int) -> list[Case]:
+    """Return the cases of a test that a sample of the gate has; each sample begins at another one."""
+    if len(cases) <= MOST_CASES or not is_listed(cases[0].path, SAMPLED):
+        return cases
+    return [cases[(sample + number * len(cases) // MOST_CASES) % len(cases)] for number in range(MOST_CASES)]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -234,6 +291,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     tests = dict.fromkeys(report.nodeid for report in failed)
     if tests:
         terminalreporter.section("To repeat")
-    leg = "postgresql" if connection.vendor == "postgresql" else "sqlite"
     for test in tests:
-        terminalreporter.write_line(f"python3 run.py test --leg {leg} '{test}'")
+        terminalreporter.write_line(f"python3 run.py test --leg {connection.vendor} '{test}'")

@@ -14,7 +14,6 @@ from typing import Any
 
 import httpx
 import pytest
-from django.conf import settings
 
 from tests.faults.harness import Deployment, deployed
 
@@ -23,9 +22,6 @@ try:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 except ImportError:
     sync_playwright = None
-
-# Browser tests do not depend on the database: tests/admin tests the pages on both.
-collect_ignore_glob = ["test_*"] if settings.DATABASES["default"]["ENGINE"].endswith("postgresql") else []
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 REQUIRED = bool(os.environ.get("CI") or os.environ.get("REQUIRE_BROWSER"))

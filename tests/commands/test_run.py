@@ -17,13 +17,17 @@ from launcher.progress import MigrationNames, PackageCount, Progress
 from operators.staff.services import create_operator
 from tests.faults.harness import eventually
 from tests.selection import (
+    ALTERNATING,
     BOTH_DATABASES,
+    DATABASES,
+    ON_POSTGRESQL_ALONE,
     ON_SQLITE_ALONE,
     ONLY_IN_ALL,
+    SAMPLED,
     TESTS,
-    WHOLE,
     is_left_out,
     is_listed,
+    sampled_cases,
     some_cases,
 )
 
@@ -178,43 +182,48 @@ def test_a_fast_run_has_some_cases_of_each_test_on_sqlite(commands):
 
 
 def test_two_samples_of_the_gate_have_each_file_on_each_of_its_databases():
+    alone = {"sqlite": ON_POSTGRESQL_ALONE, "postgresql": ON_SQLITE_ALONE}  # what the other one has alone
     for path in TESTS.rglob("test_*.py"):
         if "node_modules" in path.parts:
             continue
-        for vendor in ("sqlite", "postgresql"):
+        for vendor in DATABASES:
             parts = [part for part in ("in-process", "servers") if not is_left_out(path, part, None, vendor)]
-            assert len(parts) == (0 if vendor == "postgresql" and is_listed(path, ON_SQLITE_ALONE) else 1), path
-            in_samples = [sample for sample in (6, 7) if not is_left_out(path, None, sample, vendor)]
-            assert bool(in_samples) == (bool(parts) and not is_listed(path, ONLY_IN_ALL)), path
+            assert len(parts) == (not is_listed(path, alone[vendor])), path
+            samples = [sample for sample in (6, 7) if not is_left_out(path, None, sample, vendor)]
+            assert bool(samples) == (bool(parts) and not is_listed(path, ONLY_IN_ALL)), path
 
 
 def test_the_tables_of_the_selection_name_files_that_exist():
-    tables = [BOTH_DATABASES, ONLY_IN_ALL, ON_SQLITE_ALONE, WHOLE]
-    named = {TESTS / folder / f"{name}.py" for table in tables for folder, names in table.items() for name in names}
-    assert [path.name for path in named if not path.exists()] == []
+    tables = [ALTERNATING, BOTH_DATABASES, ONLY_IN_ALL, ON_POSTGRESQL_ALONE, ON_SQLITE_ALONE, SAMPLED]
+    listed = [(folder, names) for table in tables for folder, names in table.items()]
+    assert [folder for folder, _ in listed if not (TESTS / folder).is_dir()] == []
+    assert [name for folder, names in listed for name in names if not (TESTS / folder / f"{name}.py").exists()] == []
 
 
 class Case(NamedTuple):
     nodeid: str
+    path: Path
+
+
+def cases_of(path: str) -> list[Case]:
+    return [Case(f"tests/{path}::test_a[{case}]", TESTS / path) for case in "abcdefghij"]
+
+
+def names(cases: list[Case]) -> str:
+    return "".join(case.nodeid[-2] for case in cases)
 
 
 @pytest.mark.parametrize(("most", "chosen"), [(1, "a"), (2, "aj"), (3, "aej"), (6, "abdfhj"), (11, "abcdefghij")])
 def test_cases_are_chosen_evenly(most, chosen):
-    cases = [Case(f"tests/test_a.py::test_a[{case}]") for case in "abcdefghij"]
-    other = Case("tests/test_a.py::test_b")
-    expected = [Case(f"tests/test_a.py::test_a[{case}]") for case in chosen]
-    kept, left_out = some_cases([*cases, other], most)
-    assert kept == [*expected, other]
-    assert left_out == [case for case in cases if case not in expected]
+    assert names(some_cases(cases_of("commands/test_run.py"), most)) == chosen
 
 
 def test_samples_take_turns_with_the_cases_of_a_test():
-    cases = [Case(f"tests/commands/test_run.py::test_a[{case}]") for case in "abcdefghij"]
-    seen = [case for sample in range(3) for case in some_cases(cases, 4, sample)[0]]
-    assert len(seen) == 12
-    assert set(seen) == set(cases)
-    whole = [Case(f"tests/conventions/test_permissions.py::test_a[{case}]") for case in "abcdefghij"]
-    assert some_cases(whole, 4, 1) == (whole, [])
+    cases = cases_of("conventions/test_openapi_fuzz.py")
+    seen = "".join(names(sampled_cases(cases, sample)) for sample in range(3))
+    assert (len(seen), set(seen)) == (12, set("abcdefghij"))
+    whole = cases_of("conventions/test_permissions.py")
+    assert sampled_cases(whole, 1) == whole
 
 
 def test_a_start_goes_on_if_the_documentation_cannot_be_built(monkeypatch, tmp_path, capsys):

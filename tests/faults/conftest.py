@@ -15,29 +15,6 @@ from tests.services import postgres, valkey
 
 ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 
-# Tests of several processes, Valkey or PostgreSQL run only on that leg, tests of HTTP or files only on the other, so
-# that nothing runs twice.
-ON_ONE_LEG = {
-    False: [
-        *("test_http.py", "test_hostile_clients.py", "test_trailers.py", "test_bodies.py"),
-        *("test_licence_sdk.py", "test_header_limits.py"),
-    ],
-    True: [
-        *("test_poolers.py", "test_failover.py", "test_replica.py", "test_processes.py", "test_outages.py"),
-        *(
-            "test_restore.py",
-            "test_changed_passwords.py",
-            "test_high_availability.py",
-            "test_metrics.py",
-            "test_moving_accounts.py",
-            "test_unfit_redis.py",
-            "test_valkey_sentinel.py",
-            "test_valkey_cluster.py",
-        ),
-    ],
-}
-collect_ignore = ON_ONE_LEG[not ON_POSTGRESQL]
-
 
 def kills(usual: int) -> int:
     """Return how often a test kills its process; FAULT_KILLS overrides it."""

@@ -10,15 +10,10 @@ import pickle
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from tests.world.machines import missing_tools
 from tests.world.model.expected import Expected
 from tests.world.month import keep_record
-
-# It is about PostgreSQL, on either leg; so it runs on that one alone.
-if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
-    collect_ignore_glob = ["test_*.py"]
 
 
 @pytest.fixture(scope="session")

@@ -6,23 +6,15 @@ Proxies that are not installed are skipped, with a reason; in CI all of them are
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.faults.conftest import ON_POSTGRESQL
 from tests.faults.harness import Deployment
 from tests.faults.proxies.origin import serving
 from tests.faults.proxies.programs import HOST, PROXIES, Place, Proxy, running
 from tests.services import free_port
-
-# What stops PostgreSQL runs on its leg, all other tests on the other.
-STOPS_POSTGRESQL = ["test_database_outages.py"]
-collect_ignore = [
-    one.name for one in Path(__file__).parent.glob("test_*.py") if (one.name in STOPS_POSTGRESQL) is not ON_POSTGRESQL
-]
 
 READERS = {"action": "allow", "conditions": {"default": True}, "permissions": ["read"]}
 LICENSEES = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
