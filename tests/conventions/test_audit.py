@@ -77,15 +77,15 @@ def test_what_fails_after_its_entry_is_written_leaves_none(api, ids, new, endpoi
 
 @each_change
 def test_no_change_is_made_that_cannot_be_logged(api, ids, endpoint, monkeypatch):
-    lists = ["/v1/content", "/v1/policies", "/v1/api-keys"]
-    before = [api.get(path).body for path in lists]
+    before = auditlog.rows_of_all_tables()
 
     def fail(*args):
         raise DatabaseError
 
     monkeypatch.setattr(AuditEntry.objects, "bulk_create", fail)
     assert endpoint.send(api, ids).status in (500, 503)
-    assert [api.get(path).body for path in lists] == before
+    after = auditlog.rows_of_all_tables()
+    assert {name: rows for name, rows in after.items() if rows != before[name]} == {}
 
 
 def test_a_change_that_changes_nothing_leaves_no_entry(api, ids, new):
