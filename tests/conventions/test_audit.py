@@ -32,7 +32,9 @@ def new(ids):
 def test_a_change_names_the_key_the_request_and_the_address(account, ids, new, endpoint):
     key, text = factories.api_key(account, name="Desk")
     endpoint.send(ApiClient(text, **{"X-Request-Id": "trace-7"}), ids)
-    for entry in [one for one in new() if one.resource_id != key.pk]:
+    made = [entry for entry in new() if entry.resource_id != key.pk]
+    assert made
+    for entry in made:
         assert (entry.account_id, entry.actor_type, entry.actor_id) == (account.pk, "key", key.pk)
         assert (entry.actor_name, entry.request_id, entry.address) == (f"Desk ({key.prefix}…)", "trace-7", "127.0.0.1")
         assert entry.action.startswith(f"{entry.resource_type}.")
