@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from accounts.limits.throttling import edge_consume
 from kit.hot_settings import hot_setting
-from kit.http.admission import admit
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.errors import (
     ApiError,
@@ -179,9 +178,6 @@ class ForwardApplication(CheckApplication):
             answer = await self.decide_page(edge, replace(check, selector=("elsewhere", original.url)), now)
             return refused_host(refusal, answer, original)
         if original.is_public:
-            if not edge.is_confirmed:  # because no record confirms the key
-                await edge.confirm()
-                await admit(edge)
             return open_page(original)
         user_agent = head.header(b"user-agent")
         visitor = None

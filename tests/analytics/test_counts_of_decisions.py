@@ -171,7 +171,9 @@ def test_several_filters_by_one_field_narrow_each_other(recorded, asked):
                 assert (query, asked(query)[0]) == (query, expected(recorded, holds, also))
 
 
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="On SQLite nothing is ever pending.")
 def test_the_count_is_the_same_when_everything_is_rolled_up(recorded, asked):
+    assert RecentUsage.objects.exists()
     queries = [*OUTCOMES, *recorded.contents, *recorded.requesters, *(window for window, _ in windows())]
     before = [asked(query)[0] for query in queries]
     roll_up()

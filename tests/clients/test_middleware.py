@@ -1,12 +1,12 @@
 """The middleware of both clients in front of a site (ASGI, WSGI, Django, TypeScript), against a running service."""
 
 import asyncio
+import itertools
 import logging
 import re
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from time import monotonic
+from contextlib import closing, suppress
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -324,36 +324,36 @@ def test_a_service_that_stalls_keeps_nobody_waiting(way: Callable[..., Answer], 
         assert answers_to(way, f"http://127.0.0.1:{silent.getsockname()[1]}") == CHOSEN
 
 
-@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nX-Access-Decision: allow\r\nContent-Length: 90\r\n\r\n"])
+@pytest.mark.parametrize(
+    "head", [b"", b"HTTP/1.1 200 OK\r\nX-Access-Decision: allow\r\nContent-Length: 999999\r\n\r\n"]
+)
 def test_a_reply_that_trickles_in_keeps_nobody_waiting(
     way: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, head: bytes
 ):
     monkeypatch.setattr(middleware, "TIMEOUT", 0.3)
 
     async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError):
+        """Send a byte now and then, until the client closes the connection."""
+        with suppress(ConnectionError), closing(writer):
             await reader.readuntil(b"\r\n\r\n")
             writer.write(head)
-            for byte in b"HTTP/1.1 200 OK\r\nX-Access-Decision: allow\r\n" * 2:
+            for byte in itertools.cycle(b"HTTP/1.1 200 OK\r\nX-Access-Decision: allow\r\n"):
                 writer.write(bytes([byte]))
                 await writer.drain()
                 await asyncio.sleep(0.1)
-        writer.close()
 
-    async def visits() -> tuple[list[int], float]:
+    async def visits() -> list[int]:
         server = await asyncio.start_server(trickle, "127.0.0.1", 0)
         try:
             url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            started = monotonic()
             answer = way({"url": url, "key": "svc_sk_x", "fail_open": lambda path: path == "/about"})
-            statuses = [await asyncio.to_thread(answer, Visit(target)) for target in ("/about", "/premium/a")]
-            return [one.status for one in statuses], monotonic() - started
+            async with asyncio.timeout(30):
+                answers = [await asyncio.to_thread(answer, Visit(target)) for target in ("/about", "/premium/a")]
+            return [one.status for one in answers]
         finally:
             server.close()
 
-    statuses, seconds = asyncio.run(visits())
-    assert statuses == CHOSEN["by path"]
-    assert seconds < 8  # the whole reply takes over 8 seconds, two of them 16
+    assert asyncio.run(visits()) == CHOSEN["by path"]
 
 
 def test_no_doubtful_spelling_of_a_page_stays_open(way: Callable[..., Answer]):

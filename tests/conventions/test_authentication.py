@@ -11,7 +11,10 @@ TYPE = "authentication_error"
 
 
 def refused(reply, code):
-    return (reply.status, reply.error["code"], reply.error["type"]) == (401, code, TYPE)
+    """Assert that a response refuses the key with this code, and return True."""
+    assert reply.status == 401, reply
+    assert (reply.error["code"], reply.error["type"]) == (code, TYPE)
+    return True
 
 
 @each_endpoint_with_key()

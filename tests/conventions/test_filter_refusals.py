@@ -21,7 +21,10 @@ LISTS = {
 
 
 def is_refused(reply, param):
-    return (reply.status, reply.error["code"], reply.error["param"]) == (400, "invalid_request", param)
+    """Assert that a response refuses the parameter, and return True."""
+    assert reply.status == 400, reply
+    assert (reply.error["code"], reply.error["param"]) == ("invalid_request", param)
+    return True
 
 
 UNKNOWN = [

@@ -179,7 +179,10 @@ def cursor(api, ids):
 
 
 def is_refused(reply):
-    return (reply.status, reply.error["code"], reply.error["param"]) == (400, "invalid_request", "cursor")
+    """Assert that a response refuses the cursor, and return True."""
+    assert reply.status == 400, reply
+    assert (reply.error["code"], reply.error["param"]) == ("invalid_request", "cursor")
+    return True
 
 
 @each_list()

@@ -22,12 +22,13 @@ def but_for(endpoint):
 
 
 def denied(reply, endpoint):
-    permission, error = endpoint.permissions[-1], reply.error
-    return (
-        (reply.status, error["code"], error["type"]) == (403, "insufficient_permissions", "authorization_error")
-        and permission in error["message"]
-        and "param" not in error
-    )
+    """Assert that a response names the permission that the key lacks, and return True."""
+    assert reply.status == 403, reply
+    error = reply.error
+    assert (error["code"], error["type"]) == ("insufficient_permissions", "authorization_error")
+    assert endpoint.permissions[-1] in error["message"]
+    assert "param" not in error
+    return True
 
 
 @each_endpoint_with_key()

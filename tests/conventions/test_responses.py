@@ -23,29 +23,29 @@ MERGE = "/v1/requesters/{requester}/merge"
 
 
 def complete(reply):
-    """Whether a response has every header that docs/reference/api.md promises."""
-    limit, remaining, reset = (int(reply.headers[name]) for name in RATE_LIMIT_HEADERS)
-    return (
-        0 <= remaining <= limit
-        and time.time() - 1 <= reset <= time.time() + 86_401
-        and re.fullmatch(rf'"(minute|day)";r={remaining};t=[1-9]\d*', reply.headers["RateLimit"]) is not None
-        and POLICY(reply.headers["RateLimit-Policy"]) is not None
-        and f";q={limit};" in reply.headers["RateLimit-Policy"]
-        and bool(reply.headers["X-Request-Id"])
-        and reply.headers["Content-Type"] == "application/json"
-    )
+    """Assert that a response has every header that docs/reference/api.md promises, and return True."""
+    headers = dict(reply.headers)
+    limit, remaining, reset = (int(headers[name]) for name in RATE_LIMIT_HEADERS)
+    assert 0 <= remaining <= limit
+    assert time.time() - 1 <= reset <= time.time() + 86_401
+    assert re.fullmatch(rf'"(minute|day)";r={remaining};t=[1-9]\d*', headers["RateLimit"]), headers["RateLimit"]
+    assert POLICY(headers["RateLimit-Policy"]), headers["RateLimit-Policy"]
+    assert f";q={limit};" in headers["RateLimit-Policy"]
+    assert headers["X-Request-Id"]
+    assert headers["Content-Type"] == "application/json"
+    return True
 
 
 def is_error(reply, status, code):
+    """Assert that a response is this error, with all of its headers and members, and return True."""
+    assert reply.status == status, reply
     error = reply.error
-    return (
-        complete(reply)
-        and (reply.status, error["code"]) == (status, code)
-        and set(reply.body) == {"error"}
-        and set(error) <= {"code", "message", "type", "docUrl", "param", "kind", "retryAfter", "errors"}
-        and error["docUrl"] == f"/docs/reference/errors/#{code}"
-        and bool(error["message"])
-    )
+    assert error["code"] == code
+    assert set(reply.body) == {"error"}
+    assert set(error) <= {"code", "message", "type", "docUrl", "param", "kind", "retryAfter", "errors"}
+    assert error["docUrl"] == f"/docs/reference/errors/#{code}"
+    assert error["message"]
+    return complete(reply)
 
 
 @each_endpoint()

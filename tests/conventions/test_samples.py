@@ -3,7 +3,15 @@
 import re
 
 from tests import auditlog
-from tests.conventions.endpoints import ENDPOINTS, LISTS, NOT_AUDITED, WRITES, each_endpoint, known_to_the_resolver
+from tests.conventions.endpoints import (
+    ENDPOINTS,
+    LISTS,
+    NOT_AUDITED,
+    WRITES,
+    each_endpoint,
+    each_read,
+    known_to_the_resolver,
+)
 
 
 def test_every_endpoint_has_a_sample():
@@ -18,11 +26,10 @@ def test_every_sample_is_answered_well(api, ids, endpoint):
     assert reply.headers["Content-Type"] == "application/json"
 
 
-@each_endpoint()
+@each_read()
 def test_every_list_is_known_as_one(api, ids, endpoint):
-    if endpoint.method == "GET":
-        is_list = endpoint.send(api, ids).body.get("object") == "list"
-        assert is_list == (endpoint.path in LISTS)
+    is_list = endpoint.send(api, ids).body.get("object") == "list"
+    assert is_list == (endpoint.path in LISTS)
 
 
 @each_endpoint()

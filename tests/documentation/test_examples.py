@@ -79,10 +79,13 @@ def test_a_licence_token(client: Client, shell: Shell):
 
 def test_webhooks(client: Client, api: Callable[[str], list[dict[str, Any]]]):
     policy = client.create_policy({"name": "Policy"})
-    for one in blocks():
-        if one.path == "docs/guides/webhooks.md" and one.first.startswith("api webhooks"):
-            [made] = api(one.text.replace("pol_…", policy["id"]))
-            assert made["secret"].startswith("whsec_")
+    creations = [
+        one.text for one in blocks() if one.path == "docs/guides/webhooks.md" and one.first.startswith("api webhooks")
+    ]
+    assert creations
+    for text in creations:
+        [made] = api(text.replace("pol_…", policy["id"]))
+        assert made["secret"].startswith("whsec_")
 
 
 IN_ADVANCE = "docs/guides/sell-in-advance.md"

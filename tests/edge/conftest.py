@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,36 +75,52 @@ def key(account: Account) -> str:
     return factories.key_text(account, permissions=["access:check"])
 
 
+def forward(
+    application: ForwardApplication, path: str, *, method: str = "GET", peer: str = PROXY, **headers: Any
+) -> Reply:
+    """Send a proxy's request; a list of values sends a header repeatedly."""
+    path, _, query = path.partition("?")
+    scope = {
+        "type": "http", "scheme": "http", "method": method, "path": path, "raw_path": path.encode(),
+        "query_string": query.encode(), "client": (peer, 1), "server": ("localhost", 80),
+        "headers": [
+            (name.lower().replace("_", "-").encode(), value.encode("latin-1"))
+            for name, values in headers.items() if values is not None
+            for value in ([values] if isinstance(values, str) else values)
+        ],
+    }  # fmt: skip
+    assert application.serves(scope)
+
+    async def exchange() -> list[Any]:
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await application(scope, lambda: None, send)  # type: ignore[arg-type, return-value]
+        return sent
+
+    start, body = async_to_sync(exchange)()
+    return Reply(Response(start, body["body"]))
+
+
 @pytest.fixture
 def raw(forwards: ForwardApplication) -> Ask:
     """Send a request unchanged; a list of values sends a header repeatedly."""
+    return partial(forward, forwards)
 
-    def raw(path: str, *, method: str = "GET", peer: str = PROXY, **headers: Any) -> Reply:
-        path, _, query = path.partition("?")
-        scope = {
-            "type": "http", "scheme": "http", "method": method, "path": path, "raw_path": path.encode(),
-            "query_string": query.encode(), "client": (peer, 1), "server": ("localhost", 80),
-            "headers": [
-                (name.lower().replace("_", "-").encode(), value.encode("latin-1"))
-                for name, values in headers.items() if values is not None
-                for value in ([values] if isinstance(values, str) else values)
-            ],
-        }  # fmt: skip
-        assert forwards.serves(scope)
 
-        async def exchange() -> list[Any]:
-            sent: list[Any] = []
-
-            async def send(message: Any) -> None:
-                sent.append(message)
-
-            await forwards(scope, lambda: None, send)  # type: ignore[arg-type, return-value]
-            return sent
-
-        start, body = async_to_sync(exchange)()
-        return Reply(Response(start, body["body"]))
-
-    return raw
+def headers_of_visit(key: str, uri: str) -> dict[str, str]:
+    """Return the headers of a proxy that asks about a visit to https://pub.example."""
+    return {
+        "host": "licensing.internal",
+        "x_licensing_key": key,
+        "x_forwarded_proto": "https",
+        "x_forwarded_host": "pub.example",
+        "x_forwarded_uri": uri,
+        "x_forwarded_for": "203.0.113.9",
+        "user_agent": "Mozilla/5.0",
+    }
 
 
 @pytest.fixture
@@ -111,16 +128,7 @@ def ask(raw: Ask, key: str) -> Ask:
     """Return a proxy's request about a page of https://pub.example."""
 
     def ask(uri: str, *, path: str = "/v1/access/forward", **headers: Any) -> Reply:
-        given = {
-            "host": "licensing.internal",
-            "x_licensing_key": key,
-            "x_forwarded_proto": "https",
-            "x_forwarded_host": "pub.example",
-            "x_forwarded_uri": uri,
-            "x_forwarded_for": "203.0.113.9",
-            "user_agent": "Mozilla/5.0",
-        }
-        return raw(path, **{**given, **headers})
+        return raw(path, **{**headers_of_visit(key, uri), **headers})
 
     return ask
 

@@ -5,6 +5,7 @@ the rest of the suite uses.
 """
 
 import os
+import random
 from collections.abc import Iterator
 
 import pytest
@@ -19,6 +20,14 @@ ON_POSTGRESQL = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
 def kills(usual: int) -> int:
     """Return how often a test kills its process; FAULT_KILLS overrides it."""
     return int(os.environ.get("FAULT_KILLS") or usual)
+
+
+@pytest.fixture(autouse=True)
+def _choices_at_random_can_be_repeated() -> None:
+    """Seed what a test chooses at random, such as when it kills a server. FAULT_SEED repeats a failed test."""
+    seed = os.environ.get("FAULT_SEED") or str(random.SystemRandom().getrandbits(32))
+    print(f"FAULT_SEED={seed}")  # pytest shows it if the test fails
+    random.seed(seed)
 
 
 @pytest.fixture(scope="session")

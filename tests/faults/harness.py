@@ -191,12 +191,16 @@ class Deployment:
         self.process.wait()
         eventually(lambda: not self.accepts_connections())
 
-    def stall(self, seconds: float) -> None:
-        """Stop every process of the server for a time. Requests wait, and their senders may give up."""
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop every process of the server. Requests wait, and their senders may give up."""
         assert self.process
+        server = psutil.Process(self.process.pid)
+        processes = [server, *server.children(recursive=True)]
         os.killpg(self.process.pid, signal.SIGSTOP)
         try:
-            time.sleep(seconds)
+            assert eventually(lambda: all(one.status() == psutil.STATUS_STOPPED for one in processes))
+            yield
         finally:
             os.killpg(self.process.pid, signal.SIGCONT)
 

@@ -1,10 +1,9 @@
 """A proxy that gives up on a stalled service refuses the visitor, who must not be charged for that."""
 
 import sqlite3
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, contextmanager
 
 import httpx
 import pytest
@@ -20,7 +19,6 @@ PRICED = {
     "pricePerAccess": {"amount": 0.05, "currency": "USD"},
 }
 GIVES_UP_AFTER = 0.5  # seconds
-STALLED = 1.5
 
 
 def visit(server: Deployment, key: str, **options: float) -> httpx.Response:
@@ -41,23 +39,19 @@ def give_up(server: Deployment, key: str) -> None:
         visit(server, key, timeout=GIVES_UP_AFTER)
 
 
-def while_stalled(server: Deployment, key: str, stall: Callable[[], None]) -> None:
-    """Stall the service while a proxy asks three times and gives up each time."""
-    with ThreadPoolExecutor(4) as pool:
-        stalled = pool.submit(stall)
-        time.sleep(0.1)
-        list(pool.map(lambda _: give_up(server, key), range(3)))
-        stalled.result()
-
-
-def lock_database(server: Deployment) -> None:
+@contextmanager
+def locked_database(server: Deployment) -> Iterator[None]:
+    """Hold the lock of SQLite's writers."""
     with closing(sqlite3.connect(server.directory / "db.sqlite3", isolation_level=None)) as database:
         database.execute("BEGIN IMMEDIATE")
-        time.sleep(STALLED)
+        yield
         database.execute("ROLLBACK")
 
 
-STALLS = {"process": lambda server: server.stall(STALLED), "database": lock_database}
+STALLS: dict[str, Callable[[Deployment], AbstractContextManager[None]]] = {
+    "process": Deployment.stopped,
+    "database": locked_database,
+}
 
 
 @pytest.mark.parametrize("stalled", STALLS)
@@ -73,7 +67,8 @@ def test_an_answer_for_which_the_proxy_no_longer_waits_is_neither_charged_nor_re
         assert site.status_code == 201, site.text
         assert (visit(server, key).status_code, booked(client)) == (200, 1)
 
-        while_stalled(server, key, lambda: STALLS[stalled](server))
+        with STALLS[stalled](server), ThreadPoolExecutor(3) as pool:
+            list(pool.map(lambda _: give_up(server, key), range(3)))
 
         assert (visit(server, key).status_code, booked(client)) == (200, 2)
         assert client.get("/v1/access/decisions").json()["totalCount"] == 2

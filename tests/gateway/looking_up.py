@@ -1,8 +1,10 @@
 """Event-loop look-ups for tests that compare them with look-ups in a thread."""
 
 import asyncio
-from collections.abc import Callable
-from threading import Thread
+from collections.abc import Callable, Iterator
+from threading import Condition, Thread
+
+from django.db import connection
 
 from licensing.access.event_loop.lookup import AsyncLookup, AsyncNumbers
 from licensing.access.lookup.request import LookupRequest, LookupResult
@@ -21,17 +23,36 @@ def found_on_the_loop(*many: LookupRequest) -> list[LookupResult | None]:
     return first
 
 
-def found_while(change: Callable[[], None], wanted: LookupRequest) -> list[LookupResult | None]:
-    """Return the results of repeated look-ups during another thread's changes."""
+def found_while(change: Callable[[], Iterator[None]], wanted: LookupRequest) -> list[LookupResult | None]:
+    """Return the results of repeated look-ups during another thread's changes.
+
+    `change` yields after each change, and goes on once a look-up that began after it has ended.
+    """
     found: list[LookupResult | None] = []
+    looked = Condition()
 
     async def look() -> None:
         lookup = AsyncLookup()
         while writer.is_alive():
-            found.extend(await lookup.find_facts([wanted]))
+            result = await lookup.find_facts([wanted])
+            with looked:
+                found.extend(result)
+                looked.notify_all()
         close(lookup)
 
-    writer = Thread(target=change)
+    def wait_for_a_look() -> None:
+        with looked:
+            enough = len(found) + 2  # one look-up may be under way
+            assert looked.wait_for(lambda: len(found) >= enough, 60)
+
+    def write() -> None:
+        try:
+            for _ in change():
+                wait_for_a_look()
+        finally:
+            connection.close()
+
+    writer = Thread(target=write)
     writer.start()
     asyncio.run(look())
     writer.join()

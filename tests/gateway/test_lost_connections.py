@@ -6,9 +6,8 @@ The server speaks PostgreSQL's protocol up to the first statement; the event loo
 import asyncio
 import socket
 import struct
-import time
 from collections.abc import Iterator
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import psycopg
@@ -36,12 +35,13 @@ HALF_OF_A_ROW = b"T" + struct.pack("!ih", 6, 0) + b"D" + struct.pack("!i", 1_000
 class DyingServer(Thread):
     """Accept one connection, reply to each message, and reset the connection with the last bytes.
 
-    These are the last reply, or `unasked`.
+    These are the last reply, or `unasked`. They are sent once `die` is called; `is_dying` is set before.
     """
 
     def __init__(self, *replies: bytes, unasked: bytes = b"") -> None:
         super().__init__(daemon=True)
         self.replies, self.unasked = replies, unasked
+        self.is_dying, self.may_die = Event(), Event()
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.port = self.listening.getsockname()[1]
 
@@ -50,11 +50,21 @@ class DyingServer(Thread):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         connection.recv(10_000)  # who connects, and where to
         connection.sendall(READY)
-        for reply in self.replies:
+        *replies, last = self.replies or [b""]
+        for reply in replies:
             connection.recv(10_000)
             connection.sendall(reply)
-        connection.sendall(self.unasked)
+        if self.replies:
+            connection.recv(10_000)
+        self.is_dying.set()
+        self.may_die.wait(60)
+        connection.sendall(last + self.unasked)
         connection.close()
+
+    def die(self) -> None:
+        """Return once the last bytes and the reset have been sent, so that the loop sees them together."""
+        self.may_die.set()
+        self.join(60)
 
 
 @pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
@@ -69,11 +79,6 @@ async def session_with(server: DyingServer) -> Session:
     return Session(await psycopg.AsyncConnection.connect(**parameters, gssencmode="disable", autocommit=True))
 
 
-def wait_for_both() -> None:
-    """Wait until both the last bytes and the reset have arrived, so that the loop sees them together."""
-    time.sleep(0.1)
-
-
 @pytest.mark.parametrize(
     "replies",
     [[NOTICE], [PREPARED, NOTICE], [PREPARED, BOUND + HALF_OF_A_ROW]],
@@ -81,11 +86,11 @@ def wait_for_both() -> None:
 )
 def test_a_statement_fails_at_once(runner: asyncio.Runner, replies: list[bytes]) -> None:
     async def scenario() -> None:
-        session = await session_with(DyingServer(*replies))
+        server = DyingServer(*replies)
+        session = await session_with(server)
         statement = asyncio.create_task(session.run("SELECT 1"))
-        for _ in replies:
-            await asyncio.sleep(0.05)
-            wait_for_both()
+        await until(server.is_dying.is_set)
+        server.die()
         with pytest.raises(psycopg.OperationalError):
             await asyncio.wait_for(statement, 10)
 
@@ -94,12 +99,11 @@ def test_a_statement_fails_at_once(runner: asyncio.Runner, replies: list[bytes])
 
 def test_the_next_statement_fails_at_once_if_the_reset_came_with_a_reply(runner: asyncio.Runner) -> None:
     async def scenario() -> None:
-        session = await session_with(DyingServer(PREPARED, BOUND + NO_COLUMNS + COMPLETE))
+        server = DyingServer(PREPARED, BOUND + NO_COLUMNS + COMPLETE)
+        session = await session_with(server)
         first = asyncio.create_task(session.run("SELECT 1"))
-        while "SELECT 1" not in session.prepared:
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        wait_for_both()
+        await until(server.is_dying.is_set)
+        server.die()
         assert await asyncio.wait_for(first, 10) == []
         with pytest.raises(psycopg.OperationalError):
             await asyncio.wait_for(session.run("SELECT 1"), 10)
@@ -111,7 +115,9 @@ def test_an_error_of_libpq_itself_is_operational(runner: asyncio.Runner) -> None
     """It has no SQLSTATE, so psycopg raises only DatabaseError."""
 
     async def scenario() -> None:
-        session = await session_with(DyingServer(PREPARED, BOUND + EMPTY_ROW + COMPLETE, b""))
+        server = DyingServer(PREPARED, BOUND + EMPTY_ROW + COMPLETE, b"")
+        server.may_die.set()
+        session = await session_with(server)
         with pytest.raises(psycopg.OperationalError):
             await asyncio.wait_for(session.run("SELECT 1"), 10)
 
@@ -120,8 +126,9 @@ def test_an_error_of_libpq_itself_is_operational(runner: asyncio.Runner) -> None
 
 def test_between_statements_the_connection_is_given_up(runner: asyncio.Runner) -> None:
     async def scenario() -> None:
-        session = await session_with(DyingServer(unasked=NOTICE))
-        wait_for_both()
+        server = DyingServer(unasked=NOTICE)
+        session = await session_with(server)
+        server.die()
         await until(lambda: session.has_ended)
 
     runner.run(scenario())

@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 
 
-class KeyChanged(Exception):
-    """The cached key that refused a request is out of date."""
+class Outdated(Exception):
+    """The key or the facts behind an answer have changed since. Answer the request again."""
 
 
 class Callers:
@@ -131,40 +131,69 @@ class Sender(GrantSteps):
         self.callers, self.authorization, self.address = callers, authorization, address
         self.limit_state: LimitState | None = None
         self.is_counted = False  # against the plan's limit
-        self.is_confirmed = False  # whether its key was read from the database for this request
+        # Whether the database has confirmed the account's epoch for this request, by a read of the key or a record.
+        self.is_confirmed = False
 
     async def serve(self, act: Callable[[], Awaitable[R]]) -> R:
-        """Admit the request and return the result of `act`. Retries once if a refusal came from an outdated key."""
-        try:
+        """Admit the request and return the result of `act`, made on facts that the database has confirmed.
+
+        Every answer and every refusal leaves here. A record confirms the facts of its decision. Without one the key is
+        read with its account's epoch, and an answer made at an older epoch is made again.
+        """
+        while True:
             try:
-                await admit(self)
-                return await act()
-            except ApiError as refusal:
-                await self.reconsider(refusal)
-                raise
-        except KeyChanged:
+                return await self.attempt(act)
+            except Outdated:
+                continue
+
+    async def attempt(self, act: Callable[[], Awaitable[R]]) -> R:
+        """Admit the request and return the confirmed result of `act`. Raises Outdated if it has to be made again."""
+        try:
             await admit(self)
-            return await act()
+            grant = self.grant
+            answer = await act()
+        except ApiError as refusal:
+            await self.reconsider(refusal)
+            raise
+        if not self.is_confirmed:
+            await self.check_epoch(grant)
+        return answer
 
     async def reconsider(self, refusal: ApiError) -> None:
-        """Re-read the key after a refusal. Raises KeyChanged if the cached key was out of date.
+        """Confirm the facts of a refusal. Raises Outdated if they have changed.
 
-        Refusals are not recorded, and only a record confirms that the cached key is current. Raises the error that
-        prevents reading the key, except after a refusal by a rate limit.
+        Raises the error that prevents reading the key, except after a refusal by a rate limit.
         """
-        before: Grant | None = getattr(self, "grant", None)
-        if refusal.status_code >= 500 or self.is_confirmed or before is None:
+        grant: Grant | None = getattr(self, "grant", None)
+        if refusal.status_code >= 500 or self.is_confirmed or grant is None:
             return
         try:
-            grant = await self.confirm()
-        except InvalidApiKey:
-            raise KeyChanged from None
+            await self.check_epoch(grant)
         except (ServiceUnavailable, OperationalError, InterfaceError):
-            if isinstance(refusal, RateLimitExceeded):
-                return
-            raise
-        if grant.epoch != before.epoch:
-            raise KeyChanged
+            if not isinstance(refusal, RateLimitExceeded):
+                raise
+
+    async def check_epoch(self, grant: Grant) -> None:
+        """Read the key again. Raises Outdated if the account's epoch is not that of the grant.
+
+        Facts are looked up after the grant, so they are at least as new.
+        """
+        try:
+            current = await self.confirm()
+        except InvalidApiKey:
+            raise Outdated from None
+        if current.epoch != grant.epoch:
+            raise Outdated
+
+    async def readmit(self) -> None:
+        """Admit the request again by its key's current grant.
+
+        Raises Outdated if the key is for other hosts now: `act` may have chosen its checks by them.
+        """
+        hosts = self.grant.hosts
+        await admit(self)
+        if self.grant.hosts != hosts:
+            raise Outdated
 
     def prepare(self) -> None:
         """Do work for the next steps while the request is being counted. Does nothing by default."""

@@ -20,7 +20,6 @@ from analytics.recording.batch import conflicts
 from analytics.recording.entries import Entry, Reply
 from analytics.recording.outcomes import Outcome, too_late
 from analytics.recording.recorder import AsyncRecorder
-from kit.http.admission import admit
 from kit.http.errors import ApiError, ClientGone
 from kit.storage.microbatch import InThread, MicroBatch, Turns
 from kit.storage.postgresql.timelines import Promoted
@@ -135,7 +134,7 @@ class Gateway:
             if not self.snapshot.vouches(sender.grant, found.epoch) and not await self.readmit(sender, found.epoch):
                 continue
             if promotions != self.promotions:  # key or facts may come from the former primary
-                await admit(sender)
+                await sender.readmit()
                 continue
             batch = self.decide(sender.grant, checks, found, now)
             if needs_thread(batch, keeps=keep is not None):
@@ -143,6 +142,7 @@ class Gateway:
             outcomes = await self.record_batch(sender, batch, now, keep, render)
             stale = self.stale_outcomes(account_id, found.epoch, outcomes)
             if not stale:
+                sender.is_confirmed = True
                 self.facts.remember(account_id, found.epoch, batch.unwritten)
                 return batch.settle(outcomes)
             if stale[0].unpaid:
@@ -168,7 +168,7 @@ class Gateway:
 
     async def readmit(self, sender: Sender, epoch: int) -> bool:
         """Admit the request again by its key's current grant. Returns whether that holds at the epoch."""
-        await admit(sender)
+        await sender.readmit()
         return self.snapshot.vouches(sender.grant, epoch)
 
     def decide(self, grant: Grant, checks: Sequence[Check], found: LookupResult, now: datetime) -> DecisionBatch:
@@ -198,7 +198,7 @@ class Gateway:
         Dry runs and unknown items leave no record that would confirm the key, so it is read again.
         """
         await sender.confirm()
-        await admit(sender)
+        await sender.readmit()
         async with self.turns.of(sender.grant.account_id):
             self.callers.note_use(sender.grant, now)
             caller = Caller(sender.grant, sender.address, sender.permission, sender.is_awaited)

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from accounts.models import IdempotencyRecord
 from accounts.retries.idempotency import WAIT_SECONDS, open_reply, replays, still_running
-from kit.http.admission import admit
 from kit.http.bodies import Scope
 from kit.http.errors import ApiError
 from kit.http.rendering import render_json
@@ -135,8 +134,8 @@ class Retries:
         if (timezone.now() - EPOCH) // MICROSECOND - kept.created >= IdempotencyRecord.LIFETIME // MICROSECOND:
             raise LeftToDjango
         reply, headers = open_reply(kept.fingerprint, kept.reply, kept.headers, digest)
-        await sender.confirm()  # a replay is not recorded, so nothing else confirms the key
-        await admit(sender)
+        await sender.confirm()  # the body may have taken long to arrive, and another request with the key to end
+        await sender.readmit()
         replays.inc()
         return KeyedReply(reply, headers)
 
