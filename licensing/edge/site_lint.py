@@ -12,6 +12,7 @@ from licensing.edge.publishing.promises import READ, Promise, allowed_to_some, p
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.terms import pattern_spellings
 from licensing.policies.decision import CompiledPolicy
+from licensing.policies.lint import Finding as PolicyFinding
 from licensing.policies.lint import lint, wanted_permissions
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site
@@ -20,6 +21,7 @@ from licensing.sites.models import Site
 OF_POLICIES = frozenset(
     {"duplicate_rule", "unreachable_rule", "contradictory_conditions", "ended", "price_never_quoted"}
 )
+MAX_PAIRS = 20_000  # of rules compared for a site: two policies of 100 rules, or hundreds of ordinary ones
 ASKED_AT_EDGE = frozenset({READ, *AUDIENCES})  # the permissions that visitors of a site ask for
 
 
@@ -71,6 +73,7 @@ def of_the_whole(site: Site) -> Iterator[Finding]:
 
 def of_the_rules(site: Site) -> Iterator[Finding]:
     policies, terms = revisions_of(site), {one.url: one for one in terms_of_site(site)}
+    linted = LintedPolicies()
     for rule in site.ordered_rules:
         policy = policies.get(rule.policy_id)
         url = pattern_spellings(rule.pattern)[0]
@@ -91,7 +94,7 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
                 "crawlers may take this pattern for pages of a stricter pattern or item that is not longer.",
             )
         if policy is not None:
-            yield from of_the_policy(rule.pattern, policy)
+            yield from of_the_policy(rule.pattern, policy, linted.findings(policy))
         unsaid = allowed_to_some(policy) - own - told.prices.keys()
         if unsaid:
             yield Finding(
@@ -103,9 +106,29 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
             )
 
 
-def of_the_policy(pattern: str, policy: CompiledPolicy) -> Iterator[Finding]:
+class LintedPolicies:
+    """Findings about policies. Each is linted once, while the pairs of their rules are at most MAX_PAIRS."""
+
+    def __init__(self) -> None:
+        self.known: dict[str | None, list[PolicyFinding] | None] = {}
+        self.pairs = 0
+
+    def findings(self, policy: CompiledPolicy) -> list[PolicyFinding] | None:
+        """Return the findings; None if the policy is not linted."""
+        if policy.id not in self.known:
+            self.pairs += len(policy.rules) ** 2
+            is_linted = self.pairs <= MAX_PAIRS
+            found = lint(policy.rules, policy.default_action, timezone.now()) if is_linted else None
+            self.known[policy.id] = found
+        return self.known[policy.id]
+
+
+def of_the_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFinding] | None) -> Iterator[Finding]:
     """Yield the rules that never match, in general or at a site, and the prices that nobody is offered."""
-    for one in lint(policy.rules, policy.default_action, timezone.now()):
+    if findings is None:
+        message = "The site's policies have too many rules to look for rules that never match. Open the policy."
+        yield Finding("note", "policy_not_linted", pattern, message)
+    for one in findings or ():
         if one.code in OF_POLICIES:
             yield Finding("warning", one.code, pattern, f"{one.path}: {one.message}")
     for rule in policy.rules:

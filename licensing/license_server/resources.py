@@ -68,9 +68,12 @@ def find_resource(account_id: str, url: str) -> Resource:
     terms = terms_of_site(site)
     published = next((one for one in terms if one.url == asked), None)
     if published is not None and published.item is not None:
+        item = find_pages(account_id, [published.item]).get(published.item)
+        if item is None:  # deleted since the terms were computed
+            raise Unpublished
         return Resource(
             audience=audience_of(parts.netloc, asked.removesuffix("$"), is_pattern=False),
-            item=find_pages(account_id, [published.item])[published.item],
+            item=item,
             licenses=license_terms(published),
             is_pattern=False,
         )

@@ -13,7 +13,7 @@ from licensing.edge.publishing.documents import Item, compiled_rules, items_of, 
 from licensing.edge.publishing.promises import READ, always_allows
 from licensing.policies.decision import CompiledPolicy
 from licensing.sites.models import Site
-from licensing.sites.patterns import Pattern, compiled, may_overlap
+from licensing.sites.patterns import Pattern, compiled, overlap
 
 MAX_CLOSED_ITEMS = 500
 ASSET_FOLDERS = ("assets", "static")
@@ -107,4 +107,4 @@ def unrestricted_folders(closed: Iterable[Pattern]) -> list[str]:
     """Return the asset folders that no closed pattern names; one for all pages does not."""
     named = [one for one in closed if any(part.strip("/") for part in one.parts)]
     folders = {folder: Pattern((f"/{folder}/", ""), is_anchored=False) for folder in ASSET_FOLDERS}
-    return [folder for folder, of_it in folders.items() if not any(may_overlap(one, of_it) for one in named)]
+    return [folder for folder, of_it in folders.items() if not any(overlap(one, of_it) for one in named)]
