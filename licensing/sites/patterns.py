@@ -17,6 +17,8 @@ from kit.values.paths import PATH_CHARACTERS, SLASHES, decode
 MAX_PATTERN = 2048  # characters
 MAX_WILDCARDS = 10  # of a pattern; robots.txt files rarely use more than two
 MAX_CHARACTERS = 20_000  # of all patterns of a site
+MAX_QUICK = 500  # comparisons of a path with parts of patterns
+MAX_COMPARISONS = 250_000  # for a page: 100 paths and a site of 200 patterns with 10 wildcards each
 PATTERN = r"^/[^\s?#$]*\$?$"  # for JSON Schema
 LONG_PART, LONG_PATH = 16, 256  # characters from which on str.find may compare each part many times
 
@@ -116,6 +118,15 @@ class RuleTable(Generic[R]):
         pairs = [(compiled(rule.pattern), rule) for rule in rules]
         self.by_rank = sorted(pairs, key=lambda pair: -pair[0].length)
         self.comparisons = sum(len(pattern.parts) for pattern, _ in pairs)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether matching a short path takes the event loop only some microseconds."""
+        return self.comparisons <= MAX_QUICK
+
+    def can_match(self, paths: int) -> bool:
+        """Whether so many paths are matched. False only for sites stored before patterns had their limits."""
+        return paths * self.comparisons <= MAX_COMPARISONS
 
     def most_specific(self, *paths: str) -> R | None:
         """Return the rule with the longest pattern that matches one of the normalised paths; of equals the first."""

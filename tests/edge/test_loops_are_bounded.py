@@ -13,17 +13,21 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from accounts.models import Account
 from kit.values.pages import RegisteredPage
+from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.edge.original import MAX_URI
-from licensing.edge.publishing.documents import write_documents
+from licensing.edge.publishing.documents import terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.terms import MAX_COMPARISONS, MAX_ITEM_TERMS, Item, terms_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import MAX_RULES as MAX_POLICY_RULES
 from licensing.policies.rules import parse_rules
+from licensing.sites.models import Site
 from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS, RuleTable, compiled
 from licensing.sites.serializers import MAX_RULES
+from tests import factories
 
 MOST = 2.5  # times as long for twice the size
 FLOOR = 0.002  # seconds of processor time; a loop that is faster at its limit stops nobody
@@ -166,3 +170,44 @@ def seconds(loop: Loop) -> float:
     begin = time.process_time()
     loop()
     return time.process_time() - begin
+
+
+# --- Sites that were stored before patterns had their limits ---------------------------------------------------------
+
+
+@pytest.fixture
+def large_site(account: Account) -> Site:
+    patterns = ["/" + "a*" * 1_000 + f"{number:03}" for number in range(MAX_RULES)]
+    policy = factories.policy(account, factories.ALLOW_ALL)
+    return factories.site(
+        account, dict.fromkeys([*patterns[1:], "/open/*"], policy), host="pub.example", unknown="deny"
+    )
+
+
+def looked_up(site: Site, target: str) -> Any:
+    selector = "page", f"https://{site.host}{target}"
+    return look_up_account(site.account_id, {selector}, ()).items.get(selector)
+
+
+def test_patterns_beyond_the_limits_still_match(large_site: Site) -> None:
+    assert looked_up(large_site, "/open/a").facts["pattern"] == "/open/*"
+    assert looked_up(large_site, "/" + "a" * 1_000 + "007").facts["pattern"].endswith("*007")
+
+
+def test_a_url_with_many_readings_is_denied_where_patterns_are_beyond_the_limits(large_site: Site) -> None:
+    page = looked_up(large_site, "/open/a;x/b")
+    assert (page.policy, page.is_open) == (None, False)
+
+
+def test_a_url_with_the_most_readings_is_matched_with_a_site_at_its_limits(account: Account) -> None:
+    patterns = [f"/{'*a' * MAX_WILDCARDS}{number:03}" for number in range(MAX_RULES - 1)]
+    policy = factories.policy(account, factories.ALLOW_ALL)
+    site = factories.site(account, dict.fromkeys([*patterns, "/*"], policy), host="pub.example", unknown="deny")
+    page = looked_up(site, "/a;x/..;/b/%252e%252e/c")
+    assert (page.facts["pattern"], page.policy.id) == ("/*", policy.pk)
+
+
+def test_the_terms_of_patterns_beyond_the_limits_are_published(large_site: Site) -> None:
+    published = {terms.url: terms for terms in terms_of_site(large_site)}
+    assert len(published) >= MAX_RULES
+    assert published["/open/*"].uses

@@ -89,6 +89,24 @@ def test_two_hundred_rules_are_the_most(api):
     assert create(api, rules=rules[:200]).status == 201
 
 
+def test_a_pattern_has_at_most_ten_wildcards(api):
+    rules = [{"pattern": "/ok"}, {"pattern": "/" + "*a" * 10}]
+    made = create(api, rules=rules)
+    assert made.status == 201
+    reply = api.patch(f"/v1/sites/{made['id']}", {"rules": [*rules, {"pattern": "/" + "*b" * 11}]})
+    assert (reply.status, reply.error["param"]) == (422, "rules[2].pattern")
+    assert "at most 10 wildcards" in reply.error["message"]
+
+
+def test_the_patterns_of_a_site_have_at_most_20000_characters_together(api):
+    rules = [{"pattern": f"/{number:02}".ljust(2_000, "a")} for number in range(10)]
+    made = create(api, rules=rules)
+    assert made.status == 201
+    reply = api.patch(f"/v1/sites/{made['id']}", {"rules": [*rules, {"pattern": "/b"}]})
+    assert (reply.status, reply.error["param"]) == (422, "rules")
+    assert "at most 20,000 characters" in reply.error["message"]
+
+
 @pytest.mark.parametrize("policy", ["pol_nope", "pol_" + "0" * 26, "{theirs}", "{deleted}"])
 def test_the_policy_of_a_rule_has_to_be_the_accounts_own(api, other_account, account, policy):
     gone = factories.policy(account)
