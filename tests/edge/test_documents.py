@@ -115,6 +115,11 @@ def test_a_document_is_kept_until_the_terms_change(site, path):
     assert (again.status_code, again.headers["ETag"] != first.headers["ETag"]) == (200, True)
 
 
+def test_a_malformed_or_empty_tag_is_no_failure_of_the_service(site):
+    assert get(RSL, **{"If-None-Match": "nope"}).status_code == 400
+    assert get(RSL, **{"If-None-Match": ""}).status_code == 200
+
+
 def uses_of(account, *targets):
     document = get(RSL).content
     return [sorted(read_rsl(document, target)) for target in targets]
