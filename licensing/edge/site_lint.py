@@ -16,6 +16,7 @@ from licensing.policies.lint import Finding as PolicyFinding
 from licensing.policies.lint import lint, wanted_permissions
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site
+from licensing.sites.own_hosts import is_own_host
 
 # Findings about a policy that concern its terms: rules that never match and prices that nobody is offered.
 OF_POLICIES = frozenset(
@@ -40,7 +41,15 @@ def lint_site(site: Site) -> list[Finding]:
 
 
 def of_the_whole(site: Site) -> Iterator[Finding]:
-    if Site.objects.filter(host=site.host).exclude(pk=site.pk).exists() and site_at(site.host, None) != site:
+    if is_own_host(site.host):
+        yield Finding(
+            "warning",
+            "own_host",
+            "",
+            "This is a host of the service (ALLOWED_HOSTS, BASE_URL), so nothing is published for it. "
+            "Change the site's host.",
+        )
+    elif Site.objects.filter(host=site.host).exclude(pk=site.pk).exists() and site_at(site.host, None) != site:
         yield Finding(
             "warning",
             "host_shared",

@@ -13,6 +13,7 @@ from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_
 from licensing.edge.publishing.published_terms import terms_for
 from licensing.edge.publishing.terms import pattern_spellings
 from licensing.sites.models import Site
+from licensing.sites.own_hosts import is_own_host
 from licensing.sites.pages import requested_page
 from licensing.sites.patterns import most_specific
 
@@ -62,7 +63,7 @@ def find_resource(account_id: str, url: str) -> Resource:
     if len(url) > MAX_RESOURCE or parts.scheme not in ("http", "https") or host is None:
         raise Unpublished
     site = Site.objects.filter(account_id=account_id, host=host).prefetch_related("rules__policy").first()
-    if site is None:
+    if site is None or is_own_host(site.host):
         raise Unpublished
     asked = url.partition(parts.netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)

@@ -16,6 +16,7 @@ from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.promises import USES, promised_uses
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.terms import terms_of
+from licensing.edge.site_lint import lint_site
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy
@@ -205,6 +206,14 @@ def test_a_host_that_two_accounts_have_gets_documents_by_the_key_alone(account, 
     theirs = get(RSL, **{"X-Licensing-Key": factories.key_text(other_account)})
     assert b"/open/*" in own.content
     assert b"ai-train" in theirs.content
+
+
+def test_a_host_that_has_become_the_services_own_has_no_documents(account, site, settings):
+    assert get(RSL).status_code == 200
+    settings.ALLOWED_HOSTS = ["pub.example"]
+    key = factories.key_text(account)
+    assert [get(RSL, **headers).status_code for headers in ({}, {"X-Licensing-Key": key})] == [404, 404]
+    assert "own_host" in [one.code for one in lint_site(site)]
 
 
 @pytest.mark.parametrize("path", [RSL, ROBOTS, TDMREP])

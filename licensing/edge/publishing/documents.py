@@ -28,6 +28,7 @@ from licensing.edge.publishing.terms import Item, terms_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Price
 from licensing.sites.models import Site
+from licensing.sites.own_hosts import is_own_host
 
 NAMESPACE = "https://rslstandard.org/rsl"
 ROWS = 5_000  # of items in memory at a time
@@ -40,8 +41,10 @@ def site_at(host: str, key: str | None) -> Site | None:
     """Return the site whose documents are served at a host: the one of the key's account.
 
     Without a key it is the site that was verified first or, if none is verified, the only one. Several unverified
-    sites give None, so that nobody publishes terms for another account's host.
+    sites give None, so that nobody publishes terms for another account's host. None, too, for the service's own host.
     """
+    if is_own_host(host):  # of a site that was stored before the service had the name
+        return None
     sites = Site.objects.filter(host=host).select_related("account").prefetch_related("rules__policy")
     if key is not None:
         try:
