@@ -11,12 +11,18 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
+from protego import Protego
 
 from accounts.models import Account
 from kit.values.pages import RegisteredPage
+from kit.values.paths import MAX_LENGTH, read
 from licensing.access.event_loop.blocking_calls import look_up_account
+from licensing.edge.crawlers import MAX_CRAWLERS, MAX_USER_AGENT, parse_table
 from licensing.edge.original import MAX_URI
+from licensing.edge.proxies.open_pages import MAX_COMPARISONS as MAX_CLOSED_COMPARISONS
+from licensing.edge.proxies.open_pages import pages_inside
 from licensing.edge.publishing.documents import terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
@@ -25,8 +31,8 @@ from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import MAX_RULES as MAX_POLICY_RULES
 from licensing.policies.rules import parse_rules
 from licensing.sites.models import Site
-from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS, RuleTable, compiled
-from licensing.sites.serializers import MAX_RULES
+from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS, Pattern, RuleTable, compiled
+from licensing.sites.serializers import MAX_ROBOTS_TXT, MAX_RULES
 from tests import factories
 
 MOST = 2.5  # times as long for twice the size
@@ -117,6 +123,68 @@ def periodic_parts(characters: int) -> list[str]:
     return [f"/*{part}{number:03}" for number in range(characters // (len(part) + 5))]
 
 
+def match_readings(length: int) -> Loop:
+    """Read a path in all the ways in which origins may, and match each reading with a site at its limits."""
+    path = ("/" + "a" * 100 + ";x/..;/%252e%252e").ljust(length, "a")
+    table = RuleTable(map(Rule, many_wildcards(MAX_RULES)))
+    return lambda: [table.most_specific(reading) for reading in read(path)[0]]
+
+
+def crawler_table(rows: int) -> bytes:
+    crawlers = [
+        {"name": f"Bot{row}", "class": "search", "operator": "x", "userAgent": f"aaaaaaaa{row:05}"}
+        for row in range(rows)
+    ]
+    return msgspec.json.encode({"date": "2026-11-22", "crawlers": crawlers})
+
+
+def parse_crawlers(rows: int) -> Loop:
+    data = crawler_table(rows)
+    return lambda: parse_table(data)
+
+
+def claim_crawlers(rows: int) -> Loop:
+    table = parse_table(crawler_table(rows))
+    user_agents = ["a" * MAX_USER_AGENT, "aaaaaaaa0000 " * (MAX_USER_AGENT // 13)]
+    return lambda: [table.find_claim(user_agent) for user_agent in user_agents for _ in range(10)]
+
+
+def robots_txt(size: int, line: str = "Disallow: /a*a*b$\n") -> str:
+    return "User-agent: *\n" + line * (size // len(line))
+
+
+def long_rule(size: int) -> str:
+    return robots_txt(size, "Disallow: /" + "*a" * (size // 2 - 10))
+
+
+def long_rules(size: int) -> str:
+    return robots_txt(size, f"Allow: /*{'a' * 40}b\n")
+
+
+def parse_robots_txt(write: Callable[[int], str]) -> Callable[[int], Loop]:
+    def build(size: int) -> Loop:
+        text = write(size)
+        return lambda: Protego.parse(text)
+
+    return build
+
+
+def match_robots_txt(write: Callable[[int], str]) -> Callable[[int], Loop]:
+    def build(size: int) -> Loop:
+        robots = Protego.parse(write(size))
+        return lambda: robots.can_fetch("https://pub.example/" + "a" * 2000, "GPTBot")
+
+    return build
+
+
+def closed_pages(size: int) -> Loop:
+    """Find which of many pages are below open patterns, of which every page is a candidate."""
+    opened = [compiled(f"/*/{number:03}*a*b") for number in range(MAX_RULES)]
+    parts = sum(len(pattern.parts) for pattern in opened)
+    pages = [Pattern((f"/x/{number}",), is_anchored=True) for number in range(size // (2 * parts))]
+    return lambda: pages_inside(opened, pages)
+
+
 CASES = {
     "patterns that overlap": Case(lambda size: terms_of_patterns(overlapping_patterns(size)), MAX_RULES),
     "patterns for single pages": Case(lambda size: terms_of_patterns(single_pages(size)), MAX_RULES),
@@ -132,6 +200,14 @@ CASES = {
     "a page and periodic patterns": Case(
         lambda size: match_page(periodic_parts(size), "/" + "a" * 2000), MAX_CHARACTERS
     ),
+    "all readings of a page": Case(match_readings, MAX_LENGTH),
+    "table of crawlers, parsed": Case(parse_crawlers, MAX_CRAWLERS),
+    "table of crawlers, searched": Case(claim_crawlers, MAX_CRAWLERS),
+    "robots.txt, parsed": Case(parse_robots_txt(robots_txt), MAX_ROBOTS_TXT),
+    "robots.txt with one long rule, parsed": Case(parse_robots_txt(long_rule), MAX_ROBOTS_TXT),
+    "robots.txt, matched": Case(match_robots_txt(robots_txt), MAX_ROBOTS_TXT),
+    "robots.txt with long rules, matched": Case(match_robots_txt(long_rules), MAX_ROBOTS_TXT),
+    "closed pages below open patterns": Case(closed_pages, MAX_CLOSED_COMPARISONS),
     "a long page": Case(lambda size: match_page(many_wildcards(MAX_RULES), "/" + "a" * size), MAX_URI),
     "a long page and periodic patterns": Case(
         lambda size: match_page(periodic_parts(MAX_CHARACTERS), "/" + "a" * size), MAX_URI
