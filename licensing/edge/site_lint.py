@@ -9,8 +9,8 @@ from msgspec import Struct
 from licensing.edge.audiences import AUDIENCES
 from licensing.edge.publishing.documents import revisions_of, site_at, terms_of_site
 from licensing.edge.publishing.promises import READ, Promise, allowed_to_some, promised_uses
+from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import Terms
-from licensing.edge.publishing.terms import pattern_spellings
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.lint import Finding as PolicyFinding
 from licensing.policies.lint import lint, wanted_permissions

@@ -10,8 +10,8 @@ from licensing.access.lookup.items import find_pages
 from licensing.access.lookup.pages import page_by_rule
 from licensing.access.subjects import Item
 from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_of_site
+from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import terms_for
-from licensing.edge.publishing.terms import pattern_spellings
 from licensing.sites.models import Site
 from licensing.sites.own_hosts import is_own_host
 from licensing.sites.pages import requested_page

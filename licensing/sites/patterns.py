@@ -19,7 +19,7 @@ MAX_WILDCARDS = 10  # of a pattern; robots.txt files rarely use more than two
 MAX_CHARACTERS = 20_000  # of all patterns of a site
 MAX_QUICK = 500  # comparisons of a path with parts of patterns
 MAX_COMPARISONS = 250_000  # for a page: 100 paths and a site of 200 patterns with 10 wildcards each
-PATTERN = r"^/[^\s?#$]*\$?$"  # for JSON Schema
+PATTERN = rf"^/[^\s?#$*]*(\*[^\s?#$*]*){{0,{MAX_WILDCARDS}}}\$?$"  # for JSON Schema
 LONG_PART, LONG_PATH = 16, 256  # characters from which on str.find may compare each part many times
 
 Find = Callable[[str, int], re.Match[str] | None]

@@ -69,6 +69,19 @@ class Terms(Struct, frozen=True):
         return replace(self, url=other.url, item=other.item) == other
 
 
+class PolicyTerms:
+    """The terms of policies, derived once for each."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[CompiledPolicy | None, Terms]] = {}  # by identity, which lasts while it is kept
+
+    def of_policy(self, policy: CompiledPolicy | None) -> Terms:
+        known = self.known.get(id(policy))
+        if known is None:
+            known = self.known[id(policy)] = policy, Terms.from_policy(policy)
+        return known[1]
+
+
 class TermsTable:
     """Intersects terms with many others at once. A set of terms is a bit mask of their numbers.
 

@@ -6,28 +6,25 @@ that matches the path. Where these choices differ, the published terms are narro
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.values.pages import RegisteredPage
-from kit.values.paths import PATH_CHARACTERS, read
+from kit.values.paths import read
 from kit.values.same_page import INDEX, SamePage
 from kit.values.urls import normalise
 from licensing.edge.publishing.overlaps import Overlaps, at_most
 from licensing.edge.publishing.promises import USES, Promise
-from licensing.edge.publishing.published_terms import Terms, TermsTable
+from licensing.edge.publishing.published_patterns import Ruled, deciding, quoted, ruled_by
+from licensing.edge.publishing.published_terms import PolicyTerms, Terms, TermsTable
 from licensing.policies.decision import CompiledPolicy
-from licensing.sites.patterns import Pattern, PatternIndex, compiled
+from licensing.sites.patterns import PatternIndex
 
 MAX_ITEM_TERMS = 1_000  # items published with terms of their own
 MAX_COMPARISONS = 5_000_000  # of items' paths with parts of patterns: about a second
-MAX_GAPS = 3  # wildcards of a pattern whose matches in queries are published separately
 NOTHING: Promise = frozenset()
-LITERAL = "".join(set(PATH_CHARACTERS) - set("*$"))  # documents read * and $ as wildcard and end
 
 
 class Item(Struct, frozen=True):
@@ -36,49 +33,6 @@ class Item(Struct, frozen=True):
     source: str
     page: RegisteredPage
     policy: CompiledPolicy | None
-
-
-class Guard(NamedTuple):
-    """A URL that keeps crawlers from matching the rest of a pattern in a query. `parts` are those before the query."""
-
-    url: str
-    parts: int
-
-
-class Ruled(Struct, frozen=True):
-    """A pattern with the terms of its policy. The smallest `rank` decides a page that several patterns match.
-
-    `length` and `queried_length` are those of the published URLs that match a page without and with a query.
-    `guards` are None if there would be too many.
-    """
-
-    pattern: Pattern
-    terms: Terms
-    rank: tuple[int, int]
-    urls: tuple[str, ...]
-    guards: tuple[Guard, ...] | None
-    is_published: bool = True
-
-    @property
-    def length(self) -> int:
-        return len(self.urls[0])
-
-    @property
-    def queried_length(self) -> int:
-        return len(self.urls[-1])
-
-
-class PolicyTerms:
-    """The terms of policies, derived once for each."""
-
-    def __init__(self) -> None:
-        self.known: dict[int, tuple[CompiledPolicy | None, Terms]] = {}  # by identity, which lasts while it is kept
-
-    def of_policy(self, policy: CompiledPolicy | None) -> Terms:
-        known = self.known.get(id(policy))
-        if known is None:
-            known = self.known[id(policy)] = policy, Terms.from_policy(policy)
-        return known[1]
 
 
 class PageOfItems(Struct):
@@ -171,55 +125,6 @@ def entries_of_rules(
 def unsettled(url: str, refused: Promise = NOTHING) -> Terms:
     """Return terms that promise nothing, for pages that several policies may decide."""
     return Terms(url, open_to_some=frozenset(USES) - refused)
-
-
-# --- Patterns --------------------------------------------------------------------------------------------------------
-
-
-def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None, policies: PolicyTerms, unknown: Terms) -> Ruled:
-    """Return the rule. Pages of a pattern without a policy have the terms of unknown pages. If such a pattern matches
-    every page and unknown pages are open, it is not published, because no policy says anything about the whole host.
-    """
-    known = compiled(pattern)
-    is_published = policy is not None or not unknown.open_to_some or not known.matches_every_path
-    terms = policies.of_policy(policy) if policy is not None else unknown
-    urls = tuple(pattern_spellings(pattern))
-    return Ruled(known, terms, (-known.length, place), urls, query_guards(known), is_published)
-
-
-def deciding(ruled: Sequence[Ruled]) -> list[Ruled]:
-    """Return the rules that decide some page: none that is less specific than one for every page."""
-    last = min((one.rank for one in ruled if one.pattern.matches_every_path), default=None)
-    return [one for one in ruled if last is None or one.rank <= last]
-
-
-def pattern_spellings(pattern: str) -> list[str]:
-    """Return the pattern as documents write it.
-
-    There patterns include the query, so a final `$` becomes two patterns.
-    """
-    known = compiled(pattern)
-    text = "*".join(map(quoted, known.parts))
-    return [f"{text}$", f"{text}?*"] if known.is_anchored else [text]
-
-
-def quoted(path: str) -> str:
-    return quote(path, safe=LITERAL)
-
-
-def query_guards(pattern: Pattern) -> tuple[Guard, ...] | None:
-    """Return URLs that keep crawlers from matching the rest of the pattern in a query; None if there are too many.
-
-    `/*.pdf$` also matches `/premium/a?file=.pdf`. The longer `/*?*.pdf$` gives such pages no terms.
-    """
-    parts = list(map(quoted, pattern.parts))
-    gaps = [place for place in range(1, len(parts)) if any(parts[place:])]
-    if len(gaps) > MAX_GAPS:
-        return None
-    ends = ("$", "?*") if pattern.is_anchored else ("",)
-    return tuple(
-        Guard(f"{'*'.join(parts[:place])}*?*{'*'.join(parts[place:])}{end}", place) for place in gaps for end in ends
-    )
 
 
 # --- Items -----------------------------------------------------------------------------------------------------------
