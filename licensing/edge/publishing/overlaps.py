@@ -4,9 +4,11 @@ takes the same time for 10 as for 200 patterns. Uses neither the ORM nor HTTP.
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TypeVar
 
 from licensing.sites.patterns import Pattern
+
+V = TypeVar("V", int, tuple[int, int])
 
 MAX_LITERALS = 5_000  # comparisons of a pattern with a pattern for a single path; ordinary sites need a few dozen
 
@@ -80,7 +82,7 @@ def begin_alike(texts: Sequence[str]) -> list[int]:
     return found
 
 
-def at_most(values: Sequence[Any]) -> list[int]:
+def at_most(values: Sequence[V]) -> list[int]:
     """Return for each value the set of those that are at most as large."""
     found = [0] * len(values)
     below = 0
