@@ -50,9 +50,9 @@ def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
             # A file even under test: threads and processes cannot share SQLite's in-memory database.
             "TEST": {"NAME": data_dir / "test.sqlite3"},
         }
-    # One per thread of config.asgi, and nine for background jobs, probe, lookups and webhooks. The timeouts make a
+    # One per thread of config.asgi, and eleven for background jobs, probe, lookups and webhooks. The timeouts make a
     # lost server show within seconds.
-    pool = {"min_size": 1, "max_size": threads + 9, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
+    pool = {"min_size": 1, "max_size": threads + 11, "timeout": 5, "max_idle": 300, "reconnect_timeout": 1}
     return postgresql("DATABASE_URL", url, pool=pool)
 
 

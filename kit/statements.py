@@ -54,6 +54,16 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
+def for_several_clients(seconds: float) -> Iterator[None]:
+    """Set the time limit within the block, whose statements go on if the request's client disconnects."""
+    token = bound.set(Bound(seconds))
+    try:
+        yield
+    finally:
+        bound.reset(token)
+
+
+@contextmanager
 def own_connection(seconds: float) -> Iterator[None]:
     """Set the time limit for a thread without a request, which replaces a broken connection and returns its own."""
     with time_limit(seconds):

@@ -20,6 +20,7 @@ R = TypeVar("R")
 Waiter = asyncio.Future[R] | LightTask
 Work = Callable[[], None]
 
+MAX_OWNERS = 1_000  # whose idle batches are kept
 MANY_WORKS = 4  # run them in a task of their own from this number on
 
 
@@ -114,6 +115,37 @@ class MicroBatch(Generic[T, R]):
                 waiter.set_result(result)
 
 
+class MicroBatches(Generic[T, R]):
+    """A micro-batch for each owner of items, so that nobody waits in the batch of an owner whose items take long.
+
+    The batches share `call`. Give it several threads if it blocks: a batch uses one of them at a time.
+    """
+
+    def __init__(
+        self,
+        call: Callable[[Sequence[T]], Awaitable[Sequence[R]]],
+        owner_of: Callable[[T], Hashable],
+        *,
+        max_items: int,
+        gather: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self.call, self.owner_of, self.max_items, self.gather = call, owner_of, max_items, gather
+        self.batches: dict[Hashable, MicroBatch[T, R]] = {}
+
+    def result_of(self, item: T) -> Awaitable[R]:
+        """Like MicroBatch.result_of, in the batch of the item's owner."""
+        owner = self.owner_of(item)
+        batch = self.batches.get(owner)
+        if batch is None:
+            if len(self.batches) >= MAX_OWNERS:
+                self.batches = {known: batch for known, batch in self.batches.items() if batch.tasks}
+            batch = self.batches[owner] = MicroBatch(self.run, max_items=self.max_items, gather=self.gather)
+        return batch.result_of(item)
+
+    def run(self, items: Sequence[T]) -> Awaitable[Sequence[R]]:
+        return self.call(items)
+
+
 def fail(batch: "list[tuple[T, Waiter[R], Work | None]]", error: Exception) -> None:
     for _, waiter, _ in batch:
         if not waiter.done():
@@ -135,14 +167,14 @@ async def await_while_working(call: Awaitable[R], works: Sequence[Work]) -> R:
 
 
 class InThread(Generic[T, R]):
-    """An awaitable version of a blocking call, run in its own thread.
+    """An awaitable version of a blocking call, run in its own thread, or in one of several.
 
     Switching threads costs more than a round trip, so use it only for rare or blocking-only calls.
     """
 
-    def __init__(self, name: str, call: Callable[[Sequence[T]], Sequence[R]]) -> None:
+    def __init__(self, name: str, call: Callable[[Sequence[T]], Sequence[R]], threads: int = 1) -> None:
         self.name, self.call = name, call
-        self.thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self.thread = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
     @traced(role="thread")
     async def __call__(self, items: Sequence[T]) -> Sequence[R]:

@@ -6,7 +6,7 @@ their files are loaded separately (licensing.edge.verification.published_address
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import cached_property, lru_cache
 from ipaddress import ip_network
@@ -26,6 +26,7 @@ from licensing.edge.verification.published_lists import fetch_lists, stored_list
 
 SHIPPED = Path(__file__).with_name("crawlers.json")
 LOOK_AGAIN_AFTER = 5.0  # seconds
+MAX_CRAWLERS = 1_000
 MAX_USER_AGENT = 1000  # characters that are examined and recorded
 MAX_CACHED_AGENTS = 2_000  # up to two megabytes
 
@@ -181,6 +182,8 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 def parse_table(data: bytes) -> Table:
     """Parse and check a crawler table. Raises ValueError with the reason."""
     table = msgspec.json.decode(data, type=Table)
+    if len(table.crawlers) > MAX_CRAWLERS:
+        raise ValueError(f"It has {len(table.crawlers):,} crawlers. At most {MAX_CRAWLERS:,} are possible.")
     repeated = first_repeated([crawler.key for crawler in table.crawlers])
     if repeated is None:
         repeated = first_repeated([crawler.user_agent.lower() for crawler in table.crawlers])
@@ -203,8 +206,13 @@ def pattern_of(host: str) -> re.Pattern[str]:
     return re.compile(r"(?:www\.)?" + name.replace(r"\.\*", rf"\.{COUNTRY}"))
 
 
-def first_repeated(values: Sequence[str]) -> str | None:
-    return next((value for place, value in enumerate(values) if value in values[:place]), None)
+def first_repeated(values: Iterable[str]) -> str | None:
+    seen = set[str]()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
 
 
 def path_of_update() -> Path:

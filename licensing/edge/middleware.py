@@ -7,6 +7,8 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.utils.cache import patch_vary_headers
 
+from kit.http.error_pages import error_answer
+from kit.http.errors import ApiError
 from kit.http.middleware import TrustedProxies
 from kit.rest.conditional import is_known
 from kit.values.hosts import PORT, host_of_header
@@ -28,7 +30,10 @@ class SiteDocuments:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path in DOCUMENTS and request.method in ("GET", "HEAD"):
-            response = self.document(request)
+            try:
+                response = self.document(request)
+            except ApiError as error:
+                return error_answer(error, request)
             if response is not None:
                 return response
         return self.get_response(request)
@@ -54,7 +59,7 @@ class SiteDocuments:
         known = request.headers.get("If-None-Match")
         response: HttpResponse = (
             HttpResponseNotModified(headers=headers)
-            if known is not None and is_known(known, headers["ETag"])
+            if known and is_known(known, headers["ETag"])
             else HttpResponse(body, content_type=media, headers=headers)
         )
         patch_vary_headers(response, ["Host", KEY])

@@ -9,17 +9,20 @@ from msgspec import Struct
 from licensing.edge.audiences import AUDIENCES
 from licensing.edge.publishing.documents import revisions_of, site_at, terms_of_site
 from licensing.edge.publishing.promises import READ, Promise, allowed_to_some, promised_uses
+from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import Terms
-from licensing.edge.publishing.terms import pattern_spellings
 from licensing.policies.decision import CompiledPolicy
+from licensing.policies.lint import Finding as PolicyFinding
 from licensing.policies.lint import lint, wanted_permissions
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site
+from licensing.sites.own_hosts import is_own_host
 
 # Findings about a policy that concern its terms: rules that never match and prices that nobody is offered.
 OF_POLICIES = frozenset(
     {"duplicate_rule", "unreachable_rule", "contradictory_conditions", "ended", "price_never_quoted"}
 )
+MAX_PAIRS = 20_000  # of rules compared for a site: two policies of 100 rules, or hundreds of ordinary ones
 ASKED_AT_EDGE = frozenset({READ, *AUDIENCES})  # the permissions that visitors of a site ask for
 
 
@@ -38,7 +41,15 @@ def lint_site(site: Site) -> list[Finding]:
 
 
 def of_the_whole(site: Site) -> Iterator[Finding]:
-    if Site.objects.filter(host=site.host).exclude(pk=site.pk).exists() and site_at(site.host, None) != site:
+    if is_own_host(site.host):
+        yield Finding(
+            "warning",
+            "own_host",
+            "",
+            "This is a host of the service (ALLOWED_HOSTS, BASE_URL), so nothing is published for it. "
+            "Change the site's host.",
+        )
+    elif Site.objects.filter(host=site.host).exclude(pk=site.pk).exists() and site_at(site.host, None) != site:
         yield Finding(
             "warning",
             "host_shared",
@@ -71,6 +82,7 @@ def of_the_whole(site: Site) -> Iterator[Finding]:
 
 def of_the_rules(site: Site) -> Iterator[Finding]:
     policies, terms = revisions_of(site), {one.url: one for one in terms_of_site(site)}
+    linted = LintedPolicies()
     for rule in site.ordered_rules:
         policy = policies.get(rule.policy_id)
         url = pattern_spellings(rule.pattern)[0]
@@ -91,7 +103,7 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
                 "crawlers may take this pattern for pages of a stricter pattern or item that is not longer.",
             )
         if policy is not None:
-            yield from of_the_policy(rule.pattern, policy)
+            yield from of_the_policy(rule.pattern, policy, linted.findings(policy))
         unsaid = allowed_to_some(policy) - own - told.prices.keys()
         if unsaid:
             yield Finding(
@@ -103,9 +115,29 @@ def of_the_rules(site: Site) -> Iterator[Finding]:
             )
 
 
-def of_the_policy(pattern: str, policy: CompiledPolicy) -> Iterator[Finding]:
+class LintedPolicies:
+    """Findings about policies. Each is linted once, while the pairs of their rules are at most MAX_PAIRS."""
+
+    def __init__(self) -> None:
+        self.known: dict[str | None, list[PolicyFinding] | None] = {}
+        self.pairs = 0
+
+    def findings(self, policy: CompiledPolicy) -> list[PolicyFinding] | None:
+        """Return the findings; None if the policy is not linted."""
+        if policy.id not in self.known:
+            self.pairs += len(policy.rules) ** 2
+            is_linted = self.pairs <= MAX_PAIRS
+            found = lint(policy.rules, policy.default_action, timezone.now()) if is_linted else None
+            self.known[policy.id] = found
+        return self.known[policy.id]
+
+
+def of_the_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFinding] | None) -> Iterator[Finding]:
     """Yield the rules that never match, in general or at a site, and the prices that nobody is offered."""
-    for one in lint(policy.rules, policy.default_action, timezone.now()):
+    if findings is None:
+        message = "The site's policies have too many rules to look for rules that never match. Open the policy."
+        yield Finding("note", "policy_not_linted", pattern, message)
+    for one in findings or ():
         if one.code in OF_POLICIES:
             yield Finding("warning", one.code, pattern, f"{one.path}: {one.message}")
     for rule in policy.rules:

@@ -10,9 +10,10 @@ from licensing.access.lookup.items import find_pages
 from licensing.access.lookup.pages import page_by_rule
 from licensing.access.subjects import Item
 from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_of_site
+from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import terms_for
-from licensing.edge.publishing.terms import pattern_spellings
 from licensing.sites.models import Site
+from licensing.sites.own_hosts import is_own_host
 from licensing.sites.pages import requested_page
 from licensing.sites.patterns import most_specific
 
@@ -62,15 +63,18 @@ def find_resource(account_id: str, url: str) -> Resource:
     if len(url) > MAX_RESOURCE or parts.scheme not in ("http", "https") or host is None:
         raise Unpublished
     site = Site.objects.filter(account_id=account_id, host=host).prefetch_related("rules__policy").first()
-    if site is None:
+    if site is None or is_own_host(site.host):
         raise Unpublished
     asked = url.partition(parts.netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)
     published = next((one for one in terms if one.url == asked), None)
     if published is not None and published.item is not None:
+        item = find_pages(account_id, [published.item]).get(published.item)
+        if item is None:  # deleted since the terms were computed
+            raise Unpublished
         return Resource(
             audience=audience_of(parts.netloc, asked.removesuffix("$"), is_pattern=False),
-            item=find_pages(account_id, [published.item])[published.item],
+            item=item,
             licenses=license_terms(published),
             is_pattern=False,
         )

@@ -43,12 +43,20 @@ class Offer(Struct, frozen=True, gc=False):
 def offers(policy: CompiledPolicy | None, facts: Facts) -> Iterator[Offer]:
     """Yield the offers that would allow the access, in rule order."""
     for rule in policy.rules if policy is not None else ():
-        if rule.price is None:
-            continue
-        taken = payer_facts(facts, rule.tier, rule.price.amount, rule.price.currency)
-        decision = judge(policy, taken)
-        if decision.allowed and decision.rule is rule and decision.license is taken.licenses[0]:
-            yield Offer(rule, rule.price, taken)
+        offer = offer_by(rule, policy, facts)
+        if offer is not None:
+            yield offer
+
+
+def offer_by(rule: Rule, policy: CompiledPolicy | None, facts: Facts) -> Offer | None:
+    """Return the rule's offer; None if it has no price, or does not decide about who pays it."""
+    if rule.price is None:
+        return None
+    paying = payer_facts(facts, rule.tier, rule.price.amount, rule.price.currency)
+    decision = judge(policy, paying)
+    if decision.allowed and decision.rule is rule and decision.license is paying.licenses[0]:
+        return Offer(rule, rule.price, paying)
+    return None
 
 
 def is_open_to_licensees(policy: CompiledPolicy | None, facts: Facts) -> bool:

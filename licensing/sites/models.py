@@ -1,5 +1,6 @@
 """Database models of sites and their rules."""
 
+from functools import cached_property
 from typing import ClassVar
 
 from django.db import models
@@ -10,6 +11,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
 from licensing.policies.models import Policy
 from licensing.policies.modes import CHOICES, Mode
+from licensing.sites.patterns import RuleTable
 from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_NAME, RefusalTexts, shared_texts
 
 
@@ -51,6 +53,11 @@ class Site(models.Model):
     def ordered_rules(self) -> "list[SiteRule]":
         """The rules in the given order; needs no query if they are prefetched."""
         return sorted(self.rules.all(), key=lambda rule: rule.position)
+
+    @cached_property
+    def rule_table(self) -> "RuleTable[SiteRule]":
+        """The rules, ready to be matched with pages. For sites that are only read: it does not see later changes."""
+        return RuleTable(self.ordered_rules)
 
     @property
     def shown_rules(self) -> list[dict[str, object]]:

@@ -3,9 +3,11 @@
 Without `$` a pattern matches all paths that start with it. Uses neither the ORM nor HTTP.
 """
 
-from collections.abc import Iterable
-from functools import lru_cache
-from typing import Protocol, TypeVar
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import Generic, Protocol, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -13,11 +15,17 @@ from msgspec import Struct
 from kit.values.paths import PATH_CHARACTERS, SLASHES, decode
 
 MAX_PATTERN = 2048  # characters
-MAX_COMPARED = 100_000  # pairs of characters
-PATTERN = r"^/[^\s?#$]*\$?$"  # for JSON Schema
+MAX_WILDCARDS = 10  # of a pattern; robots.txt files rarely use more than two
+MAX_CHARACTERS = 20_000  # of all patterns of a site
+MAX_QUICK = 500  # comparisons of a path with parts of patterns
+MAX_COMPARISONS = 250_000  # for a page: 100 paths and a site of 200 patterns with 10 wildcards each
+PATTERN = rf"^/[^\s?#$*]*(\*[^\s?#$*]*){{0,{MAX_WILDCARDS}}}\$?$"  # for JSON Schema
+LONG_PART, LONG_PATH = 16, 256  # characters from which on str.find may compare each part many times
+
+Find = Callable[[str, int], re.Match[str] | None]
 
 
-class Pattern(Struct, frozen=True, gc=False):
+class Pattern(Struct, frozen=True, dict=True):
     """A parsed pattern. `parts` are the texts between wildcards in normal form; encoded `*` and `$` are literal."""
 
     parts: tuple[str, ...]
@@ -28,7 +36,7 @@ class Pattern(Struct, frozen=True, gc=False):
         is_anchored = text.endswith("$")
         return cls(tuple(map(normal_part, text.removesuffix("$").split("*"))), is_anchored)
 
-    @property
+    @cached_property
     def length(self) -> int:
         """The length in octets, as in RFC 9309. The longest matching pattern is the most specific."""
         octets = sum(len(quote(part, safe=PATH_CHARACTERS)) for part in self.parts)
@@ -39,23 +47,54 @@ class Pattern(Struct, frozen=True, gc=False):
         first, *others = self.parts
         return first == "/" and not any(others) and (bool(others) or not self.is_anchored)
 
+    @property
+    def is_literal(self) -> bool:
+        """Whether the pattern matches a single path."""
+        return self.is_anchored and len(self.parts) == 1
+
+    @property
+    def ending(self) -> str:
+        """The text that every matching path ends with."""
+        return self.parts[-1] if self.is_anchored else ""
+
     def matches(self, path: str) -> bool:
         """Whether the pattern matches `path`, which is in normal form. Takes time linear in the path's length."""
-        first, *others = self.parts
-        if not path.startswith(first):
-            return False
-        if not others:
-            return not self.is_anchored or path == first
-        at = len(first)
-        *middle, last = others
-        for part in middle:
-            found = path.find(part, at)
-            if found < 0:
-                return False
-            at = found + len(part)
+        return self.leading_parts(path) == len(self.parts)
+
+    def leading_parts(self, path: str) -> int:
+        """Return how many parts the path has, from its beginning and in their order; all of them if it matches."""
+        parts = self.parts
+        if not path.startswith(parts[0]):
+            return 0
+        at, last = len(parts[0]), len(parts) - 1
+        if last == 0:
+            return int(not self.is_anchored or len(path) == at)
+        for place in range(1, last):
+            at = end_of(parts[place], path, at)
+            if at < 0:
+                return place
         if self.is_anchored:
-            return len(path) - len(last) >= at and path.endswith(last)
-        return path.find(last, at) >= 0
+            matches = len(path) - len(parts[last]) >= at and path.endswith(parts[last])
+        else:
+            matches = end_of(parts[last], path, at) >= 0
+        return last + matches
+
+
+def end_of(part: str, path: str, start: int) -> int:
+    """Return where the part ends that is found first; -1 if there is none. Takes time linear in the path's length.
+
+    `str.find` compares a long periodic part again at each place, regular expressions do not.
+    """
+    if len(part) >= LONG_PART and len(path) >= LONG_PATH:
+        found = find_long(part)(path, start)
+        return -1 if found is None else found.end()
+    place = path.find(part, start)
+    return -1 if place < 0 else place + len(part)
+
+
+@lru_cache(maxsize=1_000)
+def find_long(part: str) -> Find:
+    return re.compile(re.escape(part)).search
 
 
 def normal_part(text: str) -> str:
@@ -72,46 +111,65 @@ class HasPattern(Protocol):
 R = TypeVar("R", bound=HasPattern)
 
 
+class RuleTable(Generic[R]):
+    """Rules of a site, ready to be matched with many pages. `comparisons` is the most that one path can take."""
+
+    def __init__(self, rules: Iterable[R]) -> None:
+        pairs = [(compiled(rule.pattern), rule) for rule in rules]
+        self.by_rank = sorted(pairs, key=lambda pair: -pair[0].length)
+        self.comparisons = sum(len(pattern.parts) for pattern, _ in pairs)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether matching a short path takes the event loop only some microseconds."""
+        return self.comparisons <= MAX_QUICK
+
+    def can_match(self, paths: int) -> bool:
+        """Whether so many paths are matched. False only for sites stored before patterns had their limits."""
+        return paths * self.comparisons <= MAX_COMPARISONS
+
+    def most_specific(self, *paths: str) -> R | None:
+        """Return the rule with the longest pattern that matches one of the normalised paths; of equals the first."""
+        for pattern, rule in self.by_rank:
+            if any(map(pattern.matches, paths)):
+                return rule
+        return None
+
+
 def most_specific(rules: Iterable[R], *paths: str) -> R | None:
-    """Return the rule with the longest pattern that matches one of the normalised paths; of equals the first."""
-    best: R | None = None
-    for rule in rules:
-        pattern = compiled(rule.pattern)
-        if (best is None or pattern.length > compiled(best.pattern).length) and any(map(pattern.matches, paths)):
-            best = rule
-    return best
+    """Return what a table of the rules returns. Keep the table if there are many pages."""
+    return RuleTable(rules).most_specific(*paths)
 
 
-def may_overlap(one: Pattern, other: Pattern) -> bool:
-    """Whether some path may match both patterns. Certain if False; also True if comparing them takes too long."""
-    first, second = one.parts[0], other.parts[0]
-    if not first.startswith(second) and not second.startswith(first):
-        return False
-    ours, theirs = symbols(one), symbols(other)
-    if len(ours) * len(theirs) > MAX_COMPARED:
-        return True
-    # reached[j]: the symbols of `ours` so far and the first j of `theirs` match a common text
-    reached = [True]
-    for symbol in theirs:
-        reached.append(reached[-1] and symbol is None)
-    for own in ours:
-        row = [reached[0] and own is None]
-        for at, symbol in enumerate(theirs, 1):
-            if own is None or symbol is None:
-                row.append(reached[at] or row[-1])
-            else:
-                row.append(reached[at - 1] and own == symbol)
-        reached = row
-    return reached[-1]
+def overlap(one: Pattern, other: Pattern) -> bool:
+    """Whether some text matches both patterns. Takes linear time.
+
+    If both have a wildcard, all middle parts fit between a common beginning and a common end, one after the other.
+    """
+    if one.is_literal:
+        return other.matches(one.parts[0])
+    if other.is_literal:
+        return one.matches(other.parts[0])
+    return begin_alike(one.parts[0], other.parts[0]) and begin_alike(one.ending[::-1], other.ending[::-1])
 
 
-def symbols(pattern: Pattern) -> list[str | None]:
-    """Return the characters of a pattern, with None for a wildcard."""
-    first, *others = pattern.parts
-    found: list[str | None] = [*first]
-    for part in others:
-        found += [None, *part]
-    return found if pattern.is_anchored else [*found, None]
+def begin_alike(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+class PatternIndex:
+    """Finds the patterns whose first part a path begins with."""
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.by_first_part: dict[str, list[int]] = {}
+        for place, pattern in enumerate(patterns):
+            self.by_first_part.setdefault(pattern.parts[0], []).append(place)
+        self.lengths = sorted({len(text) for text in self.by_first_part})
+
+    def candidates(self, path: str) -> Iterator[int]:
+        """Yield the places of the patterns."""
+        for length in self.lengths[: bisect_right(self.lengths, len(path))]:
+            yield from self.by_first_part.get(path[:length], ())
 
 
 def pattern_error(text: str) -> str | None:
@@ -128,4 +186,14 @@ def pattern_error(text: str) -> str | None:
         return "$ stands for the end of the path, and nothing follows it."
     if any(segment in (".", "..") for segment in SLASHES.split(decode(text))):
         return "Must not contain dot segments."
+    if text.count("*") > MAX_WILDCARDS:
+        return f"Must have at most {MAX_WILDCARDS} wildcards (*)."
     return None
+
+
+def size_error(patterns: Iterable[str]) -> str | None:
+    """Return why the patterns of a site are too long together, or None."""
+    characters = sum(map(len, patterns))
+    if characters <= MAX_CHARACTERS:
+        return None
+    return f"All patterns together must have at most {MAX_CHARACTERS:,} characters; these have {characters:,}."

@@ -9,7 +9,7 @@ from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.policies.modes import MODES
 from licensing.sites.models import Site
-from licensing.sites.patterns import MAX_PATTERN, PATTERN, compiled, pattern_error
+from licensing.sites.patterns import MAX_PATTERN, MAX_WILDCARDS, PATTERN, compiled, pattern_error, size_error
 from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_MESSAGE, MAX_NAME
 from licensing.sites.services import RuleFields
 from licensing.sites.verification import file_url, record_of, txt_name
@@ -30,7 +30,8 @@ class SiteRuleSerializer(StrictSerializer):
 
     pattern = PathPattern(
         max_length=MAX_PATTERN,
-        help_text="The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.",
+        help_text="The beginning of a path; `*` stands for anything (at most "
+        f"{MAX_WILDCARDS} times) and a final `$` for the end. The longest wins.",
     )
     policyId = Id(
         "pol",
@@ -61,6 +62,8 @@ class SiteRules(Several):
             if pattern in seen:
                 raise serializers.ValidationError({f"[{index}].pattern": ["Another rule has this pattern."]})
             seen.add(pattern)
+        if error := size_error(rule["pattern"] for rule in rules):
+            raise serializers.ValidationError(error)
         return rules
 
 

@@ -15,6 +15,7 @@ from kit.rest.resources import find
 from licensing.content.models import Content
 from licensing.content.services import keep_policies, unknown_policy
 from licensing.sites.models import Site, SiteRule, render_rule
+from licensing.sites.own_hosts import is_own_host
 from licensing.sites.verification import Evidence, look_at_host, record_of
 
 
@@ -26,13 +27,18 @@ class RuleFields(TypedDict):
 def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mapping[str, object]) -> Site:
     """Save the site and, if given, its rules, unless nothing changes.
 
-    Raises AlreadyExists if the account has a site with this host.
+    Raises AlreadyExists if the account has a site with this host, and ValidationFailed if the host is the service's.
     """
     rules: Sequence[RuleFields] | None = fields.get("rules")
     for name in fields.keys() - {"rules"}:
         setattr(site, name, fields[name])
     adding = site._state.adding
     if before.get("host") != site.host:
+        if is_own_host(site.host):
+            raise ValidationFailed(
+                f"{site.host} is a host of this service (ALLOWED_HOSTS, BASE_URL). Name the host of your site.",
+                param="host",
+            )
         site.verified_at = None
     if not adding:
         told = site.shown_rules if rules is None else [render_rule(**rule) for rule in rules]

@@ -1,6 +1,7 @@
 """Terms published for crawlers are never laxer than what is enforced."""
 
 from datetime import UTC, datetime
+from unittest.mock import patch
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -11,11 +12,12 @@ from hypothesis import strategies as st
 
 from kit.values.same_page import SamePage
 from licensing.access.lookup.policies import compiled_policies
-from licensing.edge.publishing import terms
+from licensing.edge.publishing import overlaps, terms
 from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.promises import USES, promised_uses
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.terms import terms_of
+from licensing.edge.site_lint import lint_site
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy
@@ -115,6 +117,11 @@ def test_a_document_is_kept_until_the_terms_change(site, path):
     assert (again.status_code, again.headers["ETag"] != first.headers["ETag"]) == (200, True)
 
 
+def test_a_malformed_or_empty_tag_is_no_failure_of_the_service(site):
+    assert get(RSL, **{"If-None-Match": "nope"}).status_code == 400
+    assert get(RSL, **{"If-None-Match": ""}).status_code == 200
+
+
 def uses_of(account, *targets):
     document = get(RSL).content
     return [sorted(read_rsl(document, target)) for target in targets]
@@ -193,6 +200,15 @@ def test_more_items_than_documents_list_narrow_their_patterns(account, site, mon
     assert uses_of(account, "/open/a", "/open/c", "/open/d") == [sorted(USES), [], []]
 
 
+def test_with_too_many_items_and_patterns_the_patterns_promise_nothing(account, site, monkeypatch):
+    policy = factories.policy(account, factories.ALLOW_ALL)
+    factories.content(account, source="https://pub.example/open/a", policy_id=policy.pk)
+    assert uses_of(account, "/open/a", "/open/d") == [sorted(USES), ["search"]]
+    monkeypatch.setattr(terms, "MAX_COMPARISONS", 1)
+    factories.content(account, source="https://pub.example/open/b", policy_id=policy.pk)
+    assert uses_of(account, "/open/a", "/open/d") == [[], []]
+
+
 def test_a_host_that_two_accounts_have_gets_documents_by_the_key_alone(account, other_account, site):
     factories.site(other_account, {"/*": factories.policy(other_account, factories.ALLOW_ALL)}, host="pub.example")
     assert get(RSL).status_code in (400, 404)
@@ -200,6 +216,14 @@ def test_a_host_that_two_accounts_have_gets_documents_by_the_key_alone(account, 
     theirs = get(RSL, **{"X-Licensing-Key": factories.key_text(other_account)})
     assert b"/open/*" in own.content
     assert b"ai-train" in theirs.content
+
+
+def test_a_host_that_has_become_the_services_own_has_no_documents(account, site, settings):
+    assert get(RSL).status_code == 200
+    settings.ALLOWED_HOSTS = ["pub.example"]
+    key = factories.key_text(account)
+    assert [get(RSL, **headers).status_code for headers in ({}, {"X-Licensing-Key": key})] == [404, 404]
+    assert "own_host" in [one.code for one in lint_site(site)]
 
 
 @pytest.mark.parametrize("path", [RSL, ROBOTS, TDMREP])
@@ -210,31 +234,47 @@ def test_a_host_without_a_site_has_no_documents(db, path):
 # --- What is promised is allowed -------------------------------------------------------------------------------------
 
 
-@given(
-    st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0])),
-    ITEMS, PATHS, QUERIES, SEEKERS, st.booleans(),
-)  # fmt: skip
+RULES = st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0]))
+
+
+@given(RULES, ITEMS, PATHS, QUERIES, SEEKERS, st.booleans())
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_document_permits_the_service_allows(rules, items, path, query, seeker, denies_unknown):
     published = terms_of(rules, items, denies_unknown=denies_unknown)
+    expect_no_more_than_allowed(published, rules, items, path + query, seeker)
+
+
+@given(RULES, ITEMS, PATHS, QUERIES, SEEKERS, st.booleans(), st.integers(0, 30), st.integers(0, 3), st.integers(0, 2))
+@settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_a_document_permits_beyond_its_budgets_the_service_allows(
+    rules, items, path, query, seeker, denies_unknown, comparisons, literals, items_listed
+):
+    with (
+        patch.object(terms, "MAX_COMPARISONS", comparisons),
+        patch.object(terms, "MAX_ITEM_TERMS", items_listed),
+        patch.object(overlaps, "MAX_LITERALS", literals),
+    ):
+        published = terms_of(rules, items, denies_unknown=denies_unknown)
+    expect_no_more_than_allowed(published, rules, items, path + query, seeker)
+
+
+def expect_no_more_than_allowed(published, rules, items, target, seeker):
     documents = write_documents(Publication("pub.example", published, "Example Media"))
     seeker = dict(seeker)
     now = moment(seeker.pop("month"))
     told = {
         use: read.__name__ for name, readers in READERS.items() for read in readers if name in documents
-        for use in read(documents[name], path + query)
+        for use in read(documents[name], target)
     }  # fmt: skip
     for use, reader in told.items():
-        for policy in policies_at(rules, items, path + query):
+        for policy in policies_at(rules, items, target):
             for permission in (use, "read"):
                 decision = judge(policy, Facts(now=now, permission=permission, **seeker))
                 assert decision.allowed, reader
                 assert decision.rule.rate_limit is None
 
 
-@given(
-    st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0])), ITEMS, ITEMS
-)  # fmt: skip
+@given(RULES, ITEMS, ITEMS)
 @settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 def test_registering_an_item_changes_no_other_entry(rules, items, further):
     """Except for patterns so long that crawlers prefer them to the item's own URL."""

@@ -2,9 +2,11 @@
 
 import pytest
 
+from licensing.edge import site_lint
 from licensing.edge.audiences import sentences
 from licensing.edge.publishing.documents import compiled_rules
 from licensing.edge.site_lint import lint_site
+from licensing.policies.lint import lint
 from tests import factories
 from tests.edge.test_documents import SEARCH_ONLY
 from tests.edge.test_prices_for_payers import LICENSEES, NATURAL
@@ -78,3 +80,20 @@ def test_a_pattern_that_decides_no_page_is_named(account):
     rules = {"/": factories.policy(account, SEARCH_ONLY), "/*": factories.policy(account, SEARCH_ONLY)}
     site = factories.site(account, rules, host="pub.example")
     assert [(code, pattern) for code, pattern in codes(site) if pattern == "/"] == [("pattern_never_decides", "/")]
+
+
+def test_a_policy_is_linted_once_for_all_its_patterns_and_only_while_the_rules_are_few(account, monkeypatch):
+    linted = []
+
+    def count(rules, *arguments):
+        linted.append(len(rules))
+        return lint(rules, *arguments)
+
+    monkeypatch.setattr(site_lint, "lint", count)
+    long, short = factories.policy(account, *[SEARCH_ONLY] * 3), factories.policy(account, SEARCH_ONLY)
+    made = factories.site(account, {"/a/*": long, "/b/*": long, "/c/*": short}, host="pub.example")
+    assert "duplicate_rule" in [one.code for one in lint_site(made)]
+    assert linted == [3, 1]
+    monkeypatch.setattr(site_lint, "MAX_PAIRS", 9)
+    assert [one.pattern for one in lint_site(made) if one.code == "policy_not_linted"] == ["/c/*"]
+    assert linted == [3, 1, 3]

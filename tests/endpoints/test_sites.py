@@ -34,7 +34,7 @@ def test_a_site_enforces_and_lets_unknown_pages_through_by_default(api):
 @pytest.mark.parametrize(
     ("given", "kept"),
     [("Pub.EXAMPLE", "pub.example"), ("pub.example.", "pub.example"), ("bücher.example", "xn--bcher-kva.example"),
-     ("localhost", "localhost"), ("192.0.2.7", "192.0.2.7")],
+     ("intranet", "intranet"), ("192.0.2.7", "192.0.2.7")],
 )  # fmt: skip
 def test_a_host_is_kept_in_its_normal_form(api, given, kept):
     assert create(api, host=given)["host"] == kept
@@ -89,6 +89,24 @@ def test_two_hundred_rules_are_the_most(api):
     assert create(api, rules=rules[:200]).status == 201
 
 
+def test_a_pattern_has_at_most_ten_wildcards(api):
+    rules = [{"pattern": "/ok"}, {"pattern": "/" + "*a" * 10}]
+    made = create(api, rules=rules)
+    assert made.status == 201
+    reply = api.patch(f"/v1/sites/{made['id']}", {"rules": [*rules, {"pattern": "/" + "*b" * 11}]})
+    assert (reply.status, reply.error["param"]) == (422, "rules[2].pattern")
+    assert "at most 10 wildcards" in reply.error["message"]
+
+
+def test_the_patterns_of_a_site_have_at_most_20000_characters_together(api):
+    rules = [{"pattern": f"/{number:02}".ljust(2_000, "a")} for number in range(10)]
+    made = create(api, rules=rules)
+    assert made.status == 201
+    reply = api.patch(f"/v1/sites/{made['id']}", {"rules": [*rules, {"pattern": "/b"}]})
+    assert (reply.status, reply.error["param"]) == (422, "rules")
+    assert "at most 20,000 characters" in reply.error["message"]
+
+
 @pytest.mark.parametrize("policy", ["pol_nope", "pol_" + "0" * 26, "{theirs}", "{deleted}"])
 def test_the_policy_of_a_rule_has_to_be_the_accounts_own(api, other_account, account, policy):
     gone = factories.policy(account)
@@ -97,6 +115,23 @@ def test_the_policy_of_a_rule_has_to_be_the_accounts_own(api, other_account, acc
     reply = create(api, rules=[{"pattern": "/free"}, {"pattern": "/premium", "policyId": policy}])
     assert (reply.status, reply.error["param"]) == (422, "rules[1].policyId")
     assert api.get("/v1/sites")["totalCount"] == 0
+
+
+@pytest.mark.parametrize("host", ["api.example", "API.example.", "licences.example", "localhost"])
+def test_the_services_own_hosts_are_no_sites(api, settings, host):
+    settings.ALLOWED_HOSTS = ["localhost", "testserver", "api.example", ".domain.example", "*"]
+    settings.BASE_URL = "https://licences.example:8443"
+    made = create(api, host="shop.domain.example")
+    assert made.status == 201
+    refused = [create(api, host=host), api.patch(f"/v1/sites/{made['id']}", {"host": host})]
+    assert [(reply.status, reply.error["param"]) for reply in refused] == [(422, "host")] * 2
+
+
+def test_a_site_whose_host_has_become_the_services_own_can_be_changed(api, settings):
+    made = create(api)
+    settings.ALLOWED_HOSTS = ["localhost", "testserver", "pub.example"]
+    assert api.patch(f"/v1/sites/{made['id']}", {"host": "pub.example", "mode": "observe"}).status == 200
+    assert api.patch(f"/v1/sites/{made['id']}", {"host": "other.example"}).status == 200
 
 
 def test_a_host_is_one_site_in_an_account(api):

@@ -37,14 +37,38 @@ def sdk() -> Any:
     return Sdk
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A service whose name is `localhost`, so that 127.0.0.1 may be a site."""
+    deployment = Deployment(tmp_path_factory.mktemp("sdk"), ALLOWED_HOSTS="localhost")
+    deployment.environment["BASE_URL"] = f"http://localhost:{deployment.port}"
+    try:
+        deployment.migrate()
+        deployment.start()
+        yield deployment
+    finally:
+        deployment.close()
+
+
 @pytest.fixture
-def api(server: Deployment, key: str) -> httpx.Client:
-    return httpx.Client(base_url=f"{server.url}/v1", headers={"Authorization": f"Bearer {key}"})
+def service(server: Deployment) -> str:
+    return server.environment["BASE_URL"]
+
+
+@pytest.fixture
+def key(server: Deployment) -> str:
+    [(key, _)] = server.accounts(1)
+    return key
+
+
+@pytest.fixture
+def api(service: str, key: str) -> httpx.Client:
+    return httpx.Client(base_url=f"{service}/v1", headers={"Authorization": f"Bearer {key}"})
 
 
 @pytest.fixture
 def licence(api: httpx.Client) -> Iterator[dict[str, Any]]:
-    """A licence for the pages of the server's own host, which is a site here."""
+    """A licence for the pages of the site 127.0.0.1."""
     policy = api.post("/policies", json={"name": "Licensed", "rules": [LICENSED]}).json()["id"]
     rules = [{"pattern": "/premium/*", "policyId": policy}]
     site = api.post("/sites", json={"host": "127.0.0.1", "rules": rules})
@@ -59,12 +83,14 @@ def credentials(api: httpx.Client, licence: dict[str, Any]) -> dict[str, str]:
     return {"client_id": made["id"], "client_secret": made["secret"]}
 
 
-def test_the_sdk_obtains_a_token_that_it_verifies_and_the_edge_accepts(sdk, server, key, api, licence, credentials):
+def test_the_sdk_obtains_a_token_that_it_verifies_and_the_edge_accepts(
+    sdk, server, service, key, api, licence, credentials
+):
     page = f"{server.url}/premium/a"
 
     async def visit() -> Any:
         token = await sdk.obtain(**credentials, resource_url=page)
-        verify = {"supertab_base_url": server.url}
+        verify = {"supertab_base_url": service}
         head, body, signature = token.split(".")
         changed = f"{head}.{body}.{signature[:-4]}{'AAAA' if signature[-4:] != 'AAAA' else 'BBBB'}"
         return (
@@ -82,7 +108,7 @@ def test_the_sdk_obtains_a_token_that_it_verifies_and_the_edge_accepts(sdk, serv
 
     def ask() -> httpx.Response:
         return httpx.get(
-            f"{server.url}/v1/access/forward",
+            f"{service}/v1/access/forward",
             headers={"X-Licensing-Key": key, "Authorization": f"License {token}", "X-Forwarded-Uri": "/premium/a",
                      "X-Forwarded-Host": "127.0.0.1", "X-Forwarded-Proto": "http"},
         )  # fmt: skip

@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 from kit.http.errors import ServiceUnavailable
-from kit.storage.microbatch import MANY_WORKS, MicroBatch
+from kit.storage import microbatch
+from kit.storage.microbatch import MANY_WORKS, MicroBatch, MicroBatches
 
 
 class Calls:
@@ -172,3 +173,42 @@ def test_a_call_that_fails_fails_what_came_with_work() -> None:
         assert [str(error) for error in errors] == ["refused"] * MANY_WORKS
 
     asyncio.run(scenario())
+
+
+def test_nobody_waits_in_the_batch_of_another_owner() -> None:
+    async def scenario() -> list[list[int]]:
+        calls = Calls()
+        batches = MicroBatches(calls, owner_of=lambda number: number % 2, max_items=2)
+        odd = [asyncio.ensure_future(batches.result_of(number)) for number in (1, 3, 5)]
+        await turn()
+        even = asyncio.ensure_future(batches.result_of(2))
+        await turn()
+        calls.ends[1].set_result(None)
+        assert await even == 20
+        calls.ends[0].set_result(None)
+        await turn()
+        calls.ends[2].set_result(None)
+        assert await asyncio.gather(*odd) == [10, 30, 50]
+        return calls.given
+
+    assert asyncio.run(scenario()) == [[1, 3], [2], [5]]
+
+
+def test_only_batches_of_waiting_owners_are_kept_beyond_the_limit(monkeypatch) -> None:
+    monkeypatch.setattr(microbatch, "MAX_OWNERS", 2)
+
+    async def scenario() -> set[int]:
+        calls = Calls()
+        batches = MicroBatches(calls, owner_of=int, max_items=2)
+        answers = [asyncio.ensure_future(batches.result_of(number)) for number in (1, 2)]
+        await turn()
+        calls.ends[0].set_result(None)
+        await answers[0]
+        answers.append(asyncio.ensure_future(batches.result_of(3)))
+        await turn()
+        for end in calls.ends[1:]:
+            end.set_result(None)
+        assert await asyncio.gather(*answers) == [10, 20, 30]
+        return set(batches.batches)
+
+    assert asyncio.run(scenario()) == {2, 3}

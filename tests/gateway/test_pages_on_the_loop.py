@@ -9,6 +9,7 @@ from licensing.access.event_loop.lookup import needs_no_thread
 from licensing.access.lookup.request import LookupRequest
 from licensing.content import services as content_services
 from licensing.policies import services as policy_services
+from licensing.sites.patterns import MAX_WILDCARDS
 from tests import factories
 from tests.gateway.looking_up import found_on_the_loop, found_while
 
@@ -91,6 +92,12 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         left, kept = found_on_the_loop(elsewhere, wanted(account, "/premium/a"))
         assert left is None
         assert kept == in_a_thread(wanted(account, "/premium/a"))
+
+    def test_a_page_of_a_site_with_many_wildcards_is_left_to_a_thread(account, policy):
+        patterns = [f"/{'*a' * MAX_WILDCARDS}{number}" for number in range(50)]
+        factories.site(account, dict.fromkeys(patterns, policy), host="pub.example")
+        in_a_thread(wanted(account, "/premium/a"))
+        assert found_on_the_loop(wanted(account, "/premium/a")) == [None]
 
     def test_a_policy_that_is_not_compiled_is_left_to_a_thread(account, site, policy):
         factories.content(account, policy_id=policy.pk, source=f"{HOST}/a")

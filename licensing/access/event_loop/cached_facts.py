@@ -6,7 +6,7 @@ from dataclasses import replace
 from django.db import connection
 
 from accounts.plans.epochs import GONE, Changes
-from kit.storage.microbatch import InThread, MicroBatch
+from kit.storage.microbatch import InThread, MicroBatch, MicroBatches
 from licensing.access.bodies import Check
 from licensing.access.event_loop.blocking_calls import (
     Named,
@@ -24,6 +24,13 @@ from licensing.access.lookup.request import LookupRequest, LookupResult, Selecto
 from licensing.access.newcomers import assign_numbers, count_unnumbered, requesters_to_write
 from licensing.access.subjects import Item, RequesterSnapshot
 
+LOOKUP_THREADS = 3  # of which an account uses one: looking up many pages of a large site takes long
+MAX_LOOKUPS = 50  # of an account in a call, after which those of another account follow
+
+
+def account_of(wanted: LookupRequest) -> str:
+    return wanted.account_id
+
 
 class CachedFacts:
     """Facts from the snapshot, else from the database in shared calls. Every method is called on the event loop."""
@@ -31,8 +38,8 @@ class CachedFacts:
     def __init__(self, snapshot: Snapshot, gather: Callable[[], Awaitable[None]] | None = None) -> None:
         self.snapshot = snapshot
         on_postgresql = connection.vendor == "postgresql"
-        self.lookups: MicroBatch[LookupRequest, LookupResult] = MicroBatch(
-            InThread("lookups", look_up_now), gather=gather
+        self.lookups: MicroBatches[LookupRequest, LookupResult] = MicroBatches(
+            InThread("lookups", look_up_now, LOOKUP_THREADS), account_of, max_items=MAX_LOOKUPS, gather=gather
         )
         self.quick_lookups: MicroBatch[LookupRequest, LookupResult | None] | None = None  # without a thread
         if on_postgresql:

@@ -50,7 +50,8 @@ def may_be_read(url: str) -> bool:
 async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page, FoundPage]:
     """Return pages like licensing.access.lookup.items.find_pages.
 
-    Absent are those that need a thread, because their site or a policy is not cached, or the account is gone.
+    Absent are those that need a thread, because their site or a policy is not cached, the site has many wildcards, or
+    the account is gone.
     """
     pages = {page: requested_page(page[1]) for page in wanted}
     keys = [(page, key) for page, requested in pages.items() for key in requested.keys]
@@ -62,7 +63,7 @@ async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page,
     for page, of_page in rows.items():
         epoch = int(of_page[0][0] or 0)
         site = known_site(page[0], epoch, pages[page].host)
-        if site is not None:
+        if site is not None and site.rule_table.is_quick:
             with suppress(NotCached):
                 found[page] = FoundPage(epoch, build_page(pages[page], site, list(map(content_of, of_page))))
     return found

@@ -124,7 +124,7 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
         site = sites.get(page.host)
         if is_refused and other_pages is None and url in unknown:
             continue  # absent until the item exists that refusals are recorded under
-        if url in keys:
+        if url in keys and (site is None or site.rule_table.can_match(sum(map(len, page.readings)))):
             named = page_named_by(page, candidates[url], items, site, other_pages)
         else:
             named = page_of_no_policy(owned, page, site, other_pages)
@@ -144,7 +144,7 @@ def name_too_many(owned: QuerySet[Content], keys: list[bytes]) -> bool:
 def page_of_no_policy(
     owned: QuerySet[Content], page: RequestedPages, site: Site | None, other_pages: str | None
 ) -> Item | None:
-    """Return a page without a policy, which is denied: its URL has too many readings to follow."""
+    """Return a page without a policy, which is denied: its URL has too many readings to follow, or to match."""
     ranges = (Q(page_key__gte=half + bytes(HALF), page_key__lte=half + b"\xff" * HALF) for half in page.pages)
     row, names = owned.filter(reduce(or_, ranges)).first(), names_of(page.pages)
     if row is not None:

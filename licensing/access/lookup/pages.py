@@ -13,7 +13,6 @@ from licensing.policies.decision import CompiledPolicy
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site, SiteRule
 from licensing.sites.pages import Candidate
-from licensing.sites.patterns import most_specific
 from licensing.sites.refusal_texts import NO_TEXTS
 
 Compiled = Callable[[Revision], CompiledPolicy]
@@ -43,7 +42,7 @@ def page_named_by(
             if item.pk not in named:
                 named[item.pk] = registered_page(items[item.pk], site, page.address, names)
         elif site is not None:
-            rule = most_specific(site.ordered_rules, *paths)
+            rule = site.rule_table.most_specific(*paths)
             if (key := rule.pk if rule is not None else None) not in named:
                 named[key] = page_by_rule(site, rule, page.address, names, compiled)
         elif other_pages is not None and None not in named:

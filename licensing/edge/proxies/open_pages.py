@@ -13,9 +13,10 @@ from licensing.edge.publishing.documents import Item, compiled_rules, items_of, 
 from licensing.edge.publishing.promises import READ, always_allows
 from licensing.policies.decision import CompiledPolicy
 from licensing.sites.models import Site
-from licensing.sites.patterns import Pattern, compiled, may_overlap
+from licensing.sites.patterns import Pattern, PatternIndex, compiled, overlap
 
 MAX_CLOSED_ITEMS = 500
+MAX_COMPARISONS = 5_000_000  # about a second
 ASSET_FOLDERS = ("assets", "static")
 NOT_PLAIN = "It needs other characters than letters, digits, _, -, . and ~, dot segments, or too many wildcards."
 TOO_MANY_ITEMS = f"It has items that are not open to everybody, and there are over {MAX_CLOSED_ITEMS} of them."
@@ -53,7 +54,7 @@ def open_pages(site: Site) -> OpenPages:
     closed = [pattern for _, pattern, opens in rules if not opens]
     registered = registered_items(site)
     items = closed_items(registered)
-    inside = [item for item in items if any(may_be_in(pattern, item.parts[0]) for pattern in opened)]
+    inside = pages_inside(opened, items)
     entries = [Entry(one, is_open=False) for one in map(closing, inside[:MAX_CLOSED_ITEMS]) if one]
     patterns, omitted = [], []
     for text, pattern, opens in rules:
@@ -78,9 +79,26 @@ def is_open(site: Site, policy: CompiledPolicy | None) -> bool:
     return site.unknown == Unknown.ALLOW if policy is None else always_allows(policy, READ)
 
 
-def may_be_in(pattern: Pattern, path: str) -> bool:
-    """Whether the pattern matches the page, also with the final slash that SAME_PAGE may leave out."""
-    return pattern.matches(path) or pattern.matches(f"{path}/")
+def pages_inside(opened: Sequence[Pattern], pages: Sequence[Pattern]) -> list[Pattern]:
+    """Return the pages that one of the opened patterns matches, up to one more than MAX_CLOSED_ITEMS.
+
+    SAME_PAGE may leave out a final slash, so pages are matched with it, too. After MAX_COMPARISONS with parts of
+    patterns, all further pages count as inside.
+    """
+    index = PatternIndex(opened)
+    comparisons = 0
+    inside: list[Pattern] = []
+    for page in pages:
+        path = page.parts[0]
+        places = list(index.candidates(f"{path}/"))
+        comparisons += 2 * sum(len(opened[place].parts) for place in places)
+        if comparisons > MAX_COMPARISONS or any(
+            opened[place].matches(path) or opened[place].matches(f"{path}/") for place in places
+        ):
+            inside.append(page)
+        if len(inside) > MAX_CLOSED_ITEMS:
+            break
+    return inside
 
 
 def crawlers_refused_by(policies: Sequence[CompiledPolicy]) -> list[str]:
@@ -96,10 +114,11 @@ def registered_items(site: Site) -> list[Item]:
     return list(registered_at(site.host, items, compiled_policies.get(linked_revisions(items))))
 
 
-def closed_items(registered: Iterable[Item]) -> list[Pattern]:
+def closed_items(registered: Sequence[Item]) -> list[Pattern]:
     """Return the pages of the items that are not open to everybody."""
-    closed = (one for one in registered if one.policy is None or not always_allows(one.policy, READ))
-    paths = dict.fromkeys(one.page.path for one in closed)
+    policies = {id(item.policy): item.policy for item in registered}
+    closed = {key for key, policy in policies.items() if policy is None or not always_allows(policy, READ)}
+    paths = dict.fromkeys(item.page.path for item in registered if id(item.policy) in closed)
     return [Pattern((path,), is_anchored=True) for path in paths]
 
 
@@ -107,4 +126,4 @@ def unrestricted_folders(closed: Iterable[Pattern]) -> list[str]:
     """Return the asset folders that no closed pattern names; one for all pages does not."""
     named = [one for one in closed if any(part.strip("/") for part in one.parts)]
     folders = {folder: Pattern((f"/{folder}/", ""), is_anchored=False) for folder in ASSET_FOLDERS}
-    return [folder for folder, of_it in folders.items() if not any(may_overlap(one, of_it) for one in named)]
+    return [folder for folder, of_it in folders.items() if not any(overlap(one, of_it) for one in named)]

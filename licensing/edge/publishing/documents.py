@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from xml.sax.saxutils import quoteattr
 
@@ -13,12 +12,14 @@ from django.db.models import F, Q, QuerySet
 from accounts.keys.authentication import find_grant
 from accounts.models import Unknown
 from accounts.plans.epochs import current_epoch
+from kit import statements
 from kit.http.errors import ApiError
 from kit.storage.postgresql.timelines import empty_on_promotion
 from kit.values.decimals import from_millionths, plain
 from kit.values.pages import RegisteredPage
 from licensing.access.lookup.policies import compiled_policies
 from licensing.content.models import Content, Status
+from licensing.edge.publishing.current_terms import CurrentTerms
 from licensing.edge.publishing.promises import MINING, PAYMENT, USES
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
@@ -27,6 +28,7 @@ from licensing.edge.publishing.terms import Item, terms_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Price
 from licensing.sites.models import Site
+from licensing.sites.own_hosts import is_own_host
 
 NAMESPACE = "https://rslstandard.org/rsl"
 ROWS = 5_000  # of items in memory at a time
@@ -39,8 +41,10 @@ def site_at(host: str, key: str | None) -> Site | None:
     """Return the site whose documents are served at a host: the one of the key's account.
 
     Without a key it is the site that was verified first or, if none is verified, the only one. Several unverified
-    sites give None, so that nobody publishes terms for another account's host.
+    sites give None, so that nobody publishes terms for another account's host. None, too, for the service's own host.
     """
+    if is_own_host(host):  # of a site that was stored before the service had the name
+        return None
     sites = Site.objects.filter(host=host).select_related("account").prefetch_related("rules__policy")
     if key is not None:
         try:
@@ -56,28 +60,30 @@ UNUSUAL_HOST = r"^https?://[^/]*[^a-z0-9.:/-]"
 
 
 def terms_of_site(site: Site) -> list[Terms]:
-    """Return the terms of the site's patterns. Cached per account epoch, because the account may have many items."""
-    return terms_at(site.pk, current_epoch(site.account_id))
+    """Return the terms of the site's patterns. Raises ServiceUnavailable while the first ones are computed."""
+    return current_terms.get(site.account_id, site.pk, current_epoch(site.account_id))
 
 
-@lru_cache(maxsize=1_000)
-def terms_at(site_id: str, epoch: int) -> list[Terms]:
-    site = Site.objects.prefetch_related("rules__policy").get(pk=site_id)
-    rules = site.ordered_rules
-    revisions = {(rule.policy.pk, rule.policy.version) for rule in rules if rule.policy is not None}
-    items = items_of(site)
-    revisions |= linked_revisions(items)
-    policies = compiled_policies.get(revisions)
-    patterns = [
-        (rule.pattern, policies[rule.policy.pk, rule.policy.version] if rule.policy is not None else None)
-        for rule in rules
-    ]
-    denies_unknown = site.unknown == Unknown.DENY
-    registered = registered_at(site.host, items, policies)
-    return terms_of(patterns, registered, settings.SAME_PAGE, denies_unknown=denies_unknown)
+def compute_terms(site_id: str) -> list[Terms]:
+    """Compute the terms of a site. Goes on if the client leaves, because the next one needs them, too."""
+    with statements.for_several_clients(settings.HEAVY_STATEMENT_SECONDS):
+        site = Site.objects.prefetch_related("rules__policy").get(pk=site_id)
+        rules = site.ordered_rules
+        revisions = {(rule.policy.pk, rule.policy.version) for rule in rules if rule.policy is not None}
+        items = items_of(site)
+        revisions |= linked_revisions(items)
+        policies = compiled_policies.get(revisions)
+        patterns = [
+            (rule.pattern, policies[rule.policy.pk, rule.policy.version] if rule.policy is not None else None)
+            for rule in rules
+        ]
+        denies_unknown = site.unknown == Unknown.DENY
+        registered = registered_at(site.host, items, policies)
+        return terms_of(patterns, registered, settings.SAME_PAGE, denies_unknown=denies_unknown)
 
 
-empty_on_promotion(terms_at.cache_clear)
+current_terms = CurrentTerms(compute_terms)
+empty_on_promotion(current_terms.clear)
 
 
 def items_of(site: Site) -> QuerySet[Content]:

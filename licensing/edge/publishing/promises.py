@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from licensing.policies.decision import CompiledPolicy, judge
 from licensing.policies.facts import Facts
-from licensing.policies.offers import offers
+from licensing.policies.offers import offer_by
 from licensing.policies.rules import Price, Rule
 from licensing.sites.identification import Identification
 
@@ -19,6 +19,7 @@ MINING = frozenset({"ai_input", "ai_training"})  # the uses that count as text a
 CONSENT, PAYMENT = "obtainConsent", "compensate"  # ODRL duties
 SETTLED = frozenset({"default", "permission"})  # conditions that depend on nothing but the use
 LICENSED = frozenset({"hasValidLicense", "licenseType"})  # conditions that depend on the requester's licences
+MAX_PRICES = 20  # rules of a policy of which one may quote a price
 ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)  # prices that depend on the time are not published
 
 Promise = frozenset[str]  # a subset of USES
@@ -73,21 +74,30 @@ def may_match(rule: Rule, permission: str) -> bool:
 
 def prices_of(policy: CompiledPolicy | None) -> Prices:
     """Return the prices at which everybody without a licence can buy an access, at any time."""
-    found = ((use, quote_price(policy, use)) for use in USES)
+    found = ((use, quote_price(policy, use)) for use in USES if policy is not None)
     return {use: price for use, price in found if price is not None}
 
 
-def quote_price(policy: CompiledPolicy | None, use: str) -> Price | None:
-    """Return the price of an access for this use if it depends on nothing but a licence; otherwise None."""
+def quote_price(policy: CompiledPolicy, use: str) -> Price | None:
+    """Return the price of an access for this use if it depends on nothing but a licence; otherwise None.
+
+    Looks at MAX_PRICES rules with a price, because each has to be decided.
+    """
     facts = Facts(ANY_TIME, "anonymous", use, identified_by=Identification.SIGNATURE)
-    offer = next(offers(policy, facts), None)
-    if policy is None or offer is None or offer.rule.rate_limit is not None or judge(policy, facts).allowed:
+    if judge(policy, facts).allowed:
         return None
+    prices = 0
     for rule in policy.rules:
-        if may_match(rule, use) and any(one.name not in SETTLED | LICENSED for one in rule.conditions):
+        if not may_match(rule, use):
+            continue
+        if any(condition.name not in SETTLED | LICENSED for condition in rule.conditions):
             return None
-        if rule is offer.rule:
-            return offer.price
+        prices += rule.price is not None
+        if prices > MAX_PRICES:
+            return None
+        offer = offer_by(rule, policy, facts)
+        if offer is not None:
+            return offer.price if rule.rate_limit is None else None
     return None
 
 

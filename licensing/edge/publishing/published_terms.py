@@ -69,6 +69,72 @@ class Terms(Struct, frozen=True):
         return replace(self, url=other.url, item=other.item) == other
 
 
+class PolicyTerms:
+    """The terms of policies, derived once for each."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[CompiledPolicy | None, Terms]] = {}  # by identity, which lasts while it is kept
+
+    def of_policy(self, policy: CompiledPolicy | None) -> Terms:
+        known = self.known.get(id(policy))
+        if known is None:
+            known = self.known[id(policy)] = policy, Terms.from_policy(policy)
+        return known[1]
+
+
+class TermsTable:
+    """Intersects terms with many others at once. A set of terms is a bit mask of their numbers.
+
+    The first terms have the numbers 0, 1, 2 …, equal or not; `number` adds others, equal ones once.
+    """
+
+    def __init__(self, first: Sequence[Terms]) -> None:
+        self.count = 0
+        self.without_use = dict.fromkeys(USES, 0)
+        self.open_to_some = dict.fromkeys(USES, 0)
+        self.with_price: dict[tuple[str, Price], int] = {}
+        self.known: dict[object, int] = {}
+        for terms in first:
+            self.add(terms)
+
+    def add(self, terms: Terms) -> int:
+        """Add terms, and return the set of them alone."""
+        added = 1 << self.count
+        self.count += 1
+        for use in USES:
+            if use not in terms.uses:
+                self.without_use[use] |= added
+            if use in terms.open_to_some:
+                self.open_to_some[use] |= added
+        for named in terms.prices.items():
+            self.with_price[named] = self.with_price.get(named, 0) | added
+        return added
+
+    def number(self, terms: Terms) -> int:
+        """Return the set of these terms alone, whatever their URL and item."""
+        key = (terms.uses, terms.open_to_some, terms.duties, frozenset(terms.prices.items()))
+        if key not in self.known:
+            self.known[key] = self.add(terms)
+        return self.known[key]
+
+    def numbers(self, many: Iterable[Terms]) -> int:
+        """Return the set of the terms."""
+        found = 0
+        for terms in many:
+            found |= self.number(terms)
+        return found
+
+    def intersect(self, terms: Terms, others: int) -> Terms:
+        """Return what `Terms.intersect` returns with the terms of the set."""
+        uses = frozenset(use for use in terms.uses if not others & self.without_use[use])
+        some = terms.open_to_some | {use for use in USES if others & self.open_to_some[use]}
+        prices = {}
+        for use, price in terms.prices.items():
+            if not others & ~self.with_price.get((use, price), 0):
+                prices[use] = price
+        return replace(terms, uses=uses, open_to_some=some, prices=prices)
+
+
 @lru_cache(maxsize=10_000)
 def url_pattern(url: str) -> Pattern:
     """Return a published URL as a pattern for path and query."""

@@ -5,25 +5,26 @@ that matches the path. Where these choices differ, the published terms are narro
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from urllib.parse import quote
+from itertools import islice
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.values.pages import RegisteredPage
-from kit.values.paths import PATH_CHARACTERS, read
+from kit.values.paths import read
 from kit.values.same_page import INDEX, SamePage
 from kit.values.urls import normalise
+from licensing.edge.publishing.overlaps import Overlaps, at_most
 from licensing.edge.publishing.promises import USES, Promise
-from licensing.edge.publishing.published_terms import Terms
+from licensing.edge.publishing.published_patterns import Ruled, deciding, quoted, ruled_by
+from licensing.edge.publishing.published_terms import PolicyTerms, Terms, TermsTable
 from licensing.policies.decision import CompiledPolicy
-from licensing.sites.patterns import Pattern, compiled, may_overlap
+from licensing.sites.patterns import PatternIndex
 
 MAX_ITEM_TERMS = 1_000  # items published with terms of their own
-MAX_GAPS = 3  # wildcards of a pattern whose matches in queries are published separately
+MAX_COMPARISONS = 5_000_000  # of items' paths with parts of patterns: about a second
 NOTHING: Promise = frozenset()
-LITERAL = "".join(set(PATH_CHARACTERS) - set("*$"))  # documents read * and $ as wildcard and end
 
 
 class Item(Struct, frozen=True):
@@ -32,34 +33,6 @@ class Item(Struct, frozen=True):
     source: str
     page: RegisteredPage
     policy: CompiledPolicy | None
-
-
-class Ruled(Struct, frozen=True):
-    """A pattern with the terms of its policy. The smallest `rank` decides a page that several patterns match.
-
-    `length` and `queried_length` are those of the published URLs that match a page without and with a query.
-    """
-
-    pattern: Pattern
-    terms: Terms
-    rank: tuple[int, int]
-    urls: tuple[str, ...]
-    is_published: bool = True
-
-    @property
-    def length(self) -> int:
-        return len(self.urls[0])
-
-    @property
-    def queried_length(self) -> int:
-        return len(self.urls[-1])
-
-    def may_hide(self, other: "Ruled") -> bool:
-        """Whether crawlers may choose this pattern for a page that the service decides by the other one."""
-        if other.rank > self.rank or other is self:
-            return False
-        is_chosen = self.length >= other.length or self.queried_length >= other.queried_length
-        return is_chosen and may_overlap(self.pattern, other.pattern)
 
 
 class PageOfItems(Struct):
@@ -82,32 +55,71 @@ def terms_of(
     `items` are the registered items of the host; the last one at a page counts. Each item whose terms differ from its
     pattern's has its own entries; other entries do not change. `denies_unknown`: pages that match no pattern are
     denied.
+
+    Takes time linear in the rules, and in the items. If items and rules together need more than MAX_COMPARISONS, the
+    patterns promise nothing.
     """
     unknown = Terms("") if denies_unknown else unsettled("")
-    ruled = deciding([ruled_by(place, pattern, policy, unknown) for place, (pattern, policy) in enumerate(rules)])
-    pages = pages_of_items(items, ruled)
-    listed, rest = pages[:MAX_ITEM_TERMS], pages[MAX_ITEM_TERMS:]
-    beyond = [] if any(one.pattern.matches_every_path for one in ruled) else [unknown]
-    entries = [entry for page in listed for entry in entries_of(page, ruled, unknown, same)]
-    hidden = {id(one): [*hidden_items(one, listed, same), *all_items(one, rest)] for one in ruled}
-    if denies_unknown and beyond:
+    policies = PolicyTerms()
+    ruled = deciding(
+        [ruled_by(place, pattern, policy, policies, unknown) for place, (pattern, policy) in enumerate(rules)]
+    )
+    table = TermsTable([rule.terms for rule in ruled])
+    conflicts = ItemConflicts(ruled, table, same)
+    entries: list[Terms] = []
+    listed, queried = 0, 0  # pages, and items with a query
+    for page in pages_of_items(items, policies):
+        matching = conflicts.matching(page.path)
+        if conflicts.are_too_many:
+            break
+        if not differs(page, matching, table):
+            continue
+        conflicts.add(page, is_listed=listed < MAX_ITEM_TERMS)
+        if listed < MAX_ITEM_TERMS:
+            listed += 1
+            entries += entries_of(page, matching, unknown, same)
+            if same is None and queried < MAX_ITEM_TERMS:
+                by_query = list(islice(entries_by_query(page), MAX_ITEM_TERMS - queried))
+                queried += len(by_query)
+                entries += by_query
+    covers_every_page = any(rule.pattern.matches_every_path for rule in ruled)
+    if denies_unknown and not covers_every_page:
         entries.append(Terms("/"))
-    for one in ruled:
-        if one.is_published:
-            terms = one.terms.intersect([other.terms for other in ruled if one.may_hide(other)])
-            terms = terms.intersect(hidden[id(one)])
-            guards = query_guards(one.pattern)
-            if guards is None:
-                terms, guards = replace(terms, uses=frozenset(), prices={}), []
-            entries += [replace(terms, url=url) for url in one.urls]
-            for url in guards:
-                shared = terms.intersect([*beyond, *terms_behind(url, ruled, pages, len(listed), same)])
-                if not shared.states_as_much_as(terms):
-                    entries.append(unsettled(url, shared.refused))
+    if conflicts.are_too_many:
+        entries += [unsettled(url) for rule in ruled if rule.is_published for url in rule.urls]
+    else:
+        entries += entries_of_rules(ruled, table, conflicts, None if covers_every_page else unknown)
     by_url: dict[str, Terms] = {}
     for entry in entries:  # an item's entry replaces that of a pattern for its page alone
         by_url.setdefault(entry.url, entry)
     return sorted(by_url.values(), key=lambda entry: (-len(entry.url), entry.url))
+
+
+def entries_of_rules(
+    ruled: Sequence[Ruled], table: TermsTable, conflicts: "ItemConflicts", beyond: Terms | None
+) -> Iterator[Terms]:
+    """Yield the entries of the patterns. `beyond` are the terms of pages that match none, if there are such pages."""
+    overlaps = Overlaps([rule.pattern for rule in ruled])
+    preferred = at_most([rule.rank for rule in ruled])
+    not_longer = at_most([rule.length for rule in ruled])
+    not_longer_with_query = at_most([rule.queried_length for rule in ruled])
+    further = 0 if beyond is None else table.number(beyond)
+    for place, rule in enumerate(ruled):
+        if not rule.is_published:
+            continue
+        # Crawlers may choose this pattern for pages that the service decides by another one.
+        hidden = preferred[place] & (not_longer[place] | not_longer_with_query[place]) & ~(1 << place)
+        against = overlaps.with_pattern(place, hidden) | conflicts.of_rules[place]
+        terms = table.intersect(rule.terms, against)
+        guards = rule.guards
+        if guards is None:
+            terms, guards = replace(terms, uses=frozenset(), prices={}), ()
+        yield from (replace(terms, url=url) for url in rule.urls)
+        for number, guard in enumerate(guards):
+            behind = overlaps.with_beginning(place, guard.parts) | further | conflicts.of_guards[place][number]
+            shared = table.intersect(terms, behind)
+            if not shared.states_as_much_as(terms):
+                yield unsettled(guard.url, shared.refused)
 
 
 def unsettled(url: str, refused: Promise = NOTHING) -> Terms:
@@ -115,110 +127,99 @@ def unsettled(url: str, refused: Promise = NOTHING) -> Terms:
     return Terms(url, open_to_some=frozenset(USES) - refused)
 
 
-# --- Patterns --------------------------------------------------------------------------------------------------------
-
-
-def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None, unknown: Terms) -> Ruled:
-    """Return the rule. Pages of a pattern without a policy have the terms of unknown pages. If such a pattern matches
-    every page and unknown pages are open, it is not published, because no policy says anything about the whole host.
-    """
-    known = compiled(pattern)
-    is_published = policy is not None or not unknown.open_to_some or not known.matches_every_path
-    terms = Terms.from_policy(policy) if policy is not None else unknown
-    return Ruled(known, terms, (-known.length, place), tuple(pattern_spellings(pattern)), is_published)
-
-
-def deciding(ruled: Sequence[Ruled]) -> list[Ruled]:
-    """Return the rules that decide some page: none that is less specific than one for every page."""
-    last = min((one.rank for one in ruled if one.pattern.matches_every_path), default=None)
-    return [one for one in ruled if last is None or one.rank <= last]
-
-
-def pattern_spellings(pattern: str) -> list[str]:
-    """Return the pattern as documents write it.
-
-    There patterns include the query, so a final `$` becomes two patterns.
-    """
-    known = compiled(pattern)
-    text = "*".join(map(quoted, known.parts))
-    return [f"{text}$", f"{text}?*"] if known.is_anchored else [text]
-
-
-def quoted(path: str) -> str:
-    return quote(path, safe=LITERAL)
-
-
-def query_guards(pattern: Pattern) -> list[str] | None:
-    """Return URLs that keep crawlers from matching the rest of the pattern in a query; None if there are too many.
-
-    `/*.pdf$` also matches `/premium/a?file=.pdf`. The longer `/*?*.pdf$` gives such pages no terms.
-    """
-    parts = list(map(quoted, pattern.parts))
-    gaps = [place for place in range(1, len(parts)) if any(parts[place:])]
-    if len(gaps) > MAX_GAPS:
-        return None
-    ends = ("$", "?*") if pattern.is_anchored else ("",)
-    return [f"{'*'.join(parts[:place])}*?*{'*'.join(parts[place:])}{end}" for place in gaps for end in ends]
-
-
-def terms_behind(
-    guard: str, ruled: Sequence[Ruled], pages: Sequence[PageOfItems], listed: int, same: SamePage | None
-) -> Iterator[Terms]:
-    """Yield the terms of the pages for which crawlers may choose a guard: of rules, and of items with shorter entries.
-
-    The first `listed` of the pages have entries.
-    """
-    reach = compiled(guard.partition("?")[0])
-    yield from (one.terms for one in ruled if may_overlap(reach, one.pattern))
-    for place, page in enumerate(pages):
-        is_preferred = place >= listed or len(guard) >= len(f"{quoted(page.path)}?*")
-        if is_preferred and any(reach.matches(path) for path in spellings(page.path, same)):
-            yield from terms_at(page)
-
-
 # --- Items -----------------------------------------------------------------------------------------------------------
 
 
-def pages_of_items(items: Iterable[Item], ruled: Sequence[Ruled]) -> list[PageOfItems]:
-    """Return the pages with items whose terms differ from those that crawlers read for the page's pattern."""
+def pages_of_items(items: Iterable[Item], policies: PolicyTerms) -> Iterable[PageOfItems]:
     pages: dict[str, PageOfItems] = {}
-    terms_by_policy: dict[int, Terms] = {}
     for item in items:
-        terms = terms_by_policy.get(id(item.policy))
-        if terms is None:
-            terms = terms_by_policy[id(item.policy)] = Terms.from_policy(item.policy)
         page = pages.setdefault(item.page.path, PageOfItems(item.page.path))
-        terms = replace(terms, item=item.source)
+        terms = replace(policies.of_policy(item.policy), item=item.source)
         if item.page.parameters:
             page.queried.append(terms)
         else:
             page.plain = terms
-    return [page for page in pages.values() if differs(page, ruled)]
+    return pages.values()
 
 
-def differs(page: PageOfItems, ruled: Sequence[Ruled]) -> bool:
+def differs(page: PageOfItems, matching: Sequence[Ruled], table: TermsTable) -> bool:
     """Whether the page's items have other terms than its pattern. Unmentioned pages are not licensed."""
-    own = terms_at(page)
-    matching = [one for one in ruled if one.pattern.matches(page.path)]
-    read_for_page = [one for one in matching if one.is_published]
-    for lengths in ([one.length for one in read_for_page], [one.queried_length for one in read_for_page]):
-        chosen = [one for one, length in zip(read_for_page, lengths, strict=True) if length == max(lengths)]
-        if any(not terms.is_like(one.terms) for terms in own for one in chosen):
+    own = table.numbers(terms_at(page))
+    read_for_page = [rule for rule in matching if rule.is_published]
+    if not read_for_page:
+        return own != table.number(Terms(""))
+    for lengths in ([rule.length for rule in read_for_page], [rule.queried_length for rule in read_for_page]):
+        longest = max(lengths)
+        chosen = [rule.terms for rule, length in zip(read_for_page, lengths, strict=True) if length == longest]
+        if (own | table.numbers(chosen)).bit_count() > 1:
             return True
-    return not read_for_page and not all(terms.is_like(Terms("")) for terms in own)
+    return False
+
+
+class ItemConflicts:
+    """Finds the terms of items that crawlers may overlook, as sets of the table's numbers.
+
+    `of_rules` are those for which crawlers may read a rule's pattern, `of_guards` those for which they may read each
+    of its guards.
+    """
+
+    def __init__(self, ruled: Sequence[Ruled], table: TermsTable, same: SamePage | None) -> None:
+        self.ruled, self.table, self.same = ruled, table, same
+        self.index = PatternIndex([rule.pattern for rule in ruled])
+        self.of_rules = [0] * len(ruled)
+        self.of_guards = [[0] * len(rule.guards or ()) for rule in ruled]
+        self.comparisons = 0
+
+    @property
+    def are_too_many(self) -> bool:
+        return self.comparisons > MAX_COMPARISONS
+
+    def leading_parts(self, path: str) -> Iterator[tuple[int, int]]:
+        """Yield the places of the rules whose patterns begin like the path, with the number of parts that it has."""
+        for place in self.index.candidates(path):
+            pattern = self.ruled[place].pattern
+            self.comparisons += len(pattern.parts)
+            yield place, pattern.leading_parts(path)
+
+    def matching(self, path: str) -> list[Ruled]:
+        return [self.ruled[place] for place, parts in self.leading_parts(path) if self.has_all(place, parts)]
+
+    def has_all(self, place: int, parts: int) -> bool:
+        return parts == len(self.ruled[place].pattern.parts)
+
+    def add(self, page: PageOfItems, *, is_listed: bool) -> None:
+        """Add a page, which has entries of its own if `is_listed`."""
+        numbers = self.table.numbers(terms_at(page))
+        length = len(quoted(page.path))
+        for path in spellings(page.path, self.same):
+            for place, parts in self.leading_parts(path):
+                rule = self.ruled[place]
+                if self.has_all(place, parts) and self.is_overlooked(rule, page, length, is_listed=is_listed):
+                    self.of_rules[place] |= numbers
+                for number, guard in enumerate(rule.guards or ()):
+                    if parts >= guard.parts and (not is_listed or len(guard.url) >= length + 2):
+                        self.of_guards[place][number] |= numbers
+
+    def is_overlooked(self, rule: Ruled, page: PageOfItems, length: int, *, is_listed: bool) -> bool:
+        """Whether crawlers may read the rule's pattern, which matches the page, and not the page's own entries."""
+        if not is_listed:
+            return True
+        if page.plain is not None and rule.urls[0] == f"{quoted(page.path)}$":
+            return False  # replaced by the page's entries
+        return rule.length >= length + 1 or rule.queried_length >= length + 2
 
 
 def terms_at(page: PageOfItems) -> list[Terms]:
     return [*([page.plain] if page.plain is not None else []), *page.queried]
 
 
-def entries_of(page: PageOfItems, ruled: Sequence[Ruled], unknown: Terms, same: SamePage | None) -> Iterator[Terms]:
+def entries_of(page: PageOfItems, matching: Sequence[Ruled], unknown: Terms, same: SamePage | None) -> Iterator[Terms]:
     """Yield the entries of the page's items.
 
     A page with a query has the terms that all items at its path share, because the service ignores the order of
     parameters and adds others, which documents cannot express.
     """
-    decisive = min((one for one in ruled if one.pattern.matches(page.path)), key=lambda one: one.rank, default=None)
+    decisive = min(matching, key=lambda rule: rule.rank, default=None)
     plain = page.plain or (decisive.terms if decisive is not None else unknown)
     with_query = plain.intersect(page.queried)
     if len(read(quoted(page.path))[0]) > 1:  # with another query, origins may read another page
@@ -227,11 +228,9 @@ def entries_of(page: PageOfItems, ruled: Sequence[Ruled], unknown: Terms, same: 
         if page.plain is not None:
             yield replace(plain, url=f"{quoted(path)}$")
         yield replace(with_query, url=f"{quoted(path)}?*", item=plain.item or page.queried[0].item)
-    if same is None:
-        yield from by_query(page)
 
 
-def by_query(page: PageOfItems) -> Iterator[Terms]:
+def entries_by_query(page: PageOfItems) -> Iterator[Terms]:
     """Yield an entry for the very URL of each item with a query; of several items at one URL the newest decides."""
     entries = {}
     for terms in page.queried:
@@ -250,21 +249,3 @@ def spellings(path: str, same: SamePage | None) -> list[str]:
     if same is not None and same.index:
         paths += [f"{one}{INDEX}" for one in paths if one.endswith("/")]
     return paths
-
-
-def hidden_items(one: Ruled, pages: Iterable[PageOfItems], same: SamePage | None) -> Iterator[Terms]:
-    """Yield the terms of items that crawlers may overlook, because the pattern is as long as their entries."""
-    for page in pages:
-        length = len(quoted(page.path)) + 1
-        if one.urls[0] == f"{quoted(page.path)}$" and page.plain is not None:
-            continue  # replaced by the item's entries
-        longest = max(one.length - length, one.queried_length - length - 1)
-        if longest >= 0 and any(one.pattern.matches(path) for path in spellings(page.path, same)):
-            yield from terms_at(page)
-
-
-def all_items(one: Ruled, pages: Iterable[PageOfItems]) -> Iterator[Terms]:
-    """Yield the terms of items that have no entries."""
-    for page in pages:
-        if one.pattern.matches(page.path):
-            yield from terms_at(page)

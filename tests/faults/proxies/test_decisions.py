@@ -1,5 +1,8 @@
 """Replies to visitors through a proxy, and the requests that reach the origin."""
 
+from contextlib import closing
+from http.client import HTTPConnection
+
 FORGED = {
     **{f"X-Access-{name}": "forged" for name in ("Decision", "Requester", "Id", "Status", "Reason", "Would")},
     "X_Access_Requester": "forged",
@@ -134,6 +137,28 @@ def test_the_terms_are_published_under_the_sites_host(visit):
     assert (reply.status_code, reply.headers["Content-Type"]) == (200, "application/rsl+xml")
     assert b"https://pub.example/licensed/" in reply.content
     assert visit.get("/.well-known/tdmrep.json").json()[-1] == {"location": "/", "tdm-reservation": 1}
+
+
+def test_no_spelling_of_the_terms_reaches_another_endpoint_of_the_service(port, visit):
+    for target in (
+        "/v1/access/envoy/../../../license.xml",
+        "/v1/requesters/%2e%2e/%2e%2e/license.xml",
+        "/v1/content/..%2f..%2flicense.xml",
+        "//v1/..//license.xml?x=/v1/content",
+    ):
+        with closing(HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+            connection.request("GET", target, headers={"Host": "pub.example"})
+            reply = connection.getresponse()
+            body = reply.read()
+        assert reply.status >= 400 or b"<rsl " in body or b"of the origin" in body, target
+        assert "ratelimit" not in str(reply.headers).lower(), target
+
+
+def test_the_terms_are_asked_for_without_the_visitors_headers(visit):
+    for headers in ({"Authorization": "License nope"}, {"Authorization": "Bearer svc_sk_nope"}, {"Cookie": "a=b"}):
+        assert visit.get("/license.xml", headers=headers).status_code == 200
+    tag = visit.get("/license.xml").headers["ETag"]
+    assert visit.get("/license.xml", headers={"If-None-Match": tag}).status_code == 304
 
 
 def test_from_observing_to_enforcing(visit, site, publisher):
