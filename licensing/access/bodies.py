@@ -4,6 +4,7 @@ msgspec replaces serializers here: a serializer alone takes as long as a whole c
 """
 
 from collections.abc import Mapping
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -96,6 +97,14 @@ class PresentedToken(Struct, frozen=True, gc=False):
     client_id: str
 
 
+class Payer(Enum):
+    """What makes a visitor's payment count."""
+
+    KNOWN = auto()  # its identity is enough
+    UNLISTED = auto()  # it is a customer, or the account's `unlistedSigners` is `pay`
+    CUSTOMER = auto()  # it has a valid licence or a wallet
+
+
 class EdgeTerms(Struct, frozen=True, gc=False):
     """Extra terms of an edge request: a second permission, perhaps for another requester, that must also be allowed,
     the visitor's payment, and what its cookie says.
@@ -104,6 +113,7 @@ class EdgeTerms(Struct, frozen=True, gc=False):
     and_permission: str | None = None
     and_requester_id: str | None = None  # None means the same requester
     payment: Payment | None = None
+    payer: Payer = Payer.KNOWN
     spent: bytes | None = None  # the mark in the visitor's cookie (licensing.policies.rate_limits)
 
 

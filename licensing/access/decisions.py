@@ -16,7 +16,7 @@ from kit.telemetry.tracing import traced
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, SharedDecision, not_found, settle
-from licensing.access.bodies import Check, EdgeTerms
+from licensing.access.bodies import Check, EdgeTerms, Payer
 from licensing.access.charging.charges import charge_of
 from licensing.access.charging.credits import rehearse_spending, spends_if_enforced, with_credits
 from licensing.access.facts import facts_of, recorded_facts
@@ -66,8 +66,11 @@ def decide_check(
     """
     facts = facts_of(check, item, requester, now)
     decision = decide(item.policy, facts)
-    if check.edge is not None:
-        facts, decision = decide_edge(check, check.edge, item, other, facts, decision)
+    edge, payer_unknown = check.edge, False
+    if edge is not None:
+        if edge.payment is not None and edge.payer != Payer.KNOWN and not requester.is_customer(now):
+            edge, payer_unknown = replace(edge, payment=None), True
+        facts, decision = decide_edge(check, edge, item, other, facts, decision)
     limit = decision.rule.rate_limit if decision.rule is not None else None
     if limit is not None and decision.refuses:
         limit = None
@@ -82,6 +85,7 @@ def decide_check(
         created=render_timestamp(now) or "",
         rate_reset=None if limit is None else rate_limits.window(limit.period, now)[1],
         dry_run=check.dry_run,
+        payer_unknown=payer_unknown,
     )
 
 
@@ -100,12 +104,21 @@ def decide_edge(
 
 
 def decide_checks(
-    checks: Sequence[Check], found: LookupResult, account: str, now: datetime, key_id: str | None = None
+    checks: Sequence[Check],
+    found: LookupResult,
+    account: str,
+    now: datetime,
+    key_id: str | None = None,
+    *,
+    unlisted_signers_pay: bool = False,
 ) -> "DecisionBatch":
     """Decide the checks of one request on facts of a single epoch.
 
     `account` is the account's UUID in hex. `key_id` is the caller's API key, None for operators.
+    `unlisted_signers_pay` is the account's setting at that epoch.
     """
+    if unlisted_signers_pay:
+        checks = [admit_payer(check) for check in checks]
     batch = DecisionBatch(found, account, now, key_id)
     checks, batch.requesters = by_current_ids(checks, found.requesters)
     # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
@@ -114,6 +127,13 @@ def decide_checks(
     if batch.unwritten:
         batch.add_naming()
     return batch
+
+
+def admit_payer(check: Check) -> Check:
+    """Let an unlisted signer pay."""
+    if check.edge is None or check.edge.payer != Payer.UNLISTED:
+        return check
+    return replace(check, edge=replace(check.edge, payer=Payer.KNOWN))
 
 
 class DecisionBatch:

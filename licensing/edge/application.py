@@ -63,7 +63,10 @@ from licensing.policies.offers import Payment
 from licensing.sites.refusal_page import wants_page
 from licensing.sites.refusal_texts import NO_TEXTS, RefusalTexts
 
-UNKNOWN_PAYER = "Who pays has to be known: by a licence token, an API key, or as a verified crawler."
+UNKNOWN_PAYER = (
+    "The publisher has to know who pays. Send its licence token or API key, ask it for a licence or a wallet, "
+    "or come as a listed crawler."
+)
 KEY_HEADER = b"x-licensing-key"
 
 
@@ -197,8 +200,10 @@ class ForwardApplication(CheckApplication):
                 raise answer
         except (InvalidToken, InsufficientScope, PaymentRefused, InvalidSignature) as refusal:
             return await self.answer_without(refusal, edge, visitor, user_agent, original, now)
-        if payment is not None and not visitor.is_known and isinstance(answer, Answer) and is_for_sale(answer):
-            return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
+        if payment is not None and isinstance(answer, Answer) and is_for_sale(answer):
+            is_payer = visitor.is_known and not answer.payer_unknown
+            if not is_payer:
+                return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
         reply = self.reply_to(edge, answer, original, payment)
         if hot_setting("EDGE_CACHE_SECONDS") and isinstance(answer, Answer):
             return replace(reply, cache_seconds=cache_seconds(answer, visitor, head, original))

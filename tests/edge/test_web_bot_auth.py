@@ -13,6 +13,8 @@ from http_message_signatures import HTTPMessageVerifier, algorithms
 
 from accounts.limits.limiter import limiter
 from accounts.limits.windows import DAY
+from accounts.plans.services import update_account
+from analytics.models import LedgerEntry
 from kit.http.headers import LIMITS
 from licensing.access.event_loop.application import Head
 from licensing.access.tokens.key_pairs import encode_base64url
@@ -21,6 +23,7 @@ from licensing.edge.crawlers import Crawler, Table, current_table
 from licensing.edge.original import Original
 from licensing.edge.verification.directories import thumbprint
 from licensing.edge.verification.signatures import InvalidSignature, KnownKey, Message, Signatures, verify_signature
+from licensing.licenses.services import revoke_license
 from tests import factories
 from tests.edge.asking import READERS, told
 from tests.edge.signers import AGENT, signed
@@ -201,7 +204,39 @@ def test_malformed_headers_are_refused_or_nobodys(ask, site, value):
     assert reply.headers.get("X-Access-Requester", "anonymous") == "anonymous"
 
 
-def test_a_price_has_to_be_signed(ask, site):
+def test_an_unlisted_signer_pays_only_as_a_customer_or_if_the_account_admits_it(ask, account, site):
+    site(PRICED)
+    price = {"crawler-max-price": "USD 1"}
+
+    def pay(**headers):
+        return ask("/premium/a", **signed(covered=('"crawler-max-price"',), **price), **headers)
+
+    refused = pay()
+    assert (refused.status, refused.headers["crawler-error"]) == (400, "StrongAuthRequired")
+    assert not LedgerEntry.objects.exists()
+    update_account(account, {"unlisted_signers": "pay"})
+    assert (pay().status, LedgerEntry.objects.count()) == (200, 1)
+    update_account(account, {"unlisted_signers": "deny"})
+    assert pay().headers["crawler-error"] == "StrongAuthRequired"
+    held = factories.license(account, "agent:signer.example", content_ids=[factories.content(account).pk])
+    assert (pay().status, LedgerEntry.objects.count()) == (200, 2)
+    revoke_license(held)
+    assert pay().headers["crawler-error"] == "StrongAuthRequired"
+    factories.wallet(account, requester_id="agent:signer.example")
+    assert pay().status == 200
+
+
+def test_a_listed_signer_pays(ask, site, monkeypatch):
+    own = Crawler("TestBot", "ai_training", "T", "TestBot", signature_agent="signer.example")
+    monkeypatch.setattr(type(current_table), "get", lambda self: Table(date.today(), (own,)))  # noqa: DTZ011
+    site({**PRICED, "permissions": ["ai_training"]})
+    price = {"crawler-max-price": "USD 1"}
+    reply = ask("/premium/a", **signed(covered=('"crawler-max-price"',), **price))
+    assert (reply.status, reply.headers["crawler-charged"]) == (200, "USD 0.01")
+
+
+def test_a_price_has_to_be_signed(ask, account, site):
+    update_account(account, {"unlisted_signers": "pay"})
     site(PRICED)
     price = {"crawler-max-price": "USD 1"}
     reply = ask("/premium/a", **signed(**price))
