@@ -42,6 +42,7 @@ from licensing.edge.answers import (
     EdgeAnswer,
     Refusal,
     answer_of,
+    ask_to_sign,
     is_for_sale,
     license_link,
     open_page,
@@ -205,6 +206,8 @@ class ForwardApplication(CheckApplication):
             if not is_payer:
                 return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
         reply = self.reply_to(edge, answer, original, payment)
+        if not visitor.is_known and not visitor.is_person:
+            reply = ask_to_sign(reply)
         if hot_setting("EDGE_CACHE_SECONDS") and isinstance(answer, Answer):
             return replace(reply, cache_seconds=cache_seconds(answer, visitor, head, original))
         return reply
