@@ -5,6 +5,7 @@ msgspec replaces serializers here: a serializer alone takes as long as a whole c
 
 from collections.abc import Mapping
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -21,6 +22,7 @@ from licensing.policies.condition_values import PERMISSION_PATTERN
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import NOT_BLANK, NOTHING, GivenFacts
 from licensing.policies.offers import Payment
+from licensing.policies.rate_limits import Marks
 from licensing.policies.rules import Rule, parse_new_rules
 
 MAX_CHECKS = 100
@@ -114,7 +116,7 @@ class EdgeTerms(Struct, frozen=True, gc=False):
     and_requester_id: str | None = None  # None means the same requester
     payment: Payment | None = None
     payer: Payer = Payer.KNOWN
-    spent: bytes | None = None  # the mark in the visitor's cookie (licensing.policies.rate_limits)
+    marks: Marks = MappingProxyType({})  # of the visitor's cookie
 
 
 class Check(Struct, frozen=True, gc=False):

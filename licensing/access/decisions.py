@@ -196,8 +196,8 @@ class DecisionBatch:
         if not requester.is_written:
             self.unwritten[check.requester_id] = requester
         answer = decide_check(check, item, requester, self.now, other)
-        if answer.rate_reset is not None and rate_limits.needs_cookie(answer.decision.rule, answer.facts):
-            answer = replace(answer, facts=replace(answer.facts, new_visitor_id=token_urlsafe(VISITOR_BYTES)))
+        if answer.rate_reset is not None and check.edge is not None:
+            answer = with_new_visitor(answer, item, check.edge)
         counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
         if counted.wallets and (spends := spends_if_enforced(answer.decision, counted.wallets)):
             kept = self.spends if answer.decision.observed is None else self.rehearsals
@@ -246,9 +246,9 @@ class DecisionBatch:
             return None
         begin, _ = rate_limits.window(rule.rate_limit.period, self.now)
         allowance = rule.rate_limit.requests
-        spent = None if check.edge is None else check.edge.spent
-        if spent is not None and item.policy is not None:
-            allowance -= spent == rate_limits.spent_mark(item.policy.id or "", rule, begin)
+        if check.edge is not None and answer.facts.visitor_id is not None:
+            first = rate_limits.first_window(policy_id_of(item), rule, check.edge.marks, self.now)
+            allowance -= first == begin  # counted for the address then
         counter = rate_limits.counter_of(rule, answer.facts).hex()
         return Claim(self.account, counted.pk or 0, item.policy_key or "", counter, begin, allowance)
 
@@ -290,6 +290,22 @@ class DecisionBatch:
         rate_limits.note_used_up(
             self.account, answer.policy, answer.decision.rule, answer.rate_reset, answer.facts.requester_id
         )
+
+
+def with_new_visitor(answer: Answer, item: Item, edge: EdgeTerms) -> Answer:
+    """Return the answer to a visitor whom the rule counts for its address, and who gets a cookie.
+
+    A cookie that the visitor sent, and the rule does not know, keeps its id.
+    """
+    facts = answer.facts
+    if not rate_limits.needs_cookie(policy_id_of(item), answer.decision.rule, facts, edge.marks):
+        return answer
+    visitor_id = facts.visitor_id or token_urlsafe(VISITOR_BYTES)
+    return replace(answer, facts=replace(facts, visitor_id=None, new_visitor_id=visitor_id))
+
+
+def policy_id_of(item: Item) -> str:
+    return "" if item.policy is None else item.policy.id or ""
 
 
 def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Answer:

@@ -222,7 +222,7 @@ class ForwardApplication(CheckApplication):
         if not isinstance(answer, Answer):
             raise answer
         reply = answer_of(answer, original, payment)
-        cookie = new_cookie(answer, edge.grant.account_id, is_secure=original.is_secure)
+        cookie = new_cookie(answer, edge.grant.account_id, original.cookie, is_secure=original.is_secure)
         return replace(reply, headers=reply.headers | cookie) if cookie else reply
 
     async def answer_without(

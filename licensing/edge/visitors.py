@@ -21,6 +21,7 @@ from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import VerifiedSignature
 from licensing.policies.facts import GivenFacts
 from licensing.policies.offers import Payment
+from licensing.policies.rate_limits import Marks
 from licensing.sites.identification import Identification
 
 READ = "read"
@@ -65,7 +66,7 @@ class Visitor(Struct, frozen=True):
             "referrer": original.referrer if original.referrer and self.is_person and not original.is_free else None,
         }
         pays = payment if self.is_known else None
-        spent = None if cookie is None else cookie.spent
+        marks: Marks = {} if cookie is None else cookie.marks
         return Check(
             selector=("page", original.url),
             requester_id=self.id,
@@ -73,7 +74,7 @@ class Visitor(Struct, frozen=True):
             permission=self.permission,
             given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
             token=self.token,
-            edge=EdgeTerms(self.and_permission, self.and_requester_id, pays, self.payer, spent),
+            edge=EdgeTerms(self.and_permission, self.and_requester_id, pays, self.payer, marks),
         )
 
 
