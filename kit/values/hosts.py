@@ -15,7 +15,7 @@ HOST_PATTERN = r"^[^\s/:?#@]+$"  # for schemas; includes names in other scripts
 IS_HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*").fullmatch
 PUNYCODE = "xn--"  # begins a label in another script
 JOINERS = "\u200c\u200d"  # allowed only where they make a difference
-PORT = re.compile(r":\d{1,5}$")
+PORT = re.compile(r":\d{0,5}$")  # may be empty (RFC 9110, section 7.2)
 
 
 def parse_host(text: str) -> str:

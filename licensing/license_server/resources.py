@@ -75,7 +75,7 @@ def find_resource(account_id: str, url: str) -> Resource:
     if not site.speaks_for_host:
         raise HostUnverified
     port = PORT.search(parts.netloc)
-    netloc = site.host + (port[0] if port is not None else "")
+    netloc = site.host if port is None else f"{site.host}{port[0]}".removesuffix(":")
     asked = url.partition(parts.netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)
     published = next((one for one in terms if one.url == asked), None)

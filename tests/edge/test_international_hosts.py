@@ -49,6 +49,11 @@ def test_urls_have_the_host_that_browsers_send(name, host):
     assert not is_short or normalised_host(name).replace("%3D", "=") == host
 
 
+def test_the_port_of_a_host_may_be_empty(ask, site):
+    site(READERS)
+    assert ask("/premium/a", x_forwarded_host="pub.example:").status == 200
+
+
 def test_long_names_are_refused_at_once():
     for name in ("ß" * 100_000, "a" * 100_000, "ß." * 50_000):
         with pytest.raises(ValueError, match="Must be a host name"):
