@@ -38,7 +38,8 @@ TARGETS = ("@authority", "@target-uri")  # a signature covers one of them, so th
 DIRECTORY = "directory"  # the type of Signature-Agent members that are supported; the default
 MAX_NONCES = 100_000
 
-Member = tuple[Any, dict[str, Any]]  # a value with its parameters
+Parameters = dict[str, Any]
+Member = tuple[object, Parameters]  # a value with its parameters
 Agents = dict[str | None, Member]
 
 
@@ -59,8 +60,8 @@ class Claim(Struct, frozen=True):
     """A signature for Web Bot Auth that is not verified yet: its label, covered components and parameters."""
 
     label: str
-    covered: list[tuple[str, dict[str, Any]]]  # names with their parameters
-    parameters: dict[str, Any]
+    covered: list[tuple[str, Parameters]]  # names with their parameters
+    parameters: Parameters
 
     @property
     def target(self) -> str:
@@ -243,7 +244,7 @@ def directory_of(member: Member) -> str | None:
         return None
 
 
-def check_life(parameters: dict[str, Any]) -> None:
+def check_life(parameters: Parameters) -> None:
     """Raise InvalidSignature if the signature has no expiry, is valid for too long, or has expired."""
     created, expires = parameters.get("created"), parameters.get("expires")
     if type(created) is not int or type(expires) is not int:
