@@ -150,6 +150,7 @@ ACCOUNT: dict[str, object] = {
         "day": {"limit": 1_000_000, "used": 96_400, "remaining": 903_600, "reset": 1771113600},
     },
     "unknownHost": None,
+    "unlistedSigners": "deny",
     "key": {
         "id": KEY["id"],
         "name": KEY["name"],

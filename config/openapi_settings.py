@@ -62,6 +62,7 @@ SPECTACULAR: dict[str, object] = {
         "Mode": "licensing.policies.modes.MODES",
         "RateLimitPeriod": "licensing.policies.rules.PERIODS",
         "RuleAction": "licensing.policies.rules.ACTIONS",
+        "UnlistedSigners": "accounts.plans.models.UnlistedSigners",
         "WalletUnit": "analytics.wallets.units.UNITS",
         "WebhookStatus": "accounts.webhooks.models.EndpointStatus",
     },

@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from accounts.keys import keytext
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import require
-from accounts.plans.models import Account
+from accounts.plans.models import Account, UnlistedSigners
 from kit.http.admission import Steps, done_before
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
@@ -48,6 +48,7 @@ class Grant(Struct, frozen=True):
     is_suspended: bool = False  # whether the account is suspended
     edge_limits: tuple[int, int] = (1, 1)  # edge requests that the plan includes per minute and per day
     hosts: frozenset[str] = frozenset()  # hosts that the key may ask about at the edge; empty means any
+    unlisted_signers_pay: bool = False  # whether the account lets unlisted signers pay at the edge
 
     @property
     def weight(self) -> int:
@@ -76,6 +77,7 @@ class Grant(Struct, frozen=True):
             is_suspended=key.account.suspended_at is not None,
             edge_limits=key.account.edge_limits,
             hosts=frozenset(key.allowed_hosts),
+            unlisted_signers_pay=key.account.unlisted_signers == UnlistedSigners.PAY,
         )
 
     def check(self, now: datetime | None = None) -> None:
@@ -163,13 +165,13 @@ POSTGRESQL = FIND.format(
     array="""json_build_array(api_key.id, api_key.name, api_key.prefix, api_key.permissions, api_key.allowed_ips,
       api_key.expires_at, api_key.revoked_at, api_key.last_used_at, account.id, account.plan,
       account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
-      account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts)::text"""
+      account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts, account.unlisted_signers)::text"""
 )
 SQLITE = FIND.format(
     array="""json_array(hex(api_key.id), api_key.name, api_key.prefix, json(api_key.permissions),
       json(api_key.allowed_ips), api_key.expires_at, api_key.revoked_at, api_key.last_used_at, hex(account.id),
       account.plan, account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
-      account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts))"""
+      account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts), account.unlisted_signers)"""
 )
 
 
@@ -204,7 +206,8 @@ def unknown_key() -> InvalidApiKey:
 def build_grant(columns: str) -> Grant:
     """Build the grant from FIND's JSON array, without the epoch: each write of the account advances it."""
     key_id, name, prefix, permissions, allowed_ips, *others = json.loads(columns)
-    expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, allowed_hosts = others
+    expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, *rest = others
+    allowed_hosts, unlisted_signers = rest
     key = ApiKey(
         id=ids.encode("key", UUID(key_id).bytes),
         account=Account(
@@ -215,6 +218,7 @@ def build_grant(columns: str) -> Grant:
             edge_requests_per_minute=edge_minute,
             edge_requests_per_day=edge_day,
             suspended_at=moment(suspended),
+            unlisted_signers=unlisted_signers,
         ),
         name=name,
         prefix=prefix,

@@ -22,14 +22,19 @@ class Caller:
     permission: str
     is_awaited: Callable[[], bool] | None = None
 
-    def check_at(self, epoch: int, now: datetime) -> None:
+    def check_at(self, epoch: int, now: datetime) -> Grant:
         """Check the caller again with the current state of the key, if the account's epoch has changed since.
+
+        Returns the key's grant at that epoch.
 
         Call it inside the transaction, after reading `epoch`, so that no decision is recorded for a key that had ended
         by then. Raises InvalidApiKey, IpNotAllowed or InsufficientPermissions.
         """
-        if epoch != self.grant.epoch:
-            run_blocking(admit(Readmission(self, now)))
+        if epoch == self.grant.epoch:
+            return self.grant
+        current = Readmission(self, now)
+        run_blocking(admit(current))
+        return current.grant
 
     def check_presence(self) -> None:
         """Raise ClientGone if the client has left. Call it last in the transaction, which may have waited long."""

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from accounts.keys.models import ApiKey, KeyType
 from accounts.limits.plan_usage import WindowUse, plan_use
 from accounts.limits.windows import DAY, MINUTE
-from accounts.plans.models import Account, Plan, Unknown
+from accounts.plans.models import Account, Plan, Unknown, UnlistedSigners
 from accounts.plans.services import update_account
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp
@@ -68,11 +68,20 @@ UNKNOWN_HOST = (
 )
 
 
+UNLISTED_SIGNERS = (
+    "Whether signers (Web Bot Auth) that the table of crawlers does not list can pay prices at the edge. "
+    "`deny`: only with a valid licence or a wallet."
+)
+
+
 class AccountChangeSerializer(StrictSerializer):
     """The account fields that its keys can change."""
 
     unknownHost = Choice(
         choices=Unknown.choices, required=False, allow_null=True, source="unknown_host", help_text=UNKNOWN_HOST
+    )
+    unlistedSigners = Choice(
+        choices=UnlistedSigners.choices, required=False, source="unlisted_signers", help_text=UNLISTED_SIGNERS
     )
 
     owned = frozenset({"id", "object", "name", "plan", "limits", "edgeLimits", "key", "created"})
@@ -88,6 +97,7 @@ class OwnAccountSerializer(serializers.Serializer):
     limits = LimitsSerializer()
     edgeLimits = EdgeLimitsSerializer()
     unknownHost = Choice(choices=Unknown.choices, allow_null=True, help_text=UNKNOWN_HOST)
+    unlistedSigners = Choice(choices=UnlistedSigners.choices, help_text=UNLISTED_SIGNERS)
     key = OwnKeySerializer()
     created = Timestamp()
 
@@ -114,6 +124,7 @@ def render_account(account: Account, key: ApiKey) -> dict[str, Any]:
             "day": window(use.edge_day, DAY, now),
         },
         "unknownHost": account.unknown_host,
+        "unlistedSigners": account.unlisted_signers,
         "key": {
             "id": key.pk,
             "name": key.name,
@@ -146,7 +157,10 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
         summary="Change the account of the key", request=AccountChangeSerializer, responses=OwnAccountSerializer
     )
     def partial_update(self, request: Request) -> HttpResponse:
-        """Changes `unknownHost`, effective with the next request. Only operators can change name and plan."""
+        """Changes `unknownHost` and `unlistedSigners`, effective with the next request.
+
+        Only operators can change name and plan.
+        """
         key = self.get_object()
         key.account = update_account(key.account, self.validated(AccountChangeSerializer, partial=True))
         return Response(render_account(key.account, key))

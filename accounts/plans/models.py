@@ -21,6 +21,13 @@ class Unknown(models.TextChoices):
     DENY = "deny"
 
 
+class UnlistedSigners(models.TextChoices):
+    """Whether signers of requests that the crawler table does not list can pay at the edge."""
+
+    PAY = "pay"
+    DENY = "deny"
+
+
 # Requests per minute and per day (docs/reference/api.md, Limits). Enterprise accounts have custom limits.
 PLAN_LIMITS: dict[str, tuple[int, int]] = {
     Plan.STARTER: (60, 10_000),
@@ -43,6 +50,14 @@ class Account(models.Model):
     # The decision for hosts without a site. Null means deny once a site of the account enforces, otherwise allow.
     unknown_host = models.CharField(
         "hosts without a site", max_length=5, choices=Unknown.choices, null=True, blank=True
+    )
+    # Anybody with a domain can sign requests. So a signature alone pays only if the account trusts such payers.
+    unlisted_signers = models.CharField(
+        max_length=4,
+        choices=UnlistedSigners.choices,
+        default=UnlistedSigners.DENY,
+        db_default=UnlistedSigners.DENY,
+        help_text="Whether signers that are no listed crawlers pay at the edge without a licence or a wallet.",
     )
     created = models.DateTimeField(default=timezone.now, editable=False)
     epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.plans.epochs
@@ -97,6 +112,7 @@ class Account(models.Model):
             "edgeRequestsPerMinute": self.edge_requests_per_minute,
             "edgeRequestsPerDay": self.edge_requests_per_day,
             "unknownHost": self.unknown_host,
+            "unlistedSigners": str(self.unlisted_signers),
             "suspendedAt": render_timestamp(self.suspended_at),
         }
 

@@ -15,6 +15,7 @@ class AccountSerializer(serializers.Serializer):
     requestsPerDay = serializers.SerializerMethodField("per_day")
     edgeRequestsPerMinute = serializers.SerializerMethodField("edge_per_minute")
     edgeRequestsPerDay = serializers.SerializerMethodField("edge_per_day")
+    unlistedSigners = serializers.CharField(source="unlisted_signers")
     created = Timestamp()
 
     def per_minute(self, account: Account) -> int:

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from accounts.plans.models import Account
+from accounts.plans.models import Account, UnlistedSigners
 
 
 @transaction.atomic
@@ -19,6 +19,7 @@ def create_account(
     requests_per_day: int | None = None,
     edge_requests_per_minute: int | None = None,
     edge_requests_per_day: int | None = None,
+    unlisted_signers: str = UnlistedSigners.DENY,
     account_id: str | None = None,
     is_demo: bool | None = None,
 ) -> Account:
@@ -34,6 +35,7 @@ def create_account(
         requests_per_day=requests_per_day,
         edge_requests_per_minute=edge_requests_per_minute,
         edge_requests_per_day=edge_requests_per_day,
+        unlisted_signers=unlisted_signers,
         is_demo=is_demo,
     )
     account.full_clean()

@@ -32,6 +32,9 @@ from kit.values import ids
 HEADER = "Idempotency-Key"
 PURPOSE = "idempotent-reply"  # of the encryption key
 IS_KEY = re.compile(r"[\x21-\x7e]{1,255}").fullmatch
+# A key as a string of RFC 9651, as draft-ietf-httpapi-idempotency-key-header writes it.
+QUOTED = re.compile(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"').fullmatch
+ESCAPED = re.compile(r"\\(.)")
 KEPT_HEADERS = ("ETag", "Location")
 REPLAYED = {"Idempotent-Replayed": "true"}
 WAIT_SECONDS = 5
@@ -42,7 +45,10 @@ replays = Counter("licensing_idempotent_replays", "Retries answered with the rep
 
 
 def check_key(key: str | None) -> str | None:
-    """Return the header's value, or None. Raises InvalidRequest if it is not a valid key."""
+    """Return the key, which may be quoted, or None. Raises InvalidRequest if it is not a valid key."""
+    quoted = None if key is None else QUOTED(key)
+    if quoted is not None:
+        key = ESCAPED.sub(r"\1", quoted[1])
     if key is not None and not IS_KEY(key):
         raise InvalidRequest("Idempotency-Key takes 1 to 255 visible ASCII characters.", param=HEADER)
     return key

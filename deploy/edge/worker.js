@@ -7,7 +7,9 @@
 // The service gets these headers of the visitor's and no others.
 const SENT = ["accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
   "crawler-exact-price", "crawler-max-price"];
-const SHOWN = ["link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged"];
+const SHOWN = [
+  "link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged", "accept-signature",
+];
 
 // Assets, which the service is not asked about: a page has dozens, and nobody licenses a style sheet. They are named by
 // folder *and* type, by plain spellings, so that no address of an article can look like one: /premium/a/x.css,

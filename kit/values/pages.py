@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from kit.values.paths import PATH_CHARACTERS, normalize_path, read, read_once, until_nul
 from kit.values.same_page import SamePage
-from kit.values.urls import normalise, normalised_host
+from kit.values.urls import host_of_url, normalise
 
 HALF = 8  # bytes of a key for the page, and again for a parameter
 NO_PARAMETER = bytes(HALF)
@@ -45,7 +45,7 @@ class RegisteredPage(Struct, frozen=True):
         path, parameters = normalize_path(parts.path), frozenset(pairs_of(parts.query))
         if same is not None:
             path, parameters = same.path(path), frozenset(pair for pair in parameters if same.counts(pair[0]))
-        return cls(normalised_host(parts.hostname or ""), path, parameters)
+        return cls(host_of_url(parts), path, parameters)
 
     @property
     def keys(self) -> list[bytes]:
@@ -87,7 +87,7 @@ class RequestedPages(Struct, frozen=True):
         else:
             is_complete = False
         is_complete = is_complete and len(paths) * (1 + len(parameters)) <= MAX_KEYS
-        host = normalised_host(parts.hostname or "")
+        host = host_of_url(parts)
         address = f"https://{host}{quote(paths[0], safe=PATH_CHARACTERS)}"
         return cls(host, paths, readings, parameters, spelling_of(url, same), is_complete, address, sure)
 

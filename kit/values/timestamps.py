@@ -9,13 +9,14 @@ from kit.values.shown import MAX_SHOWN
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}").fullmatch
+LEAP_SECOND = re.compile(r"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:59:)60(?:\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})").fullmatch
 HAS_LOST_PLUS = re.compile(r"\d{4}-\d{2}-\d{2}T[\d:.]+ \d{2}:?\d{2}").fullmatch
 # A date-time with an offset, or a date. Most code generators cannot type alternatives of `format`.
 MOMENT_SCHEMA: dict[str, object] = {
     "type": "string",
     "pattern": (
         r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
-        r"(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d))?$"
+        r"([Tt]([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)(\.\d{1,6})?)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d))?$"
     ),
 }
 
@@ -47,11 +48,16 @@ def parse_day_end(text: str) -> datetime:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Parse an ISO 8601 date-time with an offset, or a date, which means midnight UTC. Raises ValueError."""
+    """Parse an ISO 8601 date-time with an offset, or a date, which means midnight UTC. Raises ValueError.
+
+    RFC 3339 also allows `t` and `z`, and leap seconds: 23:59:60 UTC is read as the second after it.
+    """
     if IS_DATE(text):
         return datetime.combine(parse_date(text), datetime.min.time(), UTC)
     try:
-        moment = datetime.fromisoformat(text)
+        if (leap := LEAP_SECOND(text)) is not None:
+            return after_leap_second(f"{leap[1]}59{leap[2]}")
+        moment = datetime.fromisoformat(text.upper())
         if moment.tzinfo is not None:
             return moment.astimezone(UTC)
     except (ValueError, OverflowError):
@@ -62,6 +68,14 @@ def parse_timestamp(text: str) -> datetime:
             f"not {text[:MAX_SHOWN]!r}."
         ) from None
     raise ValueError(f"{text[:MAX_SHOWN]!r} has no offset from UTC. Add one, as in {moment.isoformat()}Z.")
+
+
+def after_leap_second(before: str) -> datetime:
+    """Return the second after this one. Raises ValueError if no leap second follows it, which is at 23:59:59 UTC."""
+    moment = datetime.fromisoformat(before.upper()).astimezone(UTC)
+    if (moment.hour, moment.minute) != (23, 59):
+        raise ValueError(before)
+    return moment + timedelta(seconds=1)
 
 
 def as_django_writes(created: str) -> str:

@@ -4,11 +4,10 @@ Scheme, path (including case and empty segments) and query remain significant.
 """
 
 import re
-from contextlib import suppress
 from ipaddress import ip_address
-from urllib.parse import quote, quote_from_bytes, unquote, urlsplit
+from urllib.parse import SplitResult, quote, quote_from_bytes, unquote, urlsplit
 
-import idna
+from kit.values.hosts import encoded_label, map_name
 
 URL_SCHEMA: dict[str, object] = {
     "type": "string",
@@ -37,8 +36,19 @@ def normalise(url: str) -> str:
         return url if "?" in url else f"{url}?"
     parts = urlsplit(url)
     port = "" if parts.port in (None, DEFAULT_PORTS.get(parts.scheme)) else f":{parts.port}"
-    host, path = normalised_host(parts.hostname or ""), normalised_path(parts.path)
+    host, path = host_of_url(parts), normalised_path(parts.path)
     return f"{parts.scheme}://{host}{port}{path}?{normalise_escapes(parts.query)}"
+
+
+def host_of_url(parts: SplitResult) -> str:
+    """Return a URL's host in normal form.
+
+    `parts.hostname` is in lower case by Python's rules, which change a sigma at the end of a word and browsers do not.
+    """
+    host = parts.netloc.rpartition("@")[2]
+    if host.startswith("["):
+        return normalised_host(host.partition("]")[0])
+    return normalised_host(host.partition(":")[0])
 
 
 def normalised_host(host: str) -> str:
@@ -48,10 +58,11 @@ def normalised_host(host: str) -> str:
             return f"[{ip_address(host.strip('[]'))}]"
         except ValueError:
             return host.lower()
-    name = unquote(host).lower()
-    if not name.isascii():
-        with suppress(idna.IDNAError):  # a name that cannot be registered stays unchanged
-            name = idna.uts46_remap(name, std3_rules=False)
+    name = unquote(host)
+    try:
+        name = map_name(name)
+    except ValueError:  # a name that cannot be registered keeps its characters
+        name = name.lower()
     return ".".join(map(ascii_label, name.removesuffix(".").split(".")))
 
 
@@ -59,7 +70,7 @@ def ascii_label(label: str) -> str:
     """Return one label of a name as DNS has it; percent-encoded if it is too long or not a valid label."""
     if label.isascii() or len(label) > MAX_LABEL:
         return quote(label, safe=SUB_DELIMITERS)
-    return f"xn--{label.encode('punycode').decode()}"
+    return encoded_label(label)
 
 
 def normalised_path(path: str) -> str:

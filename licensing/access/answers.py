@@ -32,6 +32,7 @@ class Answer(Struct, frozen=True, gc=False):
     rate_reset: int | None = None  # Unix seconds
     dry_run: bool = False
     credits: dict[str, object] | None = None  # the wallet that pays, or whose balance is too low
+    payer_unknown: bool = False  # whether the visitor's payment was ignored, because the requester is no customer
     shared: "SharedDecision | None" = (
         None  # the decision shared with other items; None once this answer has its own count
     )

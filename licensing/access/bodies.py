@@ -4,6 +4,8 @@ msgspec replaces serializers here: a serializer alone takes as long as a whole c
 """
 
 from collections.abc import Mapping
+from enum import Enum, auto
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -20,6 +22,7 @@ from licensing.policies.condition_values import PERMISSION_PATTERN
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.facts import NOT_BLANK, NOTHING, GivenFacts
 from licensing.policies.offers import Payment
+from licensing.policies.rate_limits import Marks
 from licensing.policies.rules import Rule, parse_new_rules
 
 MAX_CHECKS = 100
@@ -96,6 +99,14 @@ class PresentedToken(Struct, frozen=True, gc=False):
     client_id: str
 
 
+class Payer(Enum):
+    """What makes a visitor's payment count."""
+
+    KNOWN = auto()  # its identity is enough
+    UNLISTED = auto()  # it is a customer, or the account's `unlistedSigners` is `pay`
+    CUSTOMER = auto()  # it has a valid licence or a wallet
+
+
 class EdgeTerms(Struct, frozen=True, gc=False):
     """Extra terms of an edge request: a second permission, perhaps for another requester, that must also be allowed,
     the visitor's payment, and what its cookie says.
@@ -104,7 +115,8 @@ class EdgeTerms(Struct, frozen=True, gc=False):
     and_permission: str | None = None
     and_requester_id: str | None = None  # None means the same requester
     payment: Payment | None = None
-    spent: bytes | None = None  # the mark in the visitor's cookie (licensing.policies.rate_limits)
+    payer: Payer = Payer.KNOWN
+    marks: Marks = MappingProxyType({})  # of the visitor's cookie
 
 
 class Check(Struct, frozen=True, gc=False):

@@ -67,15 +67,17 @@ def attempt(
     account_id: str, checks: Sequence[Check], now: datetime, epoch: int, caller: Caller | None
 ) -> list[Answer | ApiError]:
     """Decide and record the checks once. Raises Stale if the account's epoch has advanced."""
-    if caller is not None:
-        caller.check_at(epoch, now)
+    grant = None if caller is None else caller.check_at(epoch, now)
     items = find_items(account_id, {check.selector for check in checks})
     every = {requester_id for check in checks for requester_id, _ in check.requesters}
     found = LookupResult(epoch, items, find_requesters(account_id, every))
     if named := requesters_to_write(checks, found):
         found = assign_numbers(found, named, reserve(count_unnumbered(named)))
-    key_id = None if caller is None else caller.grant.key_id
-    batch = decide_checks(checks, found, ids.hex_of("acc", account_id), now, key_id)
+    key_id, unlisted_signers_pay = None, False
+    if grant is not None:
+        key_id, unlisted_signers_pay = grant.key_id, grant.unlisted_signers_pay
+    account = ids.hex_of("acc", account_id)
+    batch = decide_checks(checks, found, account, now, key_id, unlisted_signers_pay=unlisted_signers_pay)
     if batch.rehearsals:
         rehearse_observed(batch)
     outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)

@@ -16,7 +16,7 @@ from kit.telemetry.tracing import traced
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, SharedDecision, not_found, settle
-from licensing.access.bodies import Check, EdgeTerms
+from licensing.access.bodies import Check, EdgeTerms, Payer
 from licensing.access.charging.charges import charge_of
 from licensing.access.charging.credits import rehearse_spending, spends_if_enforced, with_credits
 from licensing.access.facts import facts_of, recorded_facts
@@ -66,8 +66,11 @@ def decide_check(
     """
     facts = facts_of(check, item, requester, now)
     decision = decide(item.policy, facts)
-    if check.edge is not None:
-        facts, decision = decide_edge(check, check.edge, item, other, facts, decision)
+    edge, payer_unknown = check.edge, False
+    if edge is not None:
+        if edge.payment is not None and edge.payer != Payer.KNOWN and not requester.is_customer(now):
+            edge, payer_unknown = replace(edge, payment=None), True
+        facts, decision = decide_edge(check, edge, item, other, facts, decision)
     limit = decision.rule.rate_limit if decision.rule is not None else None
     if limit is not None and decision.refuses:
         limit = None
@@ -82,6 +85,7 @@ def decide_check(
         created=render_timestamp(now) or "",
         rate_reset=None if limit is None else rate_limits.window(limit.period, now)[1],
         dry_run=check.dry_run,
+        payer_unknown=payer_unknown,
     )
 
 
@@ -100,12 +104,21 @@ def decide_edge(
 
 
 def decide_checks(
-    checks: Sequence[Check], found: LookupResult, account: str, now: datetime, key_id: str | None = None
+    checks: Sequence[Check],
+    found: LookupResult,
+    account: str,
+    now: datetime,
+    key_id: str | None = None,
+    *,
+    unlisted_signers_pay: bool = False,
 ) -> "DecisionBatch":
     """Decide the checks of one request on facts of a single epoch.
 
     `account` is the account's UUID in hex. `key_id` is the caller's API key, None for operators.
+    `unlisted_signers_pay` is the account's setting at that epoch.
     """
+    if unlisted_signers_pay:
+        checks = [admit_payer(check) for check in checks]
     batch = DecisionBatch(found, account, now, key_id)
     checks, batch.requesters = by_current_ids(checks, found.requesters)
     # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
@@ -114,6 +127,13 @@ def decide_checks(
     if batch.unwritten:
         batch.add_naming()
     return batch
+
+
+def admit_payer(check: Check) -> Check:
+    """Let an unlisted signer pay."""
+    if check.edge is None or check.edge.payer != Payer.UNLISTED:
+        return check
+    return replace(check, edge=replace(check.edge, payer=Payer.KNOWN))
 
 
 class DecisionBatch:
@@ -176,8 +196,8 @@ class DecisionBatch:
         if not requester.is_written:
             self.unwritten[check.requester_id] = requester
         answer = decide_check(check, item, requester, self.now, other)
-        if answer.rate_reset is not None and rate_limits.needs_cookie(answer.decision.rule, answer.facts):
-            answer = replace(answer, facts=replace(answer.facts, new_visitor_id=token_urlsafe(VISITOR_BYTES)))
+        if answer.rate_reset is not None and check.edge is not None:
+            answer = with_new_visitor(answer, item, check.edge)
         counted = other if other is not None and answer.facts.requester_id != check.requester_id else requester
         if counted.wallets and (spends := spends_if_enforced(answer.decision, counted.wallets)):
             kept = self.spends if answer.decision.observed is None else self.rehearsals
@@ -226,9 +246,9 @@ class DecisionBatch:
             return None
         begin, _ = rate_limits.window(rule.rate_limit.period, self.now)
         allowance = rule.rate_limit.requests
-        spent = None if check.edge is None else check.edge.spent
-        if spent is not None and item.policy is not None:
-            allowance -= spent == rate_limits.spent_mark(item.policy.id or "", rule, begin)
+        if check.edge is not None and answer.facts.visitor_id is not None:
+            first = rate_limits.first_window(policy_id_of(item), rule, check.edge.marks, self.now)
+            allowance -= first == begin  # counted for the address then
         counter = rate_limits.counter_of(rule, answer.facts).hex()
         return Claim(self.account, counted.pk or 0, item.policy_key or "", counter, begin, allowance)
 
@@ -270,6 +290,22 @@ class DecisionBatch:
         rate_limits.note_used_up(
             self.account, answer.policy, answer.decision.rule, answer.rate_reset, answer.facts.requester_id
         )
+
+
+def with_new_visitor(answer: Answer, item: Item, edge: EdgeTerms) -> Answer:
+    """Return the answer to a visitor whom the rule counts for its address, and who gets a cookie.
+
+    A cookie that the visitor sent, and the rule does not know, keeps its id.
+    """
+    facts = answer.facts
+    if not rate_limits.needs_cookie(policy_id_of(item), answer.decision.rule, facts, edge.marks):
+        return answer
+    visitor_id = facts.visitor_id or token_urlsafe(VISITOR_BYTES)
+    return replace(answer, facts=replace(facts, visitor_id=None, new_visitor_id=visitor_id))
+
+
+def policy_id_of(item: Item) -> str:
+    return "" if item.policy is None else item.policy.id or ""
 
 
 def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Answer:

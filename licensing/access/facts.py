@@ -61,6 +61,7 @@ def recorded_facts(check: Check, item: Item, facts: Facts, requester_name: str |
         recorded["keyId"] = key_id
     if facts.new_visitor_id is not None:
         recorded["newVisitorId"] = facts.new_visitor_id
+        recorded.pop("visitorId", None)  # counted for the address, not for the cookie
     if facts.requester_id != check.requester_id:
         recorded["decidedAs"] = facts.requester_id
     return recorded

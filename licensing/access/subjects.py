@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from operator import attrgetter
 
@@ -122,6 +123,10 @@ class RequesterSnapshot:
     def depends_on(self) -> tuple[str, ...]:
         """Names of its dependencies in accounts.plans.epochs."""
         return (str(self.pk),)
+
+    def is_customer(self, now: datetime) -> bool:
+        """Whether it has a valid licence or a wallet."""
+        return bool(self.wallets) or (self.licenses is not None and self.licenses.has_valid(now))
 
     def is_renamed_by(self, name: str | None) -> bool:
         """Return whether the given name is new. None means that no name was given."""

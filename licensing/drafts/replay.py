@@ -106,7 +106,9 @@ class Replay:
         self.used[key] = since, used + 1
         if past.facts.new_visitor_id is not None and counts_visitor(rule, past.facts):
             # the access that brought a cookie counts for it, too
-            self.used[counter_of_visitor(rule, past.facts.new_visitor_id), past.facts.requester_id] = begin, 1
+            key = counter_of_visitor(rule, past.facts.new_visitor_id), past.facts.requester_id
+            since, used = self.used.get(key, (begin, 0))
+            self.used[key] = begin, used + 1 if since == begin else 1
         return True
 
     def count(self, now: Change) -> Change | None:

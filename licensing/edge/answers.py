@@ -33,6 +33,10 @@ MESSAGES = {
 SECONDS_OF_A_DAY = 86_400
 MAX_BODY_IN_HEADER = 12 * 1024  # bytes; deploy/edge/nginx.conf takes 16 KiB of headers
 WOULD = "X-Access-Would"
+# Asks for a signature of Web Bot Auth (RFC 9421, section 5.1).
+ACCEPT_SIGNATURE = {
+    "Accept-Signature": 'sig1=("@authority" "signature-agent";key="sig1");created;expires;tag="web-bot-auth"'
+}
 DENIED = "Access to this is denied."
 PRICED = "This has to be paid for."
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
@@ -121,6 +125,8 @@ def refused_request(refusal: PaymentRefused | InvalidSignature, original: Origin
     """Return a 400 for an invalid signature or payment offer. Nothing was decided."""
     reason = reason_of(refusal)
     headers = {**decision_headers(400, "deny", original), ERROR: refusal.code, "X-Access-Reason": reason}
+    if refusal.code in ("InvalidSignature", "StrongAuthRequired"):
+        headers |= ACCEPT_SIGNATURE
     return EdgeAnswer(400, headers, body_of(reason, str(refusal)), message=str(refusal), is_specific=True)
 
 
@@ -129,6 +135,13 @@ def reason_of(refusal: Refusal) -> str:
     if isinstance(refusal, InvalidSignature):
         return "invalid_signature"
     return "invalid_payment" if isinstance(refusal, PaymentRefused) else refusal.code
+
+
+def ask_to_sign(reply: EdgeAnswer) -> EdgeAnswer:
+    """Return the denial of an unproven crawler with a request for a signature. All other replies stay."""
+    if reply.status not in (402, 403):
+        return reply
+    return replace(reply, headers=reply.headers | ACCEPT_SIGNATURE)
 
 
 def would_refuse(reply: EdgeAnswer, refusal: Refusal) -> EdgeAnswer:

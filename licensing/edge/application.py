@@ -41,6 +41,7 @@ from licensing.edge.answers import (
     EdgeAnswer,
     Refusal,
     answer_of,
+    ask_to_sign,
     is_for_sale,
     license_link,
     open_page,
@@ -62,7 +63,10 @@ from licensing.policies.offers import Payment
 from licensing.sites.refusal_page import wants_page
 from licensing.sites.refusal_texts import NO_TEXTS, RefusalTexts
 
-UNKNOWN_PAYER = "Who pays has to be known: by a licence token, an API key, or as a verified crawler."
+UNKNOWN_PAYER = (
+    "The publisher has to know who pays. Send its licence token or API key, ask it for a licence or a wallet, "
+    "or come as a listed crawler."
+)
 KEY_HEADER = b"x-licensing-key"
 
 
@@ -193,9 +197,13 @@ class ForwardApplication(CheckApplication):
                 raise answer
         except (InvalidToken, InsufficientScope, PaymentRefused, InvalidSignature) as refusal:
             return await self.answer_without(refusal, edge, visitor, user_agent, original, now)
-        if payment is not None and not visitor.is_known and isinstance(answer, Answer) and is_for_sale(answer):
-            return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
+        if payment is not None and isinstance(answer, Answer) and is_for_sale(answer):
+            is_payer = visitor.is_known and not answer.payer_unknown
+            if not is_payer:
+                return refused_request(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
         reply = self.reply_to(edge, answer, original, payment)
+        if not visitor.is_known and not visitor.is_person:
+            reply = ask_to_sign(reply)
         if hot_setting("EDGE_CACHE_SECONDS") and isinstance(answer, Answer):
             return replace(reply, cache_seconds=cache_seconds(answer, visitor, head, original))
         return reply
@@ -210,7 +218,7 @@ class ForwardApplication(CheckApplication):
         if not isinstance(answer, Answer):
             raise answer
         reply = answer_of(answer, original, payment)
-        cookie = new_cookie(answer, edge.grant.account_id, is_secure=original.is_secure)
+        cookie = new_cookie(answer, edge.grant.account_id, original.cookie, is_secure=original.is_secure)
         return replace(reply, headers=reply.headers | cookie) if cookie else reply
 
     async def answer_without(

@@ -1,32 +1,35 @@
 """The cookie by which rate limits per visitor tell readers apart at the edge.
 
-It holds a random id and which rule counted the access that brought it (licensing.policies.rate_limits), signed with
-SECRET_KEY for one account. It is only set where such a limit decides.
+It holds a random id and the rules that have counted it (licensing.policies.rate_limits), signed with SECRET_KEY for
+one account. It is only set where such a limit decides.
 """
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Malformed
+from struct import Struct as Packing
 
 from django.core.signing import BadSignature, Signer
 from msgspec import Struct
 
 from licensing.access.answers import Answer
 from licensing.access.event_loop.application import Head
-from licensing.policies.rate_limits import spent_mark, window
+from licensing.policies.rate_limits import MARK_BYTES, MARKED_FOR, Marks, mark_of, window
 
 NAME = "licensing_visitor"
-SECONDS = 180 * 86_400  # of its life; the longest window has 31 days
-MAX_LENGTH = 128
+SECONDS = int(MARKED_FOR.total_seconds())  # of its life; the longest window has 31 days
+MAX_LENGTH = 256
+MAX_MARKS = 15  # as many as fit
+MARK = Packing(f">{MARK_BYTES}sI")  # a rule and the begin of a window
 IN_HEADER = re.compile(rf"(?:^|[;,])\s*{NAME}=([^;,\s]*)").search
 SALT = "licensing.edge.cookies"
 
 
 class VisitorCookie(Struct, frozen=True):
-    """A visitor's cookie; `spent` is the mark of the access that brought it."""
+    """A visitor's cookie."""
 
     id: str
-    spent: bytes
+    marks: Marks
 
 
 def cookie_of(head: Head, account_id: str) -> VisitorCookie | None:
@@ -43,10 +46,13 @@ def cookie_of(head: Head, account_id: str) -> VisitorCookie | None:
 
 def parse_cookie(value: str, account_id: str) -> VisitorCookie | None:
     try:
-        visitor_id, _, mark = signer_for(account_id).unsign(value).partition(".")
-        return VisitorCookie(visitor_id, urlsafe_b64decode(mark + "=="))
+        visitor_id, _, text = signer_for(account_id).unsign(value).partition(".")
+        packed = urlsafe_b64decode(text + "==")
     except (BadSignature, Malformed):
         return None
+    if len(packed) % MARK.size:  # of an earlier version
+        return VisitorCookie(visitor_id, {})
+    return VisitorCookie(visitor_id, dict(MARK.iter_unpack(packed)))
 
 
 def signer_for(account_id: str) -> Signer:
@@ -54,17 +60,25 @@ def signer_for(account_id: str) -> Signer:
 
 
 def value_of(cookie: VisitorCookie, account_id: str) -> str:
-    mark = urlsafe_b64encode(cookie.spent).decode().rstrip("=")
-    return signer_for(account_id).sign(f"{cookie.id}.{mark}")
+    packed = b"".join(MARK.pack(rule, begin) for rule, begin in cookie.marks.items())
+    text = urlsafe_b64encode(packed).decode().rstrip("=")
+    return signer_for(account_id).sign(f"{cookie.id}.{text}")
 
 
-def new_cookie(answer: Answer, account_id: str, *, is_secure: bool) -> dict[str, str]:
-    """Return the Set-Cookie header of an allowed access that was counted for its address; empty for all others."""
+def new_cookie(answer: Answer, account_id: str, former: VisitorCookie | None, *, is_secure: bool) -> dict[str, str]:
+    """Return the Set-Cookie header of an allowed access that was counted for its address; empty for all others.
+
+    The visitor's `former` cookie keeps its id and marks.
+    """
     visitor_id, policy, rule = answer.facts.new_visitor_id, answer.policy, answer.decision.rule
     if visitor_id is None or policy is None or rule is None or rule.rate_limit is None or answer.decision.refuses:
         return {}
     begin, _ = window(rule.rate_limit.period, answer.facts.now)
-    cookie = VisitorCookie(visitor_id, spent_mark(policy.id or "", rule, begin))
+    marks = {} if former is None else dict(former.marks)
+    rule_mark = mark_of(policy.id or "", rule)
+    marks.pop(rule_mark, None)
+    kept = list(marks.items())[1 - MAX_MARKS :]  # the newest
+    cookie = VisitorCookie(visitor_id, {**dict(kept), rule_mark: begin})
     secure = "; Secure" if is_secure else ""
     attributes = f"Path=/; Max-Age={SECONDS}; HttpOnly; SameSite=Lax{secure}"
     return {"Set-Cookie": f"{NAME}={value_of(cookie, account_id)}; {attributes}"}

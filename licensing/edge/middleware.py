@@ -69,7 +69,7 @@ class SiteDocuments:
 def netloc_of(site: Site, told: str) -> str:
     """Return the site's host with the port that the request named."""
     port = PORT.search(told.strip())
-    return site.host + (port[0] if port is not None and port[0] not in (":80", ":443") else "")
+    return site.host + (port[0] if port is not None and port[0] not in (":", ":80", ":443") else "")
 
 
 def license_server(request: HttpRequest) -> str | None:

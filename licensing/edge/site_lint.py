@@ -54,8 +54,8 @@ def of_the_whole(site: Site) -> Iterator[Finding]:
             "warning",
             "host_shared",
             "",
-            "Another account has a site for this host: without the edge's key this site's documents are not served. "
-            "Verify the host.",
+            "Another account has a site for this host: without the edge's key this site's documents are not served, "
+            "and until the host is verified no licence tokens are issued. Verify the host.",
         )
     if not any(rule.policy for rule in site.ordered_rules):
         yield Finding("warning", "no_terms", "", "No pattern has a policy, so the documents license nothing.")

@@ -9,7 +9,7 @@ from accounts.keys import keytext
 from accounts.keys.authentication import license_token
 from kit.http.errors import ApiError
 from kit.http.middleware import parse_address
-from licensing.access.bodies import Check, EdgeTerms, PresentedToken
+from licensing.access.bodies import Check, EdgeTerms, Payer, PresentedToken
 from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway
@@ -21,6 +21,7 @@ from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.verification.signatures import VerifiedSignature
 from licensing.policies.facts import GivenFacts
 from licensing.policies.offers import Payment
+from licensing.policies.rate_limits import Marks
 from licensing.sites.identification import Identification
 
 READ = "read"
@@ -38,6 +39,7 @@ class Visitor(Struct, frozen=True):
     token: PresentedToken | None = None
     until: int | None = None  # end of the token, in Unix seconds
     covered: frozenset[str] | None = None  # components of the request that the visitor signed; None if unsigned
+    payer: Payer = Payer.KNOWN  # what makes a payment of it count
 
     @property
     def is_known(self) -> bool:
@@ -64,6 +66,7 @@ class Visitor(Struct, frozen=True):
             "referrer": original.referrer if original.referrer and self.is_person and not original.is_free else None,
         }
         pays = payment if self.is_known else None
+        marks: Marks = {} if cookie is None else cookie.marks
         return Check(
             selector=("page", original.url),
             requester_id=self.id,
@@ -71,7 +74,7 @@ class Visitor(Struct, frozen=True):
             permission=self.permission,
             given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
             token=self.token,
-            edge=EdgeTerms(self.and_permission, self.and_requester_id, pays, None if cookie is None else cookie.spent),
+            edge=EdgeTerms(self.and_permission, self.and_requester_id, pays, self.payer, marks),
         )
 
 
@@ -118,7 +121,7 @@ async def identify(
         if own is not None:
             return Visitor(*own, identified_by=Identification.API_KEY, **claimed)
     if original.requester is not None:
-        return Visitor(original.requester, None, identified_by=Identification.SITE, **claimed)
+        return Visitor(original.requester, None, identified_by=Identification.SITE, payer=Payer.CUSTOMER, **claimed)
     return claimed_visitor(crawler)
 
 
@@ -157,7 +160,14 @@ def who_signed(signed: VerifiedSignature, claimed: Crawler | None) -> Visitor:
         return Visitor(f"crawler:{own.key}", name, permission, Identification.SIGNATURE, covered=signed.covered)
     asked = {} if claimed is None else claims(claimed)
     agent = f"agent:{signed.host}"[:255]
-    return Visitor(agent, signed.host, identified_by=Identification.SIGNATURE, covered=signed.covered, **asked)
+    return Visitor(
+        agent,
+        signed.host,
+        identified_by=Identification.SIGNATURE,
+        covered=signed.covered,
+        payer=Payer.UNLISTED,
+        **asked,
+    )
 
 
 def claims(crawler: Crawler) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from msgspec import Struct
 
-from kit.values.hosts import host_of_header
+from kit.values.hosts import PORT, host_of_header
 from licensing.access.lookup.items import find_pages
 from licensing.access.lookup.pages import page_by_rule
 from licensing.access.subjects import Item
@@ -23,6 +23,10 @@ MAX_LICENSE = 16 * 1024
 
 class Unpublished(Exception):
     """The resource has no published terms."""
+
+
+class HostUnverified(Exception):
+    """Another account has a site for the resource's host, and this account has not verified it."""
 
 
 class Resource(Struct, frozen=True):
@@ -54,7 +58,11 @@ def canonical(text: str) -> str | None:
 
 
 def find_resource(account_id: str, url: str) -> Resource:
-    """Return the page or pattern of the account's sites that `url` names. Raises Unpublished."""
+    """Return the page or pattern of the account's sites that `url` names.
+
+    A token names its host to whoever verifies it offline. So an account that has not proven the host gets none while
+    another account has a site for it. Raises Unpublished and HostUnverified.
+    """
     try:
         parts = urlsplit(url)
         host = host_of_header(parts.netloc)
@@ -65,6 +73,10 @@ def find_resource(account_id: str, url: str) -> Resource:
     site = Site.objects.filter(account_id=account_id, host=host).prefetch_related("rules__policy").first()
     if site is None or is_own_host(site.host):
         raise Unpublished
+    if not site.speaks_for_host:
+        raise HostUnverified
+    port = PORT.search(parts.netloc)
+    netloc = site.host if port is None else f"{site.host}{port[0]}".removesuffix(":")
     asked = url.partition(parts.netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)
     published = next((one for one in terms if one.url == asked), None)
@@ -73,7 +85,7 @@ def find_resource(account_id: str, url: str) -> Resource:
         if item is None:  # deleted since the terms were computed
             raise Unpublished
         return Resource(
-            audience=audience_of(parts.netloc, asked.removesuffix("$"), is_pattern=False),
+            audience=audience_of(netloc, asked.removesuffix("$"), is_pattern=False),
             item=item,
             licenses=license_terms(published),
             is_pattern=False,
@@ -85,7 +97,7 @@ def find_resource(account_id: str, url: str) -> Resource:
         raise Unpublished
     is_pattern = asked in rules
     return Resource(
-        audience=audience_of(parts.netloc, asked, is_pattern=is_pattern),
+        audience=audience_of(netloc, asked, is_pattern=is_pattern),
         item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
         licenses=license_terms(read),
         is_pattern=is_pattern,
@@ -100,4 +112,4 @@ def audience_of(netloc: str, asked: str, *, is_pattern: bool) -> tuple[str, ...]
         if wildcard:
             path = path[: path.rindex("/")]
     path = path.partition("?")[0].rstrip("/")
-    return tuple(f"{scheme}://{netloc.lower()}{path}" for scheme in ("https", "http"))
+    return tuple(f"{scheme}://{netloc}{path}" for scheme in ("https", "http"))

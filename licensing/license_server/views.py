@@ -24,12 +24,16 @@ from kit.http.parsing import parse_object
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.clients.models import LicenseClient
 from licensing.clients.services import authenticate, note_use
-from licensing.license_server.resources import Unpublished, find_resource
+from licensing.license_server.resources import HostUnverified, Unpublished, find_resource
 from licensing.license_server.tokens import Unlicensed, Unpaid, introspect_token, issue
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 RSL = "application/rsl+xml"
 NOT_KEPT = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+HOST_UNVERIFIED = (
+    "Another account of this server has this host, too. "
+    "Ask the publisher to verify the host: POST /v1/sites/{id}/verify."
+)
 Parameters = dict[str, str]
 
 
@@ -133,6 +137,8 @@ def token(request: HttpRequest, given: Parameters) -> dict[str, Any]:
         resource = find_resource(client.account_id, url)
     except Unpublished:
         raise OAuthError("invalid_resource", "No terms are published of this resource.") from None
+    except HostUnverified:
+        raise OAuthError("invalid_resource", HOST_UNVERIFIED) from None
     if not resource.has_license(terms):
         raise OAuthError("invalid_license", "This is not the licence that is published of the resource.")
     try:

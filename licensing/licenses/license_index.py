@@ -58,6 +58,10 @@ class LicenseIndex:
         """Return whether the requester has this licence and it is valid."""
         return any(term.license.id == license_id and term.is_valid(now) for term in self.terms)
 
+    def has_valid(self, now: datetime) -> bool:
+        """Return whether any of the licences is valid."""
+        return any(term.is_valid(now) for term in self.terms)
+
     def resolve(
         self, content_id: str, tags: Iterable[str], policy: str | None, now: datetime, presented: str | None = None
     ) -> Standing | None:

@@ -3,9 +3,10 @@
 Rate limits are licence terms, so the count is in the database: exact over all processes, durable, and unaffected by
 decisions that were not recorded.
 
-At the edge, a cookie tells visitors without an identity apart (licensing.edge.cookies). The access that brings the
-cookie counts for the address, because the same reader may come without it again. It counts for the cookie as well,
-which carries that itself: `spent_mark`.
+At the edge, a cookie tells visitors without an identity apart (licensing.edge.cookies). A rule counts the first access
+of a cookie for the address, because the same reader may come without it again. This holds for each rule: otherwise
+cookies that a generous limit hands out would open a strict one. The access counts for the cookie as well, which says
+so itself: `Marks`.
 """
 
 from calendar import monthrange
@@ -25,9 +26,12 @@ StoredRule = Mapping[str, object]  # in JSON
 
 UNPROVEN = ("nothing", "user_agent")  # how the edge identified visitors that it does not know
 BY_ID, BY_ADDRESS = b"\0visitor:", b"\0address:"
-MARK_BYTES = 8
+MARK_BYTES = 5
+MARKED_FOR = timedelta(days=180)  # then a rule counts a cookie as new again
 LONGEST = timedelta(days=31)  # a window
 ROWS = 500  # written at a time
+# The rules that have counted a cookie, each with the begin of the window that counted its first access (Unix seconds).
+Marks = Mapping[bytes, int]
 LENGTHS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}  # seconds
 FIRST_MONDAY = 4 * 86_400  # 1970-01-05, in Unix seconds
 
@@ -72,16 +76,28 @@ def digest(kind: bytes, name: str) -> bytes:
     return blake2b(kind + name.encode(), digest_size=16).digest()
 
 
-def needs_cookie(rule: Rule | None, facts: Facts) -> bool:
-    """Return whether the edge gives the visitor a cookie, by which its next accesses are counted."""
-    if rule is None or facts.identified_by is None or facts.visitor_id is not None:
+def needs_cookie(policy_id: str, rule: Rule | None, facts: Facts, marks: Marks) -> bool:
+    """Return whether the edge gives the visitor a cookie, by which the rule counts its next accesses.
+
+    `marks` are those of the cookie that the visitor sent, if any.
+    """
+    if rule is None or facts.identified_by is None or not counts_visitor(rule, facts):
         return False
-    return counts_visitor(rule, facts)
+    return facts.visitor_id is None or first_window(policy_id, rule, marks, facts.now) is None
 
 
-def spent_mark(policy_id: str, rule: Rule, begin: int) -> bytes:
-    """Return what a new cookie says of the access that brought it: the rule that counted it, and the window."""
-    return blake2b(f"{policy_id}:{begin}:".encode() + rule.fingerprint, digest_size=MARK_BYTES).digest()
+def first_window(policy_id: str, rule: Rule, marks: Marks, now: datetime) -> int | None:
+    """Return the begin of the window in which the rule counted the cookie's first access, for its address.
+
+    None if it has not, or too long ago.
+    """
+    begin = marks.get(mark_of(policy_id, rule))
+    return None if begin is None or begin < (now - MARKED_FOR).timestamp() else begin
+
+
+def mark_of(policy_id: str, rule: Rule) -> bytes:
+    """Return the rule's name in cookies."""
+    return blake2b(f"{policy_id}:".encode() + rule.fingerprint, digest_size=MARK_BYTES).digest()
 
 
 def forget_counts(now: datetime) -> None:

@@ -1,15 +1,24 @@
 """Filters for site lists."""
 
 from accounts.models import Unknown
-from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, identifier, text, timestamp
+from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
+from kit.values.hosts import parse_host
 from licensing.policies.modes import MODES
 from licensing.sites.models import Site
+
+
+def read_host(value: str) -> str:
+    """Return a host in normal form; no site has a host that is not valid."""
+    try:
+        return parse_host(value)
+    except ValueError:
+        return value
 
 
 class SiteFilters(OperatorFilterSet):
     operands = {
         "id": Operand(identifier("site")),
-        "host": Operand(text),
+        "host": Operand(Kind(read_host, text.schema)),
         "mode": Operand(choice(MODES)),
         "unknown": Operand(choice(Unknown)),
         "verifiedAt": Operand(timestamp, "verified_at", operators=ORDER, optional=True),

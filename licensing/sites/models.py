@@ -50,6 +50,13 @@ class Site(models.Model):
         return self.host
 
     @property
+    def speaks_for_host(self) -> bool:
+        """Whether tokens may name the host: it is verified, or no other account has a site for it."""
+        if self.verified_at is not None:
+            return True
+        return not Site.objects.filter(host=self.host).exclude(pk=self.pk).exists()
+
+    @property
     def ordered_rules(self) -> "list[SiteRule]":
         """The rules in the given order; needs no query if they are prefetched."""
         return sorted(self.rules.all(), key=lambda rule: rule.position)

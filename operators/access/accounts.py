@@ -69,6 +69,7 @@ class AccountFields(TypedDict, total=False):
     requests_per_day: int | None
     edge_requests_per_minute: int | None
     edge_requests_per_day: int | None
+    unlisted_signers: str
 
 
 class PlanFields(TypedDict):
@@ -91,7 +92,7 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     ordering = ("name", "pk")
     add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day", *EDGE_FIELDS)}),)
     shown = ("identifier", "state", "plan", "per_minute", "per_day", "at_edge", "working_keys", "figures", "created")
-    fields = ("name", *shown)
+    fields = ("name", "unlisted_signers", *shown)
     actions_detail = ("change_plan", "suspend", "resume", "delete_it")
     rights = {"working_keys": "accounts.view_apikey"}
 

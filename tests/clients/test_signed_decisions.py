@@ -10,7 +10,8 @@ from typing import Any
 import httpx
 import pytest
 from content_access_licensing import Client
-from content_access_licensing.decisions import MAX_AGE, REFETCH, DecisionVerifier, InvalidDecision
+from content_access_licensing.decisions import DecisionVerifier, InvalidDecision
+from content_access_licensing.keys import MAX_AGE, REFETCH
 
 from tests.served import Service
 
@@ -129,7 +130,7 @@ def test_keys_are_fetched_again_for_an_unknown_one_at_most_every_ten_seconds_and
 ):
     passed = 0.0
     clock = time.monotonic
-    monkeypatch.setattr("content_access_licensing.decisions.time.monotonic", lambda: clock() + passed)
+    monkeypatch.setattr("content_access_licensing.keys.time.monotonic", lambda: clock() + passed)
     token = sign()
     unknown = changed(token, 0, kid="sig_unknown")
     for passed in (0, 0, REFETCH + 1, REFETCH + 1):  # noqa: B007 - the clock reads it
@@ -154,7 +155,7 @@ def test_nothing_is_verified_while_the_keys_cannot_be_fetched(sign, item, servic
 def test_an_unknown_key_does_not_end_the_known_ones_while_the_service_is_down(verifier, sign, item, monkeypatch):
     token, passed = sign(), 0.0
     clock = time.monotonic
-    monkeypatch.setattr("content_access_licensing.decisions.time.monotonic", lambda: clock() + passed)
+    monkeypatch.setattr("content_access_licensing.keys.time.monotonic", lambda: clock() + passed)
     expected = {"item": item, "permission": "read", "requester": "org_acme"}
     verifier.verify(token, **expected)
     passed = REFETCH + 1

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from accounts.models import Account, ApiKey, IdempotencyRecord
+from accounts.models import Account, ApiKey, AuditEntry, IdempotencyRecord
 from tests import factories
 from tests.client import ApiClient
 from tests.endpoints.test_api_key_create import FIELDS
@@ -40,6 +40,7 @@ def test_an_account_is_created_with_its_plan(db, plan, minute, day):
         "requestsPerDay": day,
         "edgeRequestsPerMinute": minute * 10,
         "edgeRequestsPerDay": day * 10,
+        "unlistedSigners": "deny",
     }
     assert created.endswith("Z")
 
@@ -55,6 +56,29 @@ def test_an_enterprise_account_may_have_its_own_limits_at_the_edge(db):
     plan = ("create_account", "Big", "--plan=enterprise", "--requests-per-minute=7", "--requests-per-day=8")
     made = run_json(*plan, "--edge-requests-per-minute=1000", "--edge-requests-per-day=2000")
     assert (made["edgeRequestsPerMinute"], made["edgeRequestsPerDay"]) == (1_000, 2_000)
+
+
+def test_whether_unlisted_signers_can_pay_is_set_when_an_account_is_created_and_later(db):
+    made = run_json("create_account", "Publisher", "--unlisted-signers=pay")
+    assert made["unlistedSigners"] == "pay"
+    assert run("change_account", made["id"], "--unlisted-signers=deny").strip() == f"Changed the account {made['id']}."
+    assert run_json("change_account", made["id"], "--unlisted-signers=deny")["unlistedSigners"] == "deny"
+    [entry] = AuditEntry.objects.filter(action="account.updated")
+    assert entry.changes == {"unlistedSigners": ["pay", "deny"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Nothing to change. Add an option"),
+        (["--unlisted-signers=maybe"], "invalid choice: 'maybe'"),
+    ],
+)
+def test_a_change_of_an_account_needs_a_valid_option(account, arguments, message):
+    with pytest.raises(CommandError, match=message):
+        run("change_account", account.pk, *arguments)
+    with pytest.raises(CommandError, match="There is no"):
+        run("change_account", NO_ACCOUNT, "--unlisted-signers=pay")
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,18 @@ def test_any_visible_ascii_is_a_key(api, key):
     assert is_replay(post_item(api, key))
 
 
+@pytest.mark.parametrize(("bare", "quoted"), [("k1", '"k1"'), ('a"b\\c', r'"a\"b\\c"')])
+def test_a_quoted_key_is_the_same_as_a_bare_one(api, bare, quoted):
+    """The draft of the header has a quoted string."""
+    first, again = post_item(api, bare), post_item(api, quoted)
+    assert (again["id"], is_replay(first), is_replay(again)) == (first["id"], False, True)
+
+
+@pytest.mark.parametrize("key", ['""', '"a b"', f'"{"x" * 256}"'])
+def test_what_is_no_key_is_none_in_quotes(api, key):
+    assert post_item(api, key).error["param"] == "Idempotency-Key"
+
+
 def test_the_same_body_may_be_spelt_differently(api):
     first = api.post("/v1/content", b'{"title": "x", "type": "image"}', headers=KEY)
     again = api.post("/v1/content", b'{ "type":"image","t\\u0069tle":"x" }', headers=KEY)

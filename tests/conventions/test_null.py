@@ -35,7 +35,9 @@ ENUMERATION = "an enumeration has no empty value"
 RULES = "`[]` removes all rules; null does not, because that changes who gets in"
 REQUIRED = "the resource must have it; only a PATCH or a bulk row may leave it out"
 REFUSED = {
-    **dict.fromkeys(("type", "status", "mode", "unknown", "kind", "period", "defaultAction"), ENUMERATION),
+    **dict.fromkeys(
+        ("type", "status", "mode", "unknown", "unlistedSigners", "kind", "period", "defaultAction"), ENUMERATION
+    ),
     **{f"{method} /v1/policies{path} rules": RULES for method, path in [("POST", ""), ("PATCH", "/{policy}")]},
     **{f"POST /v1/policies/{path} rules": RULES for path in ("lint", "{policy}/simulate")},
     **dict.fromkeys(("title", "host"), REQUIRED),

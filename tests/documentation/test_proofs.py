@@ -109,6 +109,9 @@ PROOFS = {
     ("docs/guides/clients.md", "from content_access_licensing.decisions"): (
         f"{HERE}/test_examples.py::test_a_signed_decision_is_verified_by_the_client"
     ),
+    ("docs/guides/clients.md", "from content_access_licensing.license_tokens"): (
+        "tests/clients/test_license_tokens.py::test_the_guide_verifies_a_token"
+    ),
     ("docs/guides/clients.md", "from content_access_licensing import verify"): (
         f"{HERE}/test_examples.py::test_a_webhook_is_verified_by_the_client"
     ),

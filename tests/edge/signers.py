@@ -39,24 +39,32 @@ def published(*raws, **further):
 
 def signed(
     *, agent=f'sig1="{AGENT}"', component='"signature-agent";key="sig1"', covered=(), key=private, life=300, age=0,
-    tag="web-bot-auth", nonce=None, url="https://pub.example/premium/a", method="GET", **headers,
+    tag="web-bot-auth", nonce=None, label="sig1", target='"@authority"', url="https://pub.example/premium/a",
+    method="GET", **headers,
 ):  # fmt: skip
     """Return the headers of a signed request."""
-    message = SimpleNamespace(method=method, url=url, headers={"Signature-Agent": agent, **headers})
+    message = SimpleNamespace(method=method, url=url, headers={"Signature-Agent": agent} | headers)
     created = time.time() - age
     moments = [SimpleNamespace(timestamp=lambda at=at: at) for at in (created, created + life)]
     HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=OwnKey(key)).sign(
         message,
-        key_id=KEYID,
+        key_id=thumbprint(key.public_key().public_bytes_raw()) if label != "sig1" else KEYID,
         created=moments[0],
         expires=moments[1] if life else None,
-        label="sig1",
+        label=label,
         tag=tag,
         nonce=nonce,
         include_alg=False,
-        covered_component_ids=tuple(filter(None, ('"@authority"', component, *covered))),
+        covered_component_ids=tuple(filter(None, (target, component, *covered))),
     )
     return {name.replace("-", "_"): value for name, value in message.headers.items()}
+
+
+def answering(reply):
+    async def answer(url):
+        return reply
+
+    return answer
 
 
 def read(directories, origin=AGENT):

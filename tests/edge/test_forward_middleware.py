@@ -52,6 +52,14 @@ def test_a_requesters_id_may_have_any_characters(question, account, site, reques
     assert "X-Access-Would" not in reply.headers
 
 
+def test_a_requester_whom_the_site_names_pays_only_as_a_customer(question, account, site):
+    site({**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}})
+    price = {"x_licensing_requester": "user_1", "crawler_max_price": "USD 1"}
+    assert question("/premium/a", **price).headers["crawler-error"] == "StrongAuthRequired"
+    factories.wallet(account, requester_id="user_1")
+    assert question("/premium/a", **price).headers["crawler-charged"] == "USD 0.01"
+
+
 def test_forwarding_headers_do_not_count_for_middleware(question, site):
     site(factories.DENY_ALL)
     forged = {

@@ -12,6 +12,8 @@ from analytics.models import Grant
 from analytics.wallets.services import void_grant
 from licensing.clients.services import revoke_client
 from licensing.licenses.services import revoke_license
+from licensing.sites.models import Site
+from licensing.sites.services import set_verified
 from tests import factories
 from tests.edge.asking import LICENSED
 from tests.edge.tokens import ask_token, basic, introspect, published
@@ -157,6 +159,29 @@ def test_who_has_no_credit_left_gets_no_token(account, client, licensed):
 def test_the_pages_of_another_account_are_no_resource(other_account, client):
     factories.license(other_account)
     assert refused(ask_token(*factories.license_client(other_account))) == (400, "invalid_resource")
+
+
+def test_a_host_of_two_accounts_has_tokens_only_from_those_that_verified_it(account, other_account, client):
+    factories.license(other_account)
+    policy = factories.policy(other_account, LICENSED)
+    theirs = factories.site(other_account, {"/premium/*": policy}, host="pub.example")
+    their_client = factories.license_client(other_account)
+    own_key, their_key = factories.key_text(account), factories.key_text(other_account)
+    own_terms, their_terms = published(key=own_key)[0], published(key=their_key)[0]
+    for each, terms in ((client, own_terms), (their_client, their_terms)):
+        reply = ask_token(*each, license=terms)
+        assert refused(reply) == (400, "invalid_resource")
+        assert "verify the host" in reply.json()["error_description"]
+    set_verified(Site.objects.get(account=account), is_verified=True)
+    assert claims_of(ask_token(*client, license=own_terms).json()["access_token"])["account_id"] == account.pk
+    assert refused(ask_token(*their_client, license=their_terms)) == (400, "invalid_resource")
+    set_verified(theirs, is_verified=True)
+    assert claims_of(ask_token(*their_client, license=their_terms).json()["access_token"])["account_id"] != account.pk
+
+
+def test_the_audience_is_the_sites_host_however_the_resource_spells_it(client):
+    reply = ask_token(*client, resource="https://PUB.example.:8443/premium/*")
+    assert claims_of(reply.json()["access_token"])["aud"][0] == "https://pub.example:8443/premium"
 
 
 def test_a_parameter_twice_is_refused(client):

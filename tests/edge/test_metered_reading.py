@@ -8,7 +8,7 @@ import pytest
 from accounts.events.models import Event
 from accounts.limits import events as limit_events
 from analytics.models import RuleUsage
-from licensing.edge.cookies import MAX_LENGTH, NAME, parse_cookie
+from licensing.edge.cookies import MAX_LENGTH, MAX_MARKS, NAME, parse_cookie, signer_for
 from licensing.policies import rate_limits
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
@@ -153,6 +153,65 @@ def test_another_rule_counts_the_same_cookie_from_the_start(ask, account):
     reader = Browser(ask)
     assert reader.statuses(6) == [200] * 5 + [429]
     assert [reader.read("/other/a").status for _ in range(6)] == [200] * 5 + [429]
+
+
+def test_cookies_of_a_generous_limit_open_no_more_of_a_strict_one(ask, account):
+    """As without them, an address may start five times."""
+    sixty_a_minute = {**READERS, "rateLimit": {"requests": 60, "period": "minute", "per": "visitor"}}
+    folders = {"/teasers/*": sixty_a_minute, "/premium/*": FIVE_A_MONTH}
+    policies = {folder: factories.policy(account, rule) for folder, rule in folders.items()}
+    factories.site(account, policies, host="pub.example")
+    readers = [Browser(ask) for _ in range(9)]
+    assert [reader.read("/teasers/a").status for reader in readers] == [200] * 9
+    assert sum(reader.statuses(6).count(200) for reader in readers) == 25
+    assert [reader.read("/teasers/a").status for reader in readers] == [200] * 9
+
+
+def test_a_cookie_that_a_rule_has_counted_is_good_at_every_address_and_in_the_next_month(ask, site, clock):  # noqa: F811
+    site(FIVE_A_MONTH)
+    reader = Browser(ask)
+    assert reader.read().status == 200
+    for _ in range(5):
+        Browser(ask, address=OFFICE).read()
+    assert Browser(ask, address=OFFICE).read().status == 429
+    reader.address = OFFICE
+    assert reader.statuses(5) == [200] * 4 + [429]
+    clock.advance(days=31)
+    for _ in range(5):
+        Browser(ask, address=OFFICE).read()
+    assert reader.statuses(6) == [200] * 5 + [429]
+
+
+def test_a_cookie_is_new_again_half_a_year_after_a_rule_counted_it(ask, site, clock):  # noqa: F811
+    site(FIVE_A_MONTH)
+    reader = Browser(ask)
+    reader.read()
+    before = reader.cookie
+    clock.advance(days=30 * 7)
+    reply = reader.read()
+    assert (reply.status, reader.cookie != before) == (200, True)
+    assert reader.statuses(5) == [200] * 4 + [429]
+
+
+def test_a_cookie_remembers_the_rules_that_counted_it_last(ask, account):
+    folders = {f"/{number}/*": factories.policy(account, FIVE_A_MONTH) for number in range(MAX_MARKS + 1)}
+    factories.site(account, folders, host="pub.example")
+    reader = Browser(ask)
+    for number in range(MAX_MARKS + 1):
+        assert "Set-Cookie" in reader.read(f"/{number}/a").headers
+        assert len(reader.cookie) <= MAX_LENGTH
+    assert "Set-Cookie" not in reader.read(f"/{MAX_MARKS}/a").headers
+    assert "Set-Cookie" not in reader.read("/1/a").headers
+    assert "Set-Cookie" in reader.read("/0/a").headers
+
+
+def test_a_cookie_of_an_earlier_version_is_new_to_each_rule(ask, site, account):
+    site(FIVE_A_MONTH)
+    reader = Browser(ask)
+    reader.cookie = signer_for(account.pk).sign("A" * 22 + ".AAAAAAAAAAA")
+    first = event(reader.read())
+    assert (first.facts["newVisitorId"], "visitorId" in first.facts) == ("A" * 22, False)
+    assert event(reader.read()).facts["visitorId"] == "A" * 22
 
 
 def test_who_is_known_counts_as_itself_wherever_it_is(ask, site, account, forwards):

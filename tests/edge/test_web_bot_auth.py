@@ -3,9 +3,11 @@
 import time
 from base64 import b64encode
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 
+import orjson
 import pytest
 from asgiref.sync import async_to_sync
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -13,17 +15,21 @@ from http_message_signatures import HTTPMessageVerifier, algorithms
 
 from accounts.limits.limiter import limiter
 from accounts.limits.windows import DAY
+from accounts.plans.services import update_account
+from analytics.models import LedgerEntry
 from kit.http.headers import LIMITS
 from licensing.access.event_loop.application import Head
 from licensing.access.tokens.key_pairs import encode_base64url
 from licensing.edge.application import ForwardApplication
 from licensing.edge.crawlers import Crawler, Table, current_table
 from licensing.edge.original import Original
+from licensing.edge.verification import signatures
 from licensing.edge.verification.directories import thumbprint
 from licensing.edge.verification.signatures import InvalidSignature, KnownKey, Message, Signatures, verify_signature
+from licensing.licenses.services import revoke_license
 from tests import factories
 from tests.edge.asking import READERS, told
-from tests.edge.signers import AGENT, signed
+from tests.edge.signers import AGENT, answering, published, read, signed
 
 FOR_SIGNER = {**READERS, "priority": 1, "conditions": {"requesterId": "agent:signer.example"}}
 PRICED = {**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
@@ -33,6 +39,7 @@ X = "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"
 PUBLIC = Ed25519PublicKey.from_public_bytes(
     bytes.fromhex("26b40b8f93fff3d897112f7ebc582b232dbd72517d082fe83cfb30ddce43d1bb")
 )
+OTHER = Ed25519PrivateKey.generate()  # of another signer
 THUMBPRINT = "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"
 
 
@@ -95,7 +102,8 @@ STRING = {
 def test_the_examples_of_the_draft_verify(monkeypatch, headers, component):
     monkeypatch.setattr(HTTPMessageVerifier, "validate_created_and_expires", lambda *_, **__: None)  # they are of 2025
     message = Message("GET", "https://example.com/path/to/resource", headers)
-    assert verify_signature(message, "sig2", component, PUBLIC, max_age=None).nonce is not None
+    result = verify_signature(message, "sig2", ('"@authority"', component), PUBLIC, max_age=None)
+    assert result.nonce is not None
 
 
 # --- At forward ------------------------------------------------------------------------------------------------------
@@ -147,10 +155,7 @@ CHANGES = {
     "not covering who signs": {"component": None},
     "for another path, which it covers": {"covered": ('"@path"',), "url": "https://pub.example/other"},
     "by another method, which it covers": {"covered": ('"@method"',), "method": "POST"},
-    "naming plain http": {"agent": 'sig1="http://signer.example"'},
-    "naming a path": {"agent": 'sig1="https://signer.example/a"'},
-    "naming a private address": {"agent": 'sig1="https://10.0.0.1"'},
-    "naming this machine": {"agent": 'sig1="https://127.0.0.1"'},
+    "for no host": {"target": '"@method"'},
 }
 
 
@@ -201,13 +206,195 @@ def test_malformed_headers_are_refused_or_nobodys(ask, site, value):
     assert reply.headers.get("X-Access-Requester", "anonymous") == "anonymous"
 
 
-def test_a_price_has_to_be_signed(ask, site):
+def test_an_unlisted_signer_pays_only_as_a_customer_or_if_the_account_admits_it(ask, account, site):
+    site(PRICED)
+    price = {"crawler-max-price": "USD 1"}
+
+    def pay(**headers):
+        return ask("/premium/a", **signed(covered=('"crawler-max-price"',), **price), **headers)
+
+    refused = pay()
+    assert (refused.status, refused.headers["crawler-error"]) == (400, "StrongAuthRequired")
+    assert not LedgerEntry.objects.exists()
+    update_account(account, {"unlisted_signers": "pay"})
+    assert (pay().status, LedgerEntry.objects.count()) == (200, 1)
+    update_account(account, {"unlisted_signers": "deny"})
+    assert pay().headers["crawler-error"] == "StrongAuthRequired"
+    held = factories.license(account, "agent:signer.example", content_ids=[factories.content(account).pk])
+    assert (pay().status, LedgerEntry.objects.count()) == (200, 2)
+    revoke_license(held)
+    assert pay().headers["crawler-error"] == "StrongAuthRequired"
+    factories.wallet(account, requester_id="agent:signer.example")
+    assert pay().status == 200
+
+
+def test_a_listed_signer_pays(ask, site, monkeypatch):
+    own = Crawler("TestBot", "ai_training", "T", "TestBot", signature_agent="signer.example")
+    monkeypatch.setattr(type(current_table), "get", lambda self: Table(date.today(), (own,)))  # noqa: DTZ011
+    site({**PRICED, "permissions": ["ai_training"]})
+    price = {"crawler-max-price": "USD 1"}
+    reply = ask("/premium/a", **signed(covered=('"crawler-max-price"',), **price))
+    assert (reply.status, reply.headers["crawler-charged"]) == (200, "USD 0.01")
+
+
+def test_a_price_has_to_be_signed(ask, account, site):
+    update_account(account, {"unlisted_signers": "pay"})
     site(PRICED)
     price = {"crawler-max-price": "USD 1"}
     reply = ask("/premium/a", **signed(**price))
     assert (reply.status, reply.headers["crawler-error"]) == (400, "InvalidSignature")
     reply = ask("/premium/a", **signed(covered=('"crawler-max-price"',), **price))
     assert (reply.status, reply.headers["crawler-charged"]) == (200, "USD 0.01")
+
+
+# --- What the draft allows -------------------------------------------------------------------------------------------
+
+VECTORS = orjson.loads(Path(__file__).with_name("web_bot_auth_vectors.json").read_bytes())["vectors"]
+
+
+@pytest.fixture
+def published_vectors(site, account, directories, monkeypatch):
+    """Serve the page of the published vectors to readers, and the directory of their keys. They live for a century."""
+    monkeypatch.setattr(signatures, "MAX_LIFE", timedelta(days=40_000))
+    raw = PUBLIC.public_bytes_raw()
+    directories.fetch = answering(published(raw))
+    read(directories, "https://signature-agent.test")
+    factories.site(account, {"/*": factories.policy(account, READERS)}, host="example.com")
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector['key']['kty']} {vector['signatureAgent']}")
+def test_the_published_vectors_are_verified_or_decided_as_unsigned(ask, published_vectors, vector):
+    """The service knows no RSA keys, and nobody can be told from a signature without Signature-Agent."""
+    reply = ask(
+        "/path/to/resource",
+        x_forwarded_host="example.com",
+        signature=vector["signature"],
+        signature_input=vector["signatureInput"],
+        signature_agent=vector["signatureAgent"],
+    )
+    is_verified = vector["key"]["kty"] == "OKP" and vector["signatureAgent"] is not None
+    expected = "agent:signature-agent.test" if is_verified else "anonymous"
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (200, expected)
+
+
+def test_a_proxy_may_change_the_label_of_a_signature(ask, site):
+    site(READERS)
+    headers = {name: value.replace("sig1=(", "sig9=(").replace("sig1=:", "sig9=:") for name, value in signed().items()}
+    assert headers["Signature_Agent"].startswith("sig1=")
+    assert ask("/premium/a", **headers).headers["X-Access-Requester"] == "agent:signer.example"
+
+
+def test_the_whole_url_may_be_signed_in_place_of_the_host(ask, site):
+    site(READERS)
+    headers = signed(target='"@target-uri"', url="https://pub.example/premium/a?page=2")
+    assert ask("/premium/a?page=2", **headers).headers["X-Access-Requester"] == "agent:signer.example"
+    other_page = ask("/premium/a?page=3", **headers)  # open to everybody
+    assert (other_page.status, other_page.headers["X-Access-Requester"]) == (200, "anonymous")
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        'sig1="https://signer.example/jwks.json";type=jwks_uri',
+        'sig1="https://signer.example/card";type=cimd',
+        'sig1="https://signer.example";type=something-new',
+        'sig1="http://signer.example"',
+        'sig1="https://signer.example/a"',
+        'sig1="https://10.0.0.1"',
+        'sig1="https://127.0.0.1"',
+        "sig1=1",
+    ],
+)
+def test_a_signer_whose_keys_are_elsewhere_than_in_a_directory_counts_as_unsigned(ask, site, agent):
+    site(FOR_SIGNER, factories.DENY_ALL)
+    reply = ask("/premium/a", **signed(agent=agent))
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (403, "anonymous")
+
+
+def test_a_signature_over_a_header_that_the_proxy_keeps_back_counts_as_unsigned(ask, site):
+    site(FOR_SIGNER, factories.DENY_ALL)
+    headers = signed(covered=('"x-intent"',), **{"X-Intent": "index"})
+    reply = ask("/premium/a", **{**headers, "X_Intent": None})
+    assert (reply.status, reply.headers["X-Access-Requester"]) == (403, "anonymous")
+
+
+def test_the_directory_may_be_named_as_such(ask, site):
+    site(READERS)
+    reply = ask("/premium/a", **signed(agent=f'sig1="{AGENT}/";type=directory'))
+    assert reply.headers["X-Access-Requester"] == "agent:signer.example"
+
+
+def joined(*requests):
+    """Return the headers of requests that are signed one after the other, as one request with several signatures."""
+    return {name: ", ".join(headers[name] for headers in requests) for name in requests[0]}
+
+
+def relabelled(label, **fields):
+    agent = fields.pop("agent", AGENT)
+    return signed(label=label, agent=f'{label}="{agent}"', component=f'"signature-agent";key="{label}"', **fields)
+
+
+def test_of_several_signatures_the_first_valid_one_counts(ask, site, directories):
+    site(READERS)
+    directories.fetch = answering(published(OTHER.public_key().public_bytes_raw()))
+    read(directories, "https://browser.example")
+    agent = relabelled("agent")
+    browser = relabelled("browser", agent="https://browser.example", key=OTHER)
+    unknown = relabelled("unknown", agent="https://unknown.example", key=OTHER)
+    expired = relabelled("expired", age=400)
+    for requests, expected in [
+        ((agent, browser), "agent:signer.example"),
+        ((browser, agent), "agent:browser.example"),
+        ((unknown, agent), "agent:signer.example"),
+        ((expired, agent), "agent:signer.example"),
+    ]:
+        reply = ask("/premium/a", **joined(*requests))
+        assert (reply.status, reply.headers["X-Access-Requester"]) == (200, expected)
+
+
+def test_of_several_signatures_none_counts_if_one_is_invalid_and_no_other_valid(ask, site):
+    site(FOR_SIGNER, factories.DENY_ALL)
+    unknown = relabelled("unknown", agent="https://unknown.example")
+    expired = relabelled("expired", age=400)
+    assert told(ask("/premium/a", **joined(unknown, expired))) == (400, "deny", "invalid_signature")
+
+
+def test_an_outer_signature_over_an_inner_one_is_attributed_to_its_own_signer(ask, site, directories):
+    """The example of the draft with a remote browser."""
+    site(READERS)
+    directories.fetch = answering(published(OTHER.public_key().public_bytes_raw()))
+    read(directories, "https://browser.example")
+    inner = relabelled("agent", age=400)  # no longer valid
+    both = {
+        "Signature-Agent": f'{inner["Signature_Agent"]}, browser="https://browser.example"',
+        "Signature-Input": inner["Signature_Input"],
+        "Signature": inner["Signature"],
+    }
+    outer = signed(
+        label="browser",
+        key=OTHER,
+        component='"signature-agent";key="browser"',
+        covered=('"signature-agent";key="agent"', '"signature-input";key="agent"', '"signature";key="agent"'),
+        **both,
+    )
+    for name in ("Signature_Input", "Signature"):
+        outer[name] = f"{inner[name]}, {outer[name]}"
+    assert ask("/premium/a", **outer).headers["X-Access-Requester"] == "agent:browser.example"
+
+
+def test_a_refused_signer_and_an_unverified_crawler_are_asked_for_a_signature(ask, site):
+    site(PRICED)
+    expected = 'sig1=("@authority" "signature-agent";key="sig1");created;expires;tag="web-bot-auth"'
+    for headers in (
+        signed(age=400),
+        signed(**{"crawler-max-price": "USD 1"}, covered=('"crawler-max-price"',)),
+        {"user_agent": "GPTBot/1.0"},
+        {"crawler_max_price": "USD 1"},
+    ):
+        reply = ask("/premium/a", **headers)
+        assert (reply.status >= 400, reply.headers.get("Accept-Signature")) == (True, expected)
+    assert "Accept-Signature" not in ask("/free", user_agent="GPTBot/1.0").headers
+    assert "Accept-Signature" not in ask("/premium/a", **signed()).headers
 
 
 # --- Bounds ----------------------------------------------------------------------------------------------------------
@@ -220,6 +407,14 @@ def test_signature_headers_beyond_their_limits_are_refused(ask, site, header, en
     headers = signed()
     reply = ask("/premium/a", **{**headers, header: headers[header] + end})
     assert told(reply) == (400, "deny", "invalid_signature")
+
+
+def test_more_signatures_of_this_kind_than_are_verified_are_refused(ask, site):
+    site(FOR_SIGNER, factories.DENY_ALL)
+    headers = signed()
+    more = "".join(f', a{number}=("@authority");tag="web-bot-auth"' for number in range(3))
+    reply = ask("/premium/a", **{**headers, "Signature_Input": headers["Signature_Input"] + more})
+    assert (reply.status, "up to 3 signatures" in reply.error["message"]) == (400, True)
 
 
 def test_a_second_signature_for_something_else_is_passed_over(ask, site):

@@ -14,9 +14,10 @@ def basic(client_id, secret):
     return f"Basic {b64encode(f'{client_id}:{secret}'.encode()).decode()}"
 
 
-def published(pattern="/premium/*", host="pub.example"):
+def published(pattern="/premium/*", host="pub.example", key=None):
     """Return the licence in /license.xml for a pattern, and the licence server's URL."""
-    root = ElementTree.fromstring(Client().get("/license.xml", headers={"Host": host}).content)  # noqa: S314
+    headers = {"Host": host} if key is None else {"Host": host, "X-Licensing-Key": key}
+    root = ElementTree.fromstring(Client().get("/license.xml", headers=headers).content)  # noqa: S314
     [content] = [one for one in root if one.attrib["url"] == f"https://{host}{pattern}"]
     return ElementTree.tostring(content.find(f"{RSL}license"), encoding="unicode"), content.attrib.get("server")
 

@@ -67,6 +67,12 @@ def test_what_happens_to_hosts_without_a_site_can_be_changed(api, account, choic
     assert api.get(ME)["unknownHost"] == choice
 
 
+def test_whether_unlisted_signers_pay_can_be_changed(api):
+    assert api.get(ME)["unlistedSigners"] == "deny"
+    assert api.patch(ME, {"unlistedSigners": "pay"})["unlistedSigners"] == "pay"
+    assert api.get(ME)["unlistedSigners"] == "pay"
+
+
 def test_the_change_is_audited_and_one_that_changes_nothing_is_not(api, account):
     for _ in range(2):
         api.patch(ME, {"unknownHost": "deny"})
@@ -76,7 +82,16 @@ def test_the_change_is_audited_and_one_that_changes_nothing_is_not(api, account)
     assert (entry.resource_id, entry.changes) == (account.pk, {"unknownHost": [None, "deny"]})
 
 
-@pytest.mark.parametrize("body", [{"unknownHost": "enforce"}, {"unknownHost": True}, {"plan": 1, "unknown": "deny"}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"unknownHost": "enforce"},
+        {"unknownHost": True},
+        {"unlistedSigners": "allow"},
+        {"unlistedSigners": None},
+        {"plan": 1, "unknown": "deny"},
+    ],
+)
 def test_other_values_and_fields_are_refused(api, body):
     assert api.patch(ME, body).status == 422
 

@@ -148,6 +148,23 @@ def test_a_licence_from_the_past_is_expired_if_its_end_is_over(create):
     assert create(startsAt="2999-12-31T23:59:59.999999Z")["status"] == "active"
 
 
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ("2026-12-01t10:00:00z", "2026-12-01T10:00:00.000000Z"),
+        ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00.000000Z"),
+        ("2017-01-01t01:59:60.5+02:00", "2017-01-01T00:00:00.000000Z"),
+    ],
+)
+def test_times_may_be_written_in_every_way_of_rfc_3339(create, sent, shown):
+    assert create(startsAt=sent)["startsAt"] == shown
+
+
+@pytest.mark.parametrize("sent", ["2016-12-31T22:59:60Z", "2016-12-31T23:58:60Z", "9999-12-31T23:59:60Z"])
+def test_a_leap_second_ends_a_day_in_utc(create, sent):
+    assert create(startsAt=sent).error["param"] == "startsAt"
+
+
 # --- The price -------------------------------------------------------------------------------------------------------
 
 

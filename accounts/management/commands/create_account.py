@@ -2,7 +2,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
 from accounts.plans import services
-from accounts.plans.models import Plan
+from accounts.plans.models import Plan, UnlistedSigners
 from accounts.plans.serializers import AccountSerializer
 from kit.commands import ServiceCommand
 
@@ -25,6 +25,13 @@ class Command(ServiceCommand):
             "--edge-requests-per-day", type=int, help="For the enterprise plan; default: ten times --requests-per-day."
         )
 
+        parser.add_argument(
+            "--unlisted-signers",
+            choices=UnlistedSigners.values,
+            default=UnlistedSigners.DENY.value,
+            help="Whether signers that the table of crawlers does not list can pay at the edge; default: deny.",
+        )
+
     def perform(
         self,
         *,
@@ -34,6 +41,7 @@ class Command(ServiceCommand):
         requests_per_day: int | None,
         edge_requests_per_minute: int | None,
         edge_requests_per_day: int | None,
+        unlisted_signers: str,
         **_: object,
     ) -> tuple[str, dict[str, object]]:
         own = {"--requests-per-minute": requests_per_minute, "--requests-per-day": requests_per_day}
@@ -53,5 +61,6 @@ class Command(ServiceCommand):
             requests_per_day=requests_per_day,
             edge_requests_per_minute=edge_requests_per_minute,
             edge_requests_per_day=edge_requests_per_day,
+            unlisted_signers=unlisted_signers,
         )
         return f"Created the account {account.pk} ({account.plan}).", AccountSerializer(account).data

@@ -1,6 +1,4 @@
-const REFETCH = 10_000; // milliseconds at least between two fetches of the keys
-const TIMEOUT = 10_000; // milliseconds that a fetch may take
-const MAX_AGE = 300_000; // milliseconds: then a key that the service has withdrawn is forgotten
+import { KeyHolder } from "./keys.js";
 
 /** The token does not allow the access: it is forged, expired, a denial, or about something else. */
 export class InvalidDecision extends Error {
@@ -28,45 +26,21 @@ export interface ExpectedDecision {
   requester: string | null;
 }
 
-type Jwk = JsonWebKey & { kid: string };
-
-const bytes = (text: string) =>
-  Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0));
-const json = (text: string) => JSON.parse(new TextDecoder().decode(bytes(text))) as Record<string, unknown>;
-
 /** Verifies the signed decisions of one service. Keep it: it caches the service's keys. `issuer` is the service's base
  * URL, as in the claim `iss`. */
 export class DecisionVerifier {
   #issuer: string;
-  #fetch: typeof fetch;
-  #keys = new Map<unknown, Jwk>();
-  #loading?: Promise<void>;
-  #fetched = -Infinity;
-  #tried = -Infinity;
+  #keys: KeyHolder;
 
   constructor(issuer: string, options: { fetch?: typeof fetch } = {}) {
     this.#issuer = issuer.replace(/\/+$/, "");
-    this.#fetch = options.fetch ?? ((...asked) => fetch(...asked));
+    this.#keys = new KeyHolder(this.#issuer, "EdDSA", (message) => new InvalidDecision(message), options);
   }
 
   /** The claims of a token that allows this requester this permission for this item now. Throws InvalidDecision, or the
    * error of the fetch if the keys cannot be fetched. */
   async verify(token: string, expected: ExpectedDecision): Promise<SignedDecision> {
-    const [head = "", body = "", signature = "", ...more] = token.split(".");
-    let kid: unknown, claims: Partial<SignedDecision>, signed: Uint8Array<ArrayBuffer>;
-    try {
-      const header = json(head);
-      if (more.length || header.alg !== "EdDSA") throw new Error();
-      [kid, claims, signed] = [header.kid, json(body), bytes(signature)];
-    } catch {
-      throw new InvalidDecision("The token is malformed.");
-    }
-    const { kty, crv, x } = await this.#key(kid);
-    const key = await crypto.subtle.importKey("jwk", { kty, crv, x }, { name: "Ed25519" }, false, ["verify"]);
-    const text = new TextEncoder().encode(`${head}.${body}`);
-    if (!(await crypto.subtle.verify("Ed25519", key, signed, text))) {
-      throw new InvalidDecision("The signature does not match.");
-    }
+    const claims: Partial<SignedDecision> = await this.#keys.claims(token);
     if (typeof claims.exp !== "number" || claims.exp <= Date.now() / 1000) {
       throw new InvalidDecision("The decision has expired.");
     }
@@ -80,27 +54,5 @@ export class DecisionVerifier {
     }
     if (claims.allowed !== true) throw new InvalidDecision("The decision is a denial.");
     return claims as SignedDecision;
-  }
-
-  async #key(kid: unknown): Promise<Jwk> {
-    if (Date.now() - this.#fetched > MAX_AGE || !this.#keys.has(kid)) {
-      if (Date.now() - this.#tried > REFETCH) {
-        this.#tried = Date.now();
-        this.#loading = this.#load();
-      }
-      await this.#loading; // if it fails, keys that are not old stay
-    }
-    const key = this.#keys.get(kid);
-    if (!key) throw new InvalidDecision("The service has no such key.");
-    return key;
-  }
-
-  async #load(): Promise<void> {
-    const signal = AbortSignal.timeout(TIMEOUT);
-    const reply = await this.#fetch(`${this.#issuer}/.well-known/jwks.json`, { signal });
-    if (!reply.ok) throw new Error(`The keys cannot be fetched: ${reply.status}`);
-    const { keys } = (await reply.json()) as { keys: Jwk[] };
-    this.#keys = new Map(keys.filter((one) => one.alg === "EdDSA").map((one) => [one.kid, one]));
-    this.#fetched = this.#tried;
   }
 }

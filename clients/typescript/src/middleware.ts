@@ -4,7 +4,9 @@ const PATH = "/v1/access/middleware";
 const TIMEOUT = 2_000; // milliseconds that a visitor waits at most for the service
 const SENT = ["accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
   "crawler-exact-price", "crawler-max-price"];
-const SHOWN = ["link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged"];
+const SHOWN = [
+  "link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged", "accept-signature",
+];
 const VISITOR = /(?:^|;)\s*licensing_visitor=([^;]*)/; // the cookie of rate limits per visitor; no other is sent
 const FACTS = ["x-access-decision", "x-access-requester"];
 const FORGEABLE = /^x[-_](access|licensing)[-_]/; // what visitors send by these names is removed

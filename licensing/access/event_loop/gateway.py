@@ -172,7 +172,14 @@ class Gateway:
         return self.snapshot.vouches(sender.grant, epoch)
 
     def decide(self, grant: Grant, checks: Sequence[Check], found: LookupResult, now: datetime) -> DecisionBatch:
-        return decide_checks(checks, found, grant.account_key, now, grant.key_id)
+        return decide_checks(
+            checks,
+            found,
+            grant.account_key,
+            now,
+            grant.key_id,
+            unlisted_signers_pay=grant.unlisted_signers_pay,
+        )
 
     def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Return what was not stored; note its epoch. Raises KeyTaken, ClientGone, or ServiceUnavailable if late."""

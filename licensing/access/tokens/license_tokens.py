@@ -6,7 +6,7 @@ facts that the decision's record confirms.
 
 from collections.abc import Sequence
 from datetime import datetime
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import jwt
 import msgspec
@@ -18,7 +18,7 @@ from accounts.keys import keytext
 from kit.http.errors import ValidationFailed
 from kit.values import ids
 from kit.values.paths import normalize_path, read
-from kit.values.urls import normalised_host, normalised_path
+from kit.values.urls import host_of_url, normalised_path
 from licensing.access.bodies import Check, PresentedToken
 from licensing.access.models import Algorithm, SigningKey
 from licensing.access.tokens.challenges import invalid_token_error, out_of_scope
@@ -47,17 +47,13 @@ class Claims(Struct, frozen=True):
     def is_for(self, url: str) -> bool:
         """Return whether the token covers the page's host and path, in every way an origin may read the path."""
         parts = urlsplit(url)
-        own = [aud for aud in map(urlsplit, self.aud) if host_of(aud) == host_of(parts)]
+        own = [aud for aud in map(urlsplit, self.aud) if host_of_url(aud) == host_of_url(parts)]
         if any(normalised_path(aud.path) == normalised_path(parts.path) for aud in own):
             return True
         paths, is_complete = read(parts.path)
         return is_complete and all(
             any(is_at_or_below(path, normalize_path(aud.path)) for aud in own) for path in paths
         )
-
-
-def host_of(parts: SplitResult) -> str:
-    return normalised_host(parts.hostname or "")
 
 
 def is_at_or_below(path: str, own: str) -> bool:

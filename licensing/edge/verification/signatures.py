@@ -1,5 +1,10 @@
-"""Web Bot Auth: verifies who signed a visitor's request (RFC 9421, draft-ietf-webbotauth-httpsig-protocol)."""
+"""Web Bot Auth: verifies who signed a visitor's request (RFC 9421, draft-ietf-webbotauth-httpsig-protocol).
 
+The draft has three outcomes: valid, invalid, and unverified if the verifier cannot know. Invalid signatures are
+refused; unverified requests are decided as unsigned ones.
+"""
+
+from collections.abc import Collection
 from datetime import timedelta
 from time import time
 from typing import Any
@@ -28,7 +33,14 @@ TAG = "web-bot-auth"
 AGENT, INPUT, SIGNATURE = b"signature-agent", b"signature-input", b"signature"
 MAX_LIFE = timedelta(days=1)
 MAX_SIGNATURES = 8  # per request
+MAX_TAGGED = 3  # of them for web-bot-auth: each costs a verification
+TARGETS = ("@authority", "@target-uri")  # a signature covers one of them, so that it is valid at one host
+DIRECTORY = "directory"  # the type of Signature-Agent members that are supported; the default
 MAX_NONCES = 100_000
+
+Parameters = dict[str, Any]
+Member = tuple[object, Parameters]  # a value with its parameters
+Agents = dict[str | None, Member]
 
 
 class InvalidSignature(Exception):
@@ -42,6 +54,28 @@ class VerifiedSignature(Struct, frozen=True):
 
     host: str
     covered: frozenset[str]
+
+
+class Claim(Struct, frozen=True):
+    """A signature for Web Bot Auth that is not verified yet: its label, covered components and parameters."""
+
+    label: str
+    covered: list[tuple[str, Parameters]]  # names with their parameters
+    parameters: Parameters
+
+    @property
+    def target(self) -> str:
+        """The covered component that names the host. Raises InvalidSignature."""
+        names = [name for name, _ in self.covered]
+        for target in TARGETS:
+            if target in names:
+                return f'"{target}"'
+        raise InvalidSignature("The signature must cover @authority or @target-uri.")
+
+    def covers_only(self, received: Collection[bytes]) -> bool:
+        """Whether all covered header fields were received. Proxies pass on only some of a visitor's headers."""
+        names = [name for name, _ in self.covered if not name.startswith("@")]
+        return all(name.encode() in received for name in names)
 
 
 class Message(Struct, frozen=True):
@@ -72,26 +106,45 @@ class Signatures:
         self.nonces: TTLCache[str, bool] = TTLCache(MAX_NONCES, MAX_LIFE.total_seconds())
 
     async def signer(self, head: Head, original: Original) -> VerifiedSignature | None:
-        """Return who signed the request; None if it is unsigned or the keys are not known (yet).
+        """Return who signed the request. Of several valid signatures the first counts.
 
-        Raises InvalidSignature.
+        None if the request is unsigned, or if nothing says whether a signature is valid: its keys are not known (yet),
+        they are published in another way than in a directory, or it covers headers that were not received. Raises
+        InvalidSignature if no signature is valid, and one is invalid.
         """
         if INPUT not in head.headers or SIGNATURE not in head.headers or AGENT not in head.headers:
             return None
         check_size(head)
-        found = input_of(head)
-        if found is None:
+        invalid: InvalidSignature | None = None
+        agents = agents_of(head.header(AGENT))
+        for claim in claims_of(head):
+            try:
+                found = await self.verify(claim, agents, head, original)
+            except InvalidSignature as error:
+                invalid = invalid or error
+                continue
+            if found is not None:
+                return found
+        if invalid is not None:
+            raise invalid
+        return None
+
+    async def verify(self, claim: Claim, agents: Agents, head: Head, original: Original) -> VerifiedSignature | None:
+        """Verify one signature; None if it cannot be verified. Raises InvalidSignature."""
+        member, component = agent_of(claim, agents)
+        origin = directory_of(member)
+        keyid = claim.parameters.get("keyid")
+        if origin is None or not isinstance(keyid, str) or not claim.covers_only(head.headers):
             return None
-        label, parameters = found
-        origin, component = agent_of(head.header(AGENT), label)
-        keyid = parameters.get("keyid")
-        check_life(parameters)
-        key = self.directories.find(origin, keyid, original.address) if isinstance(keyid, str) else None
+        target = claim.target
+        check_life(claim.parameters)
+        key = self.directories.find(origin, keyid, original.address)
         if key is None:
             return None
-        result = verify_signature(Message(original.method, original.url, headers_of(head)), label, component, key)
+        message = Message(original.method, original.url, headers_of(head))
+        result = verify_signature(message, claim.label, (target, component), key, MAX_LIFE)
         if result.nonce is not None:
-            await self.use(str(keyid), result.nonce, parameters["expires"])
+            await self.use(keyid, result.nonce, claim.parameters["expires"])
         names = (name.partition(";")[0].strip('"') for name in result.covered_components)
         return VerifiedSignature(origin.removeprefix("https://"), frozenset(names))
 
@@ -124,35 +177,74 @@ def check_size(head: Head) -> None:
             raise InvalidSignature(f"{shown} may name up to {MAX_SIGNATURES} signatures.")
 
 
-def input_of(head: Head) -> tuple[str, dict[str, Any]] | None:
-    """Return label and parameters of the Web Bot Auth signature, or None. Raises InvalidSignature."""
+def claims_of(head: Head) -> list[Claim]:
+    """Return the signatures for Web Bot Auth, in order. Raises InvalidSignature."""
     try:
         inputs: Any = http_sf.parse(head.headers[INPUT], tltype="dictionary")
     except ValueError:
         raise InvalidSignature("Signature-Input is malformed.") from None
-    found = [(label, params) for label, (_, params) in inputs.items() if params.get("tag") == TAG]
-    if len(found) > 1:
-        raise InvalidSignature("There is more than one signature for web-bot-auth.")
-    return found[0] if found else None
+    tagged = [Claim(label, *inner) for label, inner in inputs.items() if inner[1].get("tag") == TAG]
+    if len(tagged) > MAX_TAGGED:
+        raise InvalidSignature(f"Signature-Input may name up to {MAX_TAGGED} signatures for {TAG}.")
+    for claim in tagged:
+        if not isinstance(claim.covered, list) or not all(isinstance(name, str) for name, _ in claim.covered):
+            raise InvalidSignature("Signature-Input must list the names of components.")
+    return tagged
 
 
-def agent_of(text: str, label: str) -> tuple[str, str]:
-    """Return the origin of the key directory and the component that the signature must cover.
+def agents_of(text: str) -> Agents:
+    """Return the members of Signature-Agent; the bare string of older senders is the member None.
 
-    Signature-Agent is a dictionary with a member for the label; older senders use a bare string. Raises
-    InvalidSignature.
+    Raises InvalidSignature.
     """
+    is_string = text.lstrip().startswith('"')
     try:
-        is_string = text.lstrip().startswith('"')
         parsed: Any = http_sf.parse(text.encode("latin-1"), tltype="item" if is_string else "dictionary")
-        if is_string:
-            return origin_of(parsed[0]), '"signature-agent"'
-        return origin_of(parsed[label][0]), f'"signature-agent";key="{label}"'
-    except (ValueError, KeyError, TypeError, AttributeError, DestinationRefused):
-        raise InvalidSignature("Signature-Agent must name an https origin.") from None
+    except ValueError:
+        raise InvalidSignature("Signature-Agent is malformed.") from None
+    agents: Agents = {None: parsed} if is_string else parsed
+    return agents
 
 
-def check_life(parameters: dict[str, Any]) -> None:
+def agent_of(claim: Claim, agents: Agents) -> tuple[Member, str]:
+    """Return the member of Signature-Agent that the signature covers, and its component.
+
+    A signature may cover other signers' members, too. Its own one then has its label. Otherwise the key of the member
+    can differ from the label, which proxies may change. Raises InvalidSignature.
+    """
+    if None in agents:
+        if ("signature-agent", {}) not in claim.covered:
+            raise InvalidSignature("The signature must cover signature-agent.")
+        return agents[None], '"signature-agent"'
+    keys = [
+        parameters["key"]
+        for name, parameters in claim.covered
+        if name == "signature-agent" and parameters.keys() == {"key"} and parameters["key"] in agents
+    ]
+    if claim.label in keys:
+        key = claim.label
+    elif len(keys) == 1:
+        key = keys[0]
+    else:
+        raise InvalidSignature("The signature must cover the member of Signature-Agent that names its signer.")
+    return agents[key], f'"signature-agent";key="{key}"'
+
+
+def directory_of(member: Member) -> str | None:
+    """Return the origin whose key directory a member of Signature-Agent names.
+
+    None for other types and values, which the draft lets verifiers ignore.
+    """
+    value, parameters = member
+    if not isinstance(value, str) or str(parameters.get("type", DIRECTORY)) != DIRECTORY:
+        return None
+    try:
+        return origin_of(value)
+    except DestinationRefused:
+        return None
+
+
+def check_life(parameters: Parameters) -> None:
     """Raise InvalidSignature if the signature has no expiry, is valid for too long, or has expired."""
     created, expires = parameters.get("created"), parameters.get("expires")
     if type(created) is not int or type(expires) is not int:
@@ -164,9 +256,9 @@ def check_life(parameters: dict[str, Any]) -> None:
 
 
 def verify_signature(
-    message: Message, label: str, component: str, key: Ed25519PublicKey, max_age: timedelta | None = MAX_LIFE
+    message: Message, label: str, components: tuple[str, ...], key: Ed25519PublicKey, max_age: timedelta | None
 ) -> VerifyResult:
-    """Verify a signature and return the result. Raises InvalidSignature."""
+    """Verify a signature that covers the components, and return the result. Raises InvalidSignature."""
     verifier = HTTPMessageVerifier(signature_algorithm=algorithms.ED25519, key_resolver=KnownKey(key))
     try:
         [result] = verifier.verify(
@@ -174,7 +266,7 @@ def verify_signature(
             max_age=max_age,
             expect_tag=TAG,
             expect_label=label,
-            require_components=('"@authority"', component),
+            require_components=components,
         )
     except HTTPMessageSignaturesException as error:
         raise InvalidSignature(f"The signature is not valid. {error}".strip()[:300]) from None

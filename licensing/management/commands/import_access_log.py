@@ -6,6 +6,7 @@ from typing import TypedDict, Unpack
 from django.core.management.base import CommandError, CommandParser
 
 from kit.commands import ServiceCommand
+from kit.values.hosts import parse_host
 from licensing.logs.formats import FORMATS, LogFormat
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import open_log
@@ -62,7 +63,13 @@ class Command(ServiceCommand):
 
 def site_named(name: str, account: str | None) -> Site:
     """Return the site with this id or host. Raises CommandError."""
-    sites = Site.objects.filter(pk=name) if name.startswith("site_") else Site.objects.filter(host=name.lower())
+    if name.startswith("site_"):
+        sites = Site.objects.filter(pk=name)
+    else:
+        try:
+            sites = Site.objects.filter(host=parse_host(name))
+        except ValueError as error:
+            raise CommandError(f"--site: {error}") from None
     if account is not None:
         sites = sites.filter(account_id=account)
     found = list(sites[:2])

@@ -20,7 +20,15 @@ SENT = (
 VISITOR_COOKIE = "licensing_visitor"  # of rate limits per visitor
 IN_COOKIES = re.compile(rf"(?:^|[;,])\s*{VISITOR_COOKIE}=([^;,\s]*)")
 READ = (*SENT, "cookie")  # of cookies, only VISITOR_COOKIE is sent
-SHOWN = ("link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged")
+SHOWN = (
+    "link",
+    "www-authenticate",
+    "retry-after",
+    "crawler-price",
+    "crawler-error",
+    "crawler-charged",
+    "accept-signature",
+)
 FACTS = ("x-access-decision", "x-access-requester")
 FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # these are removed from visitors' requests
 UNREACHABLE = frozenset({502, 503, 504})  # replies of a gateway while the service is down
