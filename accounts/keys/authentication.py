@@ -16,8 +16,10 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from accounts.keys import keytext
-from accounts.keys.models import ApiKey
+from accounts.keys.models import ApiKey, KeyType
 from accounts.keys.permissions import require
+from accounts.keys.rate_limits import window_of
+from accounts.limits.windows import Window
 from accounts.plans.models import Account
 from kit.http.admission import Steps, done_before
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
@@ -44,10 +46,12 @@ class Grant(Struct, frozen=True):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
-    limits: tuple[int, int]  # requests per minute and per day, shared by all keys of the account
+    limits: tuple[int, int]  # requests per minute and per day, shared by all secret keys of the account
     is_suspended: bool = False  # whether the account is suspended
     edge_limits: tuple[int, int] = (1, 1)  # edge requests that the plan includes per minute and per day
     hosts: frozenset[str] = frozenset()  # hosts that the key may ask about at the edge; empty means any
+    is_public: bool = False
+    own_limit: Window | None = None  # of this key alone
 
     @property
     def weight(self) -> int:
@@ -76,6 +80,8 @@ class Grant(Struct, frozen=True):
             is_suspended=key.account.suspended_at is not None,
             edge_limits=key.account.edge_limits,
             hosts=frozenset(key.allowed_hosts),
+            is_public=key.type == KeyType.PUBLIC,
+            own_limit=window_of(key.pk, key.rate_limit),
         )
 
     def check(self, now: datetime | None = None) -> None:
@@ -163,13 +169,15 @@ POSTGRESQL = FIND.format(
     array="""json_build_array(api_key.id, api_key.name, api_key.prefix, api_key.permissions, api_key.allowed_ips,
       api_key.expires_at, api_key.revoked_at, api_key.last_used_at, account.id, account.plan,
       account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
-      account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts)::text"""
+      account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts, api_key.type,
+      api_key.rate_limit)::text"""
 )
 SQLITE = FIND.format(
     array="""json_array(hex(api_key.id), api_key.name, api_key.prefix, json(api_key.permissions),
       json(api_key.allowed_ips), api_key.expires_at, api_key.revoked_at, api_key.last_used_at, hex(account.id),
       account.plan, account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
-      account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts))"""
+      account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts), api_key.type,
+      json(api_key.rate_limit))"""
 )
 
 
@@ -204,7 +212,8 @@ def unknown_key() -> InvalidApiKey:
 def build_grant(columns: str) -> Grant:
     """Build the grant from FIND's JSON array, without the epoch: each write of the account advances it."""
     key_id, name, prefix, permissions, allowed_ips, *others = json.loads(columns)
-    expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, allowed_hosts = others
+    expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, *latest = others
+    allowed_hosts, key_type, rate_limit = latest
     key = ApiKey(
         id=ids.encode("key", UUID(key_id).bytes),
         account=Account(
@@ -217,10 +226,12 @@ def build_grant(columns: str) -> Grant:
             suspended_at=moment(suspended),
         ),
         name=name,
+        type=key_type,
         prefix=prefix,
         permissions=permissions,
         allowed_ips=allowed_ips,
         allowed_hosts=allowed_hosts,
+        rate_limit=rate_limit,
         expires_at=moment(expires),
         revoked_at=moment(revoked),
         last_used_at=moment(used),

@@ -24,7 +24,7 @@ class WindowSerializer(serializers.Serializer):
     """A window of the plan: the UTC minute or day."""
 
     limit = Integer(help_text="Requests included in the plan.")
-    used = Integer(help_text="Requests by all keys of the account in this window, including this one.")
+    used = Integer(help_text="Requests with all secret keys of the account in this window, including this one.")
     remaining = Integer()
     reset = Integer(help_text="End of the window, in Unix seconds.")
 

@@ -106,6 +106,7 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
     "PATCH /v1/api-keys/{key}": {
         "allowedIps": (["203.0.113.0/24"], []),
         "allowedHosts": (["pub.example"], []),
+        "rateLimit": ({"requests": 5, "period": "minute"}, None),
         "expiresAt": ("2999-01-01T00:00:00.000000Z", None),
     },
     "PATCH /v1/wallets/{wallet}": {
