@@ -18,8 +18,7 @@ from rest_framework.request import Request
 from accounts.keys import keytext
 from accounts.keys.models import ApiKey, KeyType
 from accounts.keys.permissions import require
-from accounts.keys.rate_limits import window_of
-from accounts.limits.windows import Window
+from accounts.keys.rate_limits import in_seconds
 from accounts.plans.models import Account
 from kit.http.admission import Steps, done_before
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
@@ -51,7 +50,7 @@ class Grant(Struct, frozen=True):
     edge_limits: tuple[int, int] = (1, 1)  # edge requests that the plan includes per minute and per day
     hosts: frozenset[str] = frozenset()  # hosts that the key may ask about at the edge; empty means any
     is_public: bool = False
-    own_limit: Window | None = None  # of this key alone
+    own_limit: tuple[int, int] | None = None  # requests per so many seconds with this key
 
     @property
     def weight(self) -> int:
@@ -81,7 +80,7 @@ class Grant(Struct, frozen=True):
             edge_limits=key.account.edge_limits,
             hosts=frozenset(key.allowed_hosts),
             is_public=key.type == KeyType.PUBLIC,
-            own_limit=window_of(key.pk, key.rate_limit),
+            own_limit=in_seconds(key.rate_limit),
         )
 
     def check(self, now: datetime | None = None) -> None:

@@ -3,10 +3,9 @@
 import re
 from typing import TypedDict
 
-from accounts.limits.windows import DAY, HOUR, MINUTE, Window
 from kit.http.errors import ValidationFailed
 
-SECONDS = {"minute": MINUTE, "hour": HOUR, "day": DAY}
+SECONDS = {"minute": 60, "hour": 3_600, "day": 86_400}
 PERIODS = tuple(SECONDS)
 MAX_REQUESTS = 1_000_000_000
 IN_TEXT = re.compile(r"([0-9]{1,10}) ?(?:/|a|an|per) ?(minute|hour|day)").fullmatch
@@ -19,11 +18,9 @@ class RateLimit(TypedDict):
     period: str
 
 
-def window_of(key_id: str, rate_limit: RateLimit | None) -> Window | None:
-    """Return the window that counts a key's own limit; None without one."""
-    if rate_limit is None:
-        return None
-    return Window(rate_limit["requests"], SECONDS[rate_limit["period"]], f"key:{key_id}")
+def in_seconds(rate_limit: RateLimit | None) -> tuple[int, int] | None:
+    """Return a limit as requests and seconds; None without one."""
+    return None if rate_limit is None else (rate_limit["requests"], SECONDS[rate_limit["period"]])
 
 
 def check_below_plan(rate_limit: RateLimit | None, limits: tuple[int, int]) -> None:
@@ -32,7 +29,7 @@ def check_below_plan(rate_limit: RateLimit | None, limits: tuple[int, int]) -> N
         return
     per_minute, per_day = limits
     seconds = SECONDS[rate_limit["period"]]
-    of_plan = min(per_minute * (seconds // MINUTE), per_day)
+    of_plan = min(per_minute * (seconds // 60), per_day)
     if rate_limit["requests"] >= of_plan:
         raise ValidationFailed(
             f"Must be below the plan's limit of {in_words({**rate_limit, 'requests': of_plan})}. Without `rateLimit`, "

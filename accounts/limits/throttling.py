@@ -64,7 +64,8 @@ def consume_of(grant: Grant | None, address: Address | None, cost: int = 1) -> C
     else:
         consume = plan_consume(grant.account_id, *grant.limits)
     if grant.own_limit is not None:
-        consume = replace(consume, windows=(*consume.windows, grant.own_limit))
+        own = Window(*grant.own_limit, f"key:{grant.key_id}")
+        consume = replace(consume, windows=(*consume.windows, own))
     return consume if cost == consume.cost else replace(consume, cost=cost)
 
 
