@@ -159,6 +159,20 @@ TYPES = [
     ),
     EventType(PING, "webhook_endpoint", "A test event. Sent only to the endpoint that was pinged."),
 ]
+# The permission that a key needs to see the events about an object, besides webhooks:manage.
+PERMISSIONS = {
+    "content": "content:read",
+    "content_import": "content:read",
+    "policy": "policies:read",
+    "limit": "policies:read",  # a rule's limit names the policy and the requester
+    "api_key": "api_keys:manage",
+    "license": "licenses:read",
+    "wallet": "licenses:read",
+    "grant": "licenses:read",
+    "ledger_entry": "revenue:read",
+    "access_summary": "analytics:read",
+    "webhook_endpoint": "webhooks:manage",
+}
 BY_NAME = {one.name: one for one in TYPES}
 SUBSCRIBED = [one.name for one in TYPES if one.name != PING]
 # What an endpoint may subscribe to: everything, a group, a type.
