@@ -122,7 +122,8 @@ def test_public_keys_cannot_lint_simulate_or_list_versions(page, api, account):
 
 def test_public_keys_see_no_tests_and_metadata_of_policies(page, api):
     tests = [{"name": "Acme reads", "requester": {"id": "org_acme"}, "expect": {"allowed": True}}]
-    made = api.post("/v1/policies", {"name": "P", "rules": [factories.ALLOW_ALL], "tests": tests, "metadata": {"a": 1}})
+    fields = {"rules": [factories.ALLOW_ALL], "tests": tests, "metadata": {"a": 1}}
+    made = api.post("/v1/policies", {"name": "Open", **fields})
     item = api.post("/v1/content", {"title": "Markets", "policyId": made["id"]})
     hidden = {"tests", "metadata"}
     shown = {name: value for name, value in made.body.items() if name not in hidden}
