@@ -90,6 +90,14 @@ TYPES = [
         {"revokedAt": LATER},
     ),
     EventType("api_key.expiring", "api_key", "A key will expire. Sent 7 days and 1 day before."),
+    EventType(
+        "requester.updated",
+        "requester",
+        "A customer's name, e-mail address, notes or metadata were changed. Checks and licences change none of them.",
+        "requester.updated",
+        {"name": "Acme GmbH", "updated": None},
+        {"updated": LATER},
+    ),
     EventType("license.created", "license", "A licence was issued.", "license.created"),
     EventType("license.updated", "license", "A licence changed.", "license.updated", {"licenseType": "personal"}),
     EventType(
@@ -166,6 +174,7 @@ PERMISSIONS = {
     "policy": "policies:read",
     "limit": "policies:read",  # a rule's limit names the policy and the requester
     "api_key": "api_keys:manage",
+    "requester": "licenses:read",
     "license": "licenses:read",
     "wallet": "licenses:read",
     "grant": "licenses:read",

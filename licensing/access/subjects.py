@@ -123,9 +123,9 @@ class RequesterSnapshot:
         """Names of its dependencies in accounts.plans.epochs."""
         return (str(self.pk),)
 
-    def is_renamed_by(self, name: str | None) -> bool:
-        """Return whether the given name is new. None means that no name was given."""
-        return name is not None and name != self.name and self.current_id is None
+    def is_named_by(self, name: str | None) -> bool:
+        """Return whether the given name fills an empty one. None means that no name was given."""
+        return name is not None and self.name is None and self.current_id is None
 
 
 def stored_facts(columns: Sequence[object]) -> Values:

@@ -91,7 +91,7 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
         "metadata": ({"a": 1}, {}),
     },
     "PATCH /v1/licenses/{license}": {
-        "requesterName": ("a", None),
+        "requesterName": ("a", "a"),  # only PATCH of the requester changes a name
         "externalId": ("a", None),
         "contentIds": (["{content}"], []),
         "tags": (["a"], []),
