@@ -9,6 +9,7 @@ NEW_KEY: dict[str, object] = {
     "permissions": ["access:check", "content:read"],
     "allowedIps": ["203.0.113.0/24", "2001:db8::7"],
     "allowedHosts": ["news.example"],
+    "rateLimit": {"requests": 20, "period": "minute"},
     "expiresAt": "2027-01-31T00:00:00Z",
 }
 KEY: dict[str, object] = {

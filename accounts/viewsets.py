@@ -43,6 +43,10 @@ class AccountViewSet(ApiViewSet[M]):
         self.idempotency_key = check_key(self.request.headers.get(HEADER)) if is_post else None
         await super().read_body()
 
+    def hidden_fields(self) -> frozenset[str]:
+        """Return the fields of `serializer_class` that its `for_secret_keys` keeps from a public key."""
+        return getattr(self.serializer_class, "for_secret_keys", frozenset()) if self.grant.is_public else frozenset()
+
     def get_queryset(self) -> QuerySet[M]:
         """Return the rows of `queryset` that the account owns."""
         return super().get_queryset().filter(account_id=self.account_id)

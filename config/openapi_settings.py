@@ -60,6 +60,7 @@ SPECTACULAR: dict[str, object] = {
         "LicenseStatus": "licensing.licenses.serializers.STATES",
         "OutcomeStatus": "kit.rest.bulk.STATUSES",
         "Mode": "licensing.policies.modes.MODES",
+        "KeyRateLimitPeriod": "accounts.keys.rate_limits.PERIODS",
         "RateLimitPeriod": "licensing.policies.rules.PERIODS",
         "RuleAction": "licensing.policies.rules.ACTIONS",
         "UnlistedSigners": "accounts.plans.models.UnlistedSigners",

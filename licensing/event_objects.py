@@ -23,6 +23,8 @@ from licensing.policies.decision import Reason
 from licensing.policies.examples import POLICY
 from licensing.policies.facts import kept_by_erasure
 from licensing.policies.serializers import PolicySerializer
+from licensing.requesters.examples import REQUESTER
+from licensing.requesters.serializers import RequesterProfileSerializer
 from licensing.requesters.services import names_of
 from licensing.visits.counting import count_before
 
@@ -33,6 +35,7 @@ reasons_for_denials.update({reason.value: reason.words for reason in Reason})
 
 register("content", ContentSerializer(), CONTENT)
 register("policy", PolicySerializer(), POLICY)
+register("requester", RequesterProfileSerializer(), REQUESTER)
 register("license", LicenseSerializer(), LICENSE, former_terms)
 register("content_import", ImportSerializer(), IMPORT)
 

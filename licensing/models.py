@@ -7,13 +7,14 @@ from licensing.content.models import Content
 from licensing.edge.verification.models import AddressName
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
-from licensing.requesters.models import Requester
+from licensing.requesters.models import FormerName, Requester
 from licensing.sites.models import OtherHosts, Site, SiteRule
 from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
 
 __all__ = [
     "AddressName",
     "Content",
+    "FormerName",
     "License",
     "LicenseClient",
     "OtherHosts",

@@ -10,6 +10,7 @@ FOUND_THROUGH = {
     "accounts_webhookdelivery": "event_id IN (SELECT id FROM accounts_event WHERE account_id = {account})",
     "analytics_ruleusage": "policy_id IN (SELECT id FROM licensing_policy WHERE account_id = {account})",
     "licensing_policyrevision": "policy_id IN (SELECT id FROM licensing_policy WHERE account_id = {account})",
+    "licensing_formername": "requester_id IN (SELECT id FROM licensing_requester WHERE account_id = {account})",
     "licensing_siterule": "site_id IN (SELECT id FROM licensing_site WHERE account_id = {account})",
     "accounts_endnotice": """encode(substring(object_id FROM octet_length(object_id) - 15), 'hex')::uuid IN (
       SELECT id FROM licensing_license WHERE account_id = {account} UNION ALL

@@ -31,7 +31,8 @@ def event_of(
         return None
     shown = objects[BY_NAME[name].object]
     previous = shown.former({field: pair[0] for field, pair in changes.items()}) if is_update else None
-    return make(account_id, name, str(resource.pk), shown.show(resource), previous)
+    object_id = str(getattr(resource, "public_id", resource.pk))
+    return make(account_id, name, object_id, shown.show(resource), previous)
 
 
 def make(

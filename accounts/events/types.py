@@ -90,6 +90,14 @@ TYPES = [
         {"revokedAt": LATER},
     ),
     EventType("api_key.expiring", "api_key", "A key will expire. Sent 7 days and 1 day before."),
+    EventType(
+        "requester.updated",
+        "requester",
+        "A customer's name, e-mail address, notes or metadata were changed. Checks and licences change none of them.",
+        "requester.updated",
+        {"name": "Acme GmbH", "updated": None},
+        {"updated": LATER},
+    ),
     EventType("license.created", "license", "A licence was issued.", "license.created"),
     EventType("license.updated", "license", "A licence changed.", "license.updated", {"licenseType": "personal"}),
     EventType(
@@ -159,6 +167,21 @@ TYPES = [
     ),
     EventType(PING, "webhook_endpoint", "A test event. Sent only to the endpoint that was pinged."),
 ]
+# The permission that a key needs to see the events about an object, besides webhooks:manage.
+PERMISSIONS = {
+    "content": "content:read",
+    "content_import": "content:read",
+    "policy": "policies:read",
+    "limit": "policies:read",  # a rule's limit names the policy and the requester
+    "api_key": "api_keys:manage",
+    "requester": "licenses:read",
+    "license": "licenses:read",
+    "wallet": "licenses:read",
+    "grant": "licenses:read",
+    "ledger_entry": "revenue:read",
+    "access_summary": "analytics:read",
+    "webhook_endpoint": "webhooks:manage",
+}
 BY_NAME = {one.name: one for one in TYPES}
 SUBSCRIBED = [one.name for one in TYPES if one.name != PING]
 # What an endpoint may subscribe to: everything, a group, a type.

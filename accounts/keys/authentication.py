@@ -16,8 +16,9 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from accounts.keys import keytext
-from accounts.keys.models import ApiKey
+from accounts.keys.models import ApiKey, KeyType
 from accounts.keys.permissions import require
+from accounts.keys.rate_limits import in_seconds
 from accounts.plans.models import Account, UnlistedSigners
 from kit.http.admission import Steps, done_before
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
@@ -44,11 +45,13 @@ class Grant(Struct, frozen=True):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
-    limits: tuple[int, int]  # requests per minute and per day, shared by all keys of the account
+    limits: tuple[int, int]  # requests per minute and per day, shared by all secret keys of the account
     is_suspended: bool = False  # whether the account is suspended
     edge_limits: tuple[int, int] = (1, 1)  # edge requests that the plan includes per minute and per day
     hosts: frozenset[str] = frozenset()  # hosts that the key may ask about at the edge; empty means any
     unlisted_signers_pay: bool = False  # whether the account lets unlisted signers pay at the edge
+    is_public: bool = False
+    own_limit: tuple[int, int] | None = None  # requests per so many seconds with this key
 
     @property
     def weight(self) -> int:
@@ -78,6 +81,8 @@ class Grant(Struct, frozen=True):
             edge_limits=key.account.edge_limits,
             hosts=frozenset(key.allowed_hosts),
             unlisted_signers_pay=key.account.unlisted_signers == UnlistedSigners.PAY,
+            is_public=key.type == KeyType.PUBLIC,
+            own_limit=in_seconds(key.rate_limit),
         )
 
     def check(self, now: datetime | None = None) -> None:
@@ -165,13 +170,15 @@ POSTGRESQL = FIND.format(
     array="""json_build_array(api_key.id, api_key.name, api_key.prefix, api_key.permissions, api_key.allowed_ips,
       api_key.expires_at, api_key.revoked_at, api_key.last_used_at, account.id, account.plan,
       account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
-      account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts, account.unlisted_signers)::text"""
+      account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts, account.unlisted_signers,
+      api_key.type, api_key.rate_limit)::text"""
 )
 SQLITE = FIND.format(
     array="""json_array(hex(api_key.id), api_key.name, api_key.prefix, json(api_key.permissions),
       json(api_key.allowed_ips), api_key.expires_at, api_key.revoked_at, api_key.last_used_at, hex(account.id),
       account.plan, account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
-      account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts), account.unlisted_signers)"""
+      account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts), account.unlisted_signers,
+      api_key.type, json(api_key.rate_limit))"""
 )
 
 
@@ -206,8 +213,8 @@ def unknown_key() -> InvalidApiKey:
 def build_grant(columns: str) -> Grant:
     """Build the grant from FIND's JSON array, without the epoch: each write of the account advances it."""
     key_id, name, prefix, permissions, allowed_ips, *others = json.loads(columns)
-    expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, *rest = others
-    allowed_hosts, unlisted_signers = rest
+    expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, *latest = others
+    allowed_hosts, unlisted_signers, key_type, rate_limit = latest
     key = ApiKey(
         id=ids.encode("key", UUID(key_id).bytes),
         account=Account(
@@ -221,10 +228,12 @@ def build_grant(columns: str) -> Grant:
             unlisted_signers=unlisted_signers,
         ),
         name=name,
+        type=key_type,
         prefix=prefix,
         permissions=permissions,
         allowed_ips=allowed_ips,
         allowed_hosts=allowed_hosts,
+        rate_limit=rate_limit,
         expires_at=moment(expires),
         revoked_at=moment(revoked),
         last_used_at=moment(used),

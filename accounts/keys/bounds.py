@@ -1,4 +1,4 @@
-"""Limits for keys that create or change keys: no more permissions, no later expiry, no other addresses."""
+"""Limits for keys that create or change keys: no more permissions or requests, no later expiry, no other addresses."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -7,30 +7,37 @@ from typing import TypedDict
 
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import NEVER_PUBLIC, allows
+from accounts.keys.rate_limits import RateLimit, allows_no_more, in_words
 from kit.http.errors import InsufficientPermissions, ValidationFailed
 from kit.values.networks import lies_within, merge_networks
 from kit.values.timestamps import render_timestamp
 
 
 class Bounds(TypedDict, total=False):
-    """Where and until when a key works:
+    """Where, how often and until when a key works:
 
-    CIDR networks ([] means anywhere), hosts that it may ask about at the edge ([] means any), and its expiry (None
-    means never).
+    CIDR networks ([] means anywhere), hosts that it may ask about at the edge ([] means any), its rate limit (None
+    means the plan's alone), and its expiry (None means never).
     """
 
     allowed_ips: list[str]
     allowed_hosts: list[str]
+    rate_limit: RateLimit | None
     expires_at: datetime | None
 
 
 def bounds_of(key: ApiKey) -> Bounds:
-    return {"allowed_ips": key.allowed_ips, "allowed_hosts": key.allowed_hosts, "expires_at": key.expires_at}
+    return {
+        "allowed_ips": key.allowed_ips,
+        "allowed_hosts": key.allowed_hosts,
+        "rate_limit": key.rate_limit,
+        "expires_at": key.expires_at,
+    }
 
 
 def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Bounds) -> None:
-    """Raise InsufficientPermissions if a key would have more permissions, life, addresses or hosts than its
-    creator.
+    """Raise InsufficientPermissions if a key would have more permissions, life, addresses, hosts or requests than
+    its creator.
     """
     for permission in permissions:
         if not allows(frozenset(creator.permissions), permission):
@@ -48,6 +55,11 @@ def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Boun
     if not are_within(bounds["allowed_hosts"], creator.allowed_hosts):
         raise InsufficientPermissions(
             "A key cannot let another one ask about hosts outside its own `allowedHosts`.", param="allowedHosts"
+        )
+    if not allows_no_more(bounds["rate_limit"], creator.rate_limit):
+        raise InsufficientPermissions(
+            f"A key cannot give another one a higher rate limit than its own: {in_words(creator.rate_limit)}.",
+            param="rateLimit",
         )
 
 
@@ -85,17 +97,19 @@ def check_may_change(changer: ApiKey, key: ApiKey, now: Bounds) -> None:
         {
             "allowed_ips": (own if now["allowed_ips"] == was["allowed_ips"] else now)["allowed_ips"],
             "allowed_hosts": (own if now["allowed_hosts"] == was["allowed_hosts"] else now)["allowed_hosts"],
+            "rate_limit": (own if now["rate_limit"] == was["rate_limit"] else now)["rate_limit"],
             "expires_at": (own if now["expires_at"] == was["expires_at"] else now)["expires_at"],
         },
     )
 
 
 def is_wider(now: Bounds, before: Bounds) -> bool:
-    """Whether the key would work longer, from more addresses or for more hosts than before."""
+    """Whether the key would work longer, more often, from more addresses or for more hosts than before."""
     end, old = now["expires_at"], before["expires_at"]
     lasts_longer = old is not None and (end is None or end > old)
     return (
         lasts_longer
         or not lie_within(now["allowed_ips"], before["allowed_ips"])
         or not are_within(now["allowed_hosts"], before["allowed_hosts"])
+        or not allows_no_more(now["rate_limit"], before["rate_limit"])
     )

@@ -6,6 +6,7 @@ from accounts.auditing import audit
 from accounts.keys import services
 from accounts.keys.authentication import Grant
 from accounts.keys.models import ApiKey
+from accounts.keys.rate_limits import check_below_plan
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.plans import epochs
 from kit.rest.bulk import Bulk, Kind, Outcome, Row
@@ -41,6 +42,7 @@ class KeyBulk(Bulk[ApiKey]):
 
     def act(self, row: Row) -> tuple[int, ApiKey]:
         if row.id is None:
+            check_below_plan(row.fields.get("rate_limit"), self.creator.account.limits)
             key, text = services.new_key(self.account_id, self.creator, **row.fields)
             self.texts[key.pk] = text
             self.created.append(key)

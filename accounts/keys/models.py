@@ -27,6 +27,7 @@ class ApiKey(models.Model):
     # Hosts that it may ask about at the edge; empty means any. Has a database default for processes of the previous
     # version.
     allowed_hosts = models.JSONField(default=list, db_default=[], blank=True)
+    rate_limit = models.JSONField(null=True, blank=True)  # its own, below the plan's (accounts.keys.rate_limits)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -47,6 +48,7 @@ class ApiKey(models.Model):
             "permissions": self.permissions,
             "allowedIps": self.allowed_ips,
             "allowedHosts": self.allowed_hosts,
+            "rateLimit": self.rate_limit,
             "expiresAt": render_timestamp(self.expires_at),
             "revokedAt": render_timestamp(self.revoked_at),
         }

@@ -46,6 +46,9 @@ class KeyGrant(Protocol):
     @property
     def permissions(self) -> frozenset[str]: ...
 
+    @property
+    def is_public(self) -> bool: ...
+
 
 def require(grant: KeyGrant, permission: str) -> None:
     """Raise InsufficientPermissions, naming the permission, if the key lacks it."""
@@ -54,7 +57,7 @@ def require(grant: KeyGrant, permission: str) -> None:
 
 
 class KeyHasPermission(BasePermission):
-    """Requires every permission that the view names for the action."""
+    """Requires every permission that the view names for the action, and for some actions a secret key."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         guarded = cast("ApiViewSet[Model]", view)
@@ -64,4 +67,6 @@ class KeyHasPermission(BasePermission):
         grant: Any = request.auth
         for permission in needed:
             require(grant, permission)
+        if guarded.action in guarded.for_secret_keys and grant.is_public:
+            raise InsufficientPermissions("A public key cannot call this endpoint. Use a secret key.")
         return True

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from accounts.keys.models import ApiKey, KeyType
 from accounts.keys.permissions import PERMISSIONS
+from accounts.keys.rate_limits import MAX_REQUESTS, PERIODS
 from accounts.keys.services import MAX_OVERLAP_SECONDS
 from kit.rest.bulk import ALONE, ErrorShown, IndexedSerializer, RowsField
 from kit.rest.fields import (
@@ -60,6 +61,15 @@ def check_is_to_come(expires_at: datetime) -> None:
         raise serializers.ValidationError("Must be in the future: the key would never work.")
 
 
+class KeyRateLimitSerializer(StrictSerializer):
+    """At most `requests` with the key per UTC minute, hour or day."""
+
+    example = {"requests": 20, "period": "minute"}
+
+    requests = Integer(min_value=1, max_value=MAX_REQUESTS, help_text="Fewer than the plan allows in the period.")
+    period = Choice(choices=PERIODS)
+
+
 class ApiKeySerializer(StrictSerializer):
     """An API key. Its full text, `key`, is only in the reply that creates it."""
 
@@ -90,6 +100,13 @@ class ApiKeySerializer(StrictSerializer):
         source="allowed_hosts",
         help_text="Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the "
         "hosts of the key that creates it. Other endpoints ignore it.",
+    )
+    rateLimit = KeyRateLimitSerializer(
+        required=False,
+        allow_null=True,
+        source="rate_limit",
+        help_text="A limit of this key, below the plan's, which applies too. Null: only the plan's. Default: that of "
+        "the key that creates it. Does not apply at the edge.",
     )
     expiresAt = Timestamp(
         required=False,

@@ -15,11 +15,13 @@ from accounts.keys.authentication import Grant
 from accounts.keys.bounds import Bounds, bounds_of, check_may_change, check_no_more_than, check_permissions_of_type
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import DEFAULTS
+from accounts.keys.rate_limits import check_below_plan
 from accounts.plans import epochs
+from accounts.plans.models import Account
 from kit.http.errors import Revoked, ValidationFailed
 
 MAX_OVERLAP_SECONDS = 604_800
-CHANGED = ["name", "allowed_ips", "allowed_hosts", "expires_at"]  # fields that a change may write
+CHANGED = ["name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at"]  # fields that a change may write
 
 
 class NewKey(Bounds):
@@ -61,12 +63,19 @@ def create_api_key(
     Operators and commands (None) are not restricted. Raises ValidationFailed and InsufficientPermissions.
     """
     creator = current_key(granted_by) if granted_by is not None else None
+    if fields.get("rate_limit") is not None:
+        check_below_plan(fields["rate_limit"], Account.objects.get(pk=account_id).limits)
     key, text = new_key(account_id, creator, **fields)
+    store_key(key, key_id)
+    return key, text
+
+
+def store_key(key: ApiKey, key_id: str | None) -> None:
+    """Store a new key and its audit entry. `key_id` is an unused id for it."""
     if key_id is not None:
         key.pk = key_id
     key.save(force_insert=True)
     audit.record("api_key.created", key, {})
-    return key, text
 
 
 def find_key(keys: QuerySet[ApiKey], text: str) -> ApiKey | None:
@@ -85,12 +94,14 @@ def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -
     type_, named = fields["type"], fields.get("permissions")
     granted = list(dict.fromkeys(DEFAULTS[type_] if named is None else named))
     check_permissions_of_type(type_, granted)
-    unbound: Bounds = {"allowed_ips": [], "allowed_hosts": [], "expires_at": None}
+    unbound: Bounds = {"allowed_ips": [], "allowed_hosts": [], "rate_limit": None, "expires_at": None}
     within = unbound if creator is None else bounds_of(creator)
     if "allowed_ips" in fields:
         within["allowed_ips"] = fields["allowed_ips"]
     if "allowed_hosts" in fields:
         within["allowed_hosts"] = fields["allowed_hosts"]
+    if "rate_limit" in fields:
+        within["rate_limit"] = fields["rate_limit"]
     if "expires_at" in fields:
         within["expires_at"] = fields["expires_at"]
     if creator is not None:
@@ -132,7 +143,7 @@ def check_may_be_told(grant: Grant, keys: Iterable[IssuedKey]) -> None:
 
 @transaction.atomic
 def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant | None = None) -> ApiKey:
-    """Change a key's name, addresses, hosts or expiry, effective with the next request.
+    """Change a key's name, addresses, hosts, rate limit or expiry, effective with the next request.
 
     If a key makes the change (`changed_by`), it may not set bounds beyond its own or widen a key that it could not
     create. Operators and commands (None) are not restricted. Raises Revoked, ValidationFailed and
@@ -165,15 +176,19 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
     now: Bounds = {
         "allowed_ips": fields.get("allowed_ips", was["allowed_ips"]),
         "allowed_hosts": fields.get("allowed_hosts", was["allowed_hosts"]),
+        "rate_limit": fields.get("rate_limit", was["rate_limit"]),
         "expires_at": fields.get("expires_at", was["expires_at"]),
     }
     end = now["expires_at"]
     if end is not None and end != was["expires_at"] and end <= timezone.now():
         raise ValidationFailed("Must be in the future. To end a key now, revoke it.", param="expiresAt")
+    if now["rate_limit"] != was["rate_limit"]:
+        check_below_plan(now["rate_limit"], key.account.limits)
     if changer is not None:
         check_may_change(changer, key, now)
     key.name = fields.get("name", key.name)
-    key.allowed_ips, key.allowed_hosts, key.expires_at = now["allowed_ips"], now["allowed_hosts"], end
+    key.allowed_ips, key.allowed_hosts = now["allowed_ips"], now["allowed_hosts"]
+    key.rate_limit, key.expires_at = now["rate_limit"], end
     return audit.entry("api_key.updated", key, before)
 
 
@@ -211,18 +226,20 @@ def rotate_api_key(
     if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):
         raise ValidationFailed("This key has ended already, so there is nothing to rotate. Create a new one.")
     before = old.audited()
-    new, text = create_api_key(
+    # Without the check against the plan, which may have become smaller than the old key's rate limit.
+    new, text = new_key(
         old.account_id,
+        None if granted_by is None else current_key(granted_by),
         name=old.name,
         type=old.type,
         permissions=old.permissions,
         allowed_ips=old.allowed_ips,
         allowed_hosts=old.allowed_hosts,
+        rate_limit=old.rate_limit,
         expires_at=given.get("expires_at", old.expires_at),
-        granted_by=granted_by,
-        key_id=key_id,
         seed=seed,
     )
+    store_key(new, key_id)
     if overlap_seconds == 0:
         old.revoked_at = now
     else:

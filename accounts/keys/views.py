@@ -14,6 +14,7 @@ from accounts.keys import services
 from accounts.keys.bounds import Bounds
 from accounts.keys.bulk import KeyBulk, read_rows
 from accounts.keys.models import ApiKey
+from accounts.keys.rate_limits import RateLimit
 from accounts.keys.serializers import (
     ApiKeyBulkOutcomeSerializer,
     ApiKeyBulkSerializer,
@@ -74,8 +75,9 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         A secret key has every permission by default. A public key reads content and policies by default: whoever has
         it, such as every visitor of a web page, can read every item with its figures, and every policy with the ids
         and addresses of customers in its rules. Give it `["content:read"]` if pages need no more. A key cannot grant a
-        permission that it lacks, outlive itself, or allow addresses or hosts outside its own lists. Without
-        `expiresAt`, `allowedIps` or `allowedHosts` the new key has those of the key that creates it.
+        permission that it lacks, outlive itself, or allow addresses or hosts outside its own lists, or more requests
+        than its own `rateLimit`. Without `expiresAt`, `allowedIps`, `allowedHosts` or `rateLimit` the new key has
+        those of the key that creates it.
         """
         return self.created(services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant))
 
@@ -108,10 +110,10 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
 
     @extend_schema(summary="Change an API key", request=ApiKeyChangeSerializer)
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """Changes name, addresses, hosts and expiry, effective with the next request.
+        """Changes name, addresses, hosts, rate limit and expiry, effective with the next request.
 
-        As on creation, a key cannot set an expiry, addresses or hosts beyond its own, or widen a key that it could not
-        create. A revoked key cannot be changed (409).
+        As on creation, a key cannot set an expiry, addresses, hosts or a rate limit beyond its own, or widen a key
+        that it could not create. A revoked key cannot be changed (409).
         """
         key = self.get_object_to_change()
         fields = self.validated(ApiKeyChangeSerializer, partial=True)
@@ -125,7 +127,7 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
     @extend_schema(summary="Rotate an API key", request=RotationSerializer, responses={201: CreatedApiKeySerializer})
     @action(detail=True, methods=["post"])
     def rotate(self, request: Request, id: str) -> HttpResponse:
-        """Creates a key with the same name, permissions, addresses, hosts and expiry.
+        """Creates a key with the same name, permissions, addresses, hosts, rate limit and expiry.
 
         The old key ends after `overlapSeconds`.
         """
@@ -162,6 +164,7 @@ class KeptKey(TypedDict):
     permissions: list[str]
     allowedIps: list[str]
     allowedHosts: NotRequired[list[str]]  # absent in replies stored by older versions
+    rateLimit: NotRequired[RateLimit | None]  # likewise
     expiresAt: str | None
 
 
@@ -170,6 +173,7 @@ def render_key(shown: KeptKey) -> services.IssuedKey:
     bounds: Bounds = {
         "allowed_ips": shown["allowedIps"],
         "allowed_hosts": shown.get("allowedHosts", []),
+        "rate_limit": shown.get("rateLimit"),
         "expires_at": None if end is None else parse_timestamp(end),
     }
     return services.IssuedKey(shown["id"], shown["permissions"], bounds)

@@ -47,11 +47,11 @@ class AsyncClusterLimiter:
             return self.counters.consume_here(wanted, now)
         groups = await asyncio.gather(*(self.consume_on(server, group, now) for server, group in by_server.items()))
         counted = {
-            consume.bucket: one
+            consume.group: one
             for consumes, results in zip(by_server.values(), groups, strict=True)
             for consume, one in zip(consumes, results, strict=True)
         }
-        return [counted[consume.bucket] for consume in wanted]
+        return [counted[consume.group] for consume in wanted]
 
     async def connect(self) -> None:
         """Ask a node for the slots if that was not done yet or an answer has shown that they moved."""

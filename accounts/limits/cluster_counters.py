@@ -1,4 +1,4 @@
-"""Counters in a Cluster. Each bucket is one key, so each script call stays in one slot."""
+"""Counters in a Cluster. All keys of a bucket have one hash tag, so each script call stays in one slot."""
 
 from collections.abc import Sequence
 from threading import Lock

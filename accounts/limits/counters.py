@@ -1,7 +1,7 @@
 """Counters of limits: what any of them does, and those of one process.
 
-A caller has a bucket, and a bucket has windows (the UTC minute and day). A request passes if every window has room,
-and then counts in all. A rejected request costs nothing.
+A caller has a bucket, and a bucket has windows (the UTC minute and day), some of them in parts of the bucket. A
+request passes if every window has room, and then counts in all. A rejected request costs nothing.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,8 @@ from typing import Protocol
 
 from accounts.limits.windows import MINUTE, MOST_AHEAD, Consume
 
+ADDRESS = "address:"  # prefix of the buckets of addresses without a key
+PUBLIC_ADDRESS = "public:address:"  # prefix of the part of an address that uses public keys
 # The number of granted requests, and each window's count before.
 Consumed = tuple[int, list[int]]
 
@@ -21,6 +23,11 @@ class Counters(Protocol):
     def forget_all(self) -> None: ...
 
 
+def is_of_address(counter: str) -> bool:
+    """Whether the counter belongs to one client address, of which there may be any number."""
+    return counter.startswith(ADDRESS) or f":{PUBLIC_ADDRESS}" in counter
+
+
 class ProcessCounters:
     """Counts in this process, shared by its threads."""
 
@@ -29,7 +36,7 @@ class ProcessCounters:
     def __init__(self) -> None:
         self.lock = Lock()
         self.tidied_in = 0  # the minute of the last cleanup, which is too slow for every request
-        self.buckets: dict[tuple[str, int], tuple[int, int]] = {}  # (bucket, seconds) → (window number, count)
+        self.buckets: dict[tuple[str, int], tuple[int, int]] = {}  # (counter, seconds) → (window number, count)
 
     def consume(self, wanted: Sequence[Consume], now: int) -> list[Consumed]:
         with self.lock:
@@ -41,12 +48,12 @@ class ProcessCounters:
         self.tidied_in = now // MINUTE
         self.buckets = {key: kept for key, kept in self.buckets.items() if kept[0] >= now // key[1]}
         if len(self.buckets) > 10 * self.MAX_BUCKETS:
-            self.buckets = {key: kept for key, kept in self.buckets.items() if not key[0].startswith("address:")}
+            self.buckets = {key: kept for key, kept in self.buckets.items() if not is_of_address(key[0])}
 
     def consume_one(self, consume: Consume, now: int) -> Consumed:
         numbers, used, now = [], [], consume.moment(now)
         for window in consume.windows:
-            number, count = self.buckets.get((consume.bucket, window.seconds), (0, 0))
+            number, count = self.buckets.get((consume.counter_of(window), window.seconds), (0, 0))
             begun = now // window.seconds > number or number * window.seconds > now + MOST_AHEAD
             numbers.append(now // window.seconds if begun else number)
             used.append(0 if begun else count)
@@ -54,7 +61,7 @@ class ProcessCounters:
         granted = max(min(consume.cost, room), 0)
         if granted:
             for window, number, count in zip(consume.windows, numbers, used, strict=True):
-                self.buckets[consume.bucket, window.seconds] = (number, count + granted)
+                self.buckets[consume.counter_of(window), window.seconds] = (number, count + granted)
         return granted, used
 
     def forget_all(self) -> None:

@@ -13,8 +13,9 @@ from accounts.limits.events import EDGE, PLAN, note_plan
 from accounts.limits.redis_address import RedisAddress
 from accounts.limits.redis_counters import RedisCounters, SharedCounters
 from accounts.limits.redis_faults import Fault
-from accounts.limits.windows import Consume, LimitState
+from accounts.limits.windows import Consume, LimitState, Window
 
+Group = tuple[str, tuple[Window, ...]]  # of a Consume
 ACCOUNT = "account:"  # prefix of plan buckets; the account id follows
 AT_EDGE = "edge:"  # prefix of the plan's meter at the edge
 SCOPES = {ACCOUNT: PLAN, AT_EDGE: EDGE}
@@ -25,7 +26,7 @@ def note(consume: Consume, used: Sequence[int], now: int) -> None:
     kind, colon, account_id = consume.bucket.partition(":")
     if (scope := SCOPES.get(kind + colon)) is not None:
         for window, count in zip(consume.windows, used, strict=True):
-            if count * 5 >= window.limit * 4:
+            if not window.part and count * 5 >= window.limit * 4:
                 note_plan(scope, account_id, window.seconds, window.limit, count, now)
 
 
@@ -64,7 +65,7 @@ class Limiter:
         return state
 
     def consume_many(self, wanted: Sequence[Consume]) -> list[LimitState]:
-        """Count simultaneous requests; those of one bucket pass in the given order."""
+        """Count simultaneous requests; those with the same bucket and windows pass in the given order."""
         now = int(time.time())
         together = self.together(wanted)
         return self.states(wanted, together, self.counters.consume(together, now), now)
@@ -78,35 +79,37 @@ class Limiter:
 
     @staticmethod
     def together(wanted: Sequence[Consume]) -> list[Consume]:
-        """Merge the consumers of each bucket and add up their costs."""
+        """Merge the consumers with the same bucket and windows, and add up their costs."""
         if len(wanted) == 1:
             return list(wanted)
-        costs: dict[str, int] = {}
-        first: dict[str, Consume] = {}
+        costs: dict[Group, int] = {}
+        first: dict[Group, Consume] = {}
         for consume in wanted:
-            costs[consume.bucket] = costs.get(consume.bucket, 0) + consume.cost
-            first.setdefault(consume.bucket, consume)
-        return [replace(consume, cost=costs[bucket]) for bucket, consume in first.items()]
+            group = consume.group
+            costs[group] = costs.get(group, 0) + consume.cost
+            first.setdefault(group, consume)
+        return [replace(consume, cost=costs[group]) for group, consume in first.items()]
 
     @staticmethod
     def states(
         wanted: Sequence[Consume], together: Sequence[Consume], consumed: Sequence[Consumed], now: int
     ) -> list[LimitState]:
-        """Return the state for each of `wanted`, given the counts of its whole bucket."""
-        of = {consume.bucket: one for consume, one in zip(together, consumed, strict=True)}
+        """Return the state for each of `wanted`, given the counts of its whole group."""
+        of = {consume.group: one for consume, one in zip(together, consumed, strict=True)}
         served = dict.fromkeys(of, 0)
         states = []
         for consume in wanted:
-            granted, before = of[consume.bucket]
+            group = consume.group
+            granted, before = of[group]
             if consume.is_meter:
                 allowed = True
             elif consume.cost == 0:
                 allowed = all(count <= window.limit for window, count in zip(consume.windows, before, strict=True))
             else:
-                allowed = served[consume.bucket] + consume.cost <= granted
+                allowed = served[group] + consume.cost <= granted
             if allowed:
-                served[consume.bucket] += consume.cost
-            used = [count + served[consume.bucket] for count in before]
+                served[group] += consume.cost
+            used = [count + served[group] for count in before]
             state = LimitState.of(consume.windows, used, consume.moment(now), allowed=allowed)
             if state.is_near and consume.cost:
                 note(consume, used, now)

@@ -16,7 +16,7 @@ from accounts.plans.models import Account, Plan, Unknown, UnlistedSigners
 from accounts.plans.services import update_account
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp
-from kit.rest.sparse import pick_fields, requested_fields
+from kit.rest.sparse import pick_fields
 from kit.values.timestamps import render_timestamp
 
 
@@ -24,7 +24,7 @@ class WindowSerializer(serializers.Serializer):
     """A window of the plan: the UTC minute or day."""
 
     limit = Integer(help_text="Requests included in the plan.")
-    used = Integer(help_text="Requests by all keys of the account in this window, including this one.")
+    used = Integer(help_text="Requests with all secret keys of the account in this window, including this one.")
     remaining = Integer()
     reset = Integer(help_text="End of the window, in Unix seconds.")
 
@@ -88,7 +88,9 @@ class AccountChangeSerializer(StrictSerializer):
 
 
 class OwnAccountSerializer(serializers.Serializer):
-    """The account of the requesting key."""
+    """The account of the requesting key. Public keys do not see how much of the plan is used."""
+
+    for_secret_keys = sometimes = frozenset({"limits", "edgeLimits"})
 
     id = Id("acc")
     object = Choice(choices=["account"])
@@ -148,10 +150,11 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
 
     @extend_schema(summary="Get the account of the key")
     def retrieve(self, request: Request) -> HttpResponse:
-        """Returns the plan with its limits and usage, and the permissions of the requesting key. Any key may ask."""
+        """Returns the plan with its limits and usage, and the permissions of the requesting key. Any key may ask;
+        a public one gets no limits and usage.
+        """
         key = self.get_object()
-        fields = requested_fields(request.query_params, self.serializer_class)
-        return Response(pick_fields(render_account(key.account, key), fields))
+        return Response(pick_fields(render_account(key.account, key), self.fields_to_show()))
 
     @extend_schema(
         summary="Change the account of the key", request=AccountChangeSerializer, responses=OwnAccountSerializer

@@ -25,30 +25,32 @@ ERRORS = (redis.RedisError, RedisClusterException, OSError)
 
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
 
-# One hash per bucket.
+# One hash per part of a bucket. KEYS[i] is the hash of the window ARGV[2i + 1], ARGV[2i + 2]; windows may share one.
 CONSUME = """
-local cost, now, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), 0
+local cost, now, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), {}
 local numbers, reply, granted = {}, {}, cost
-for i = 3, #ARGV, 2 do
-  local limit, seconds = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
-  local kept = redis.call('HMGET', KEYS[1], 'n' .. seconds, 'c' .. seconds)
+for i, key in ipairs(KEYS) do
+  local limit, seconds = tonumber(ARGV[2 * i + 1]), tonumber(ARGV[2 * i + 2])
+  local kept = redis.call('HMGET', key, 'n' .. seconds, 'c' .. seconds)
   local number, used = math.floor(now / seconds), 0
   local former = tonumber(kept[1] or 0)
   if former >= number and former * seconds <= now + MOST_AHEAD then
     number, used = former, tonumber(kept[2])
   end
   granted = math.max(math.min(granted, limit - used), 0)
-  longest = math.max(longest, seconds)
+  longest[key] = math.max(longest[key] or 0, seconds)
   table.insert(numbers, number)
   table.insert(reply, used)
 end
 if granted > 0 then
-  for i = 1, #numbers do
-    local seconds = ARGV[2 + 2 * i]
+  for i, key in ipairs(KEYS) do
+    local seconds = ARGV[2 * i + 2]
     local number, used = string.format('%d', numbers[i]), string.format('%d', reply[i] + granted)
-    redis.call('HSET', KEYS[1], 'n' .. seconds, number, 'c' .. seconds, used)
+    redis.call('HSET', key, 'n' .. seconds, number, 'c' .. seconds, used)
   end
-  redis.call('EXPIRE', KEYS[1], longest * 2)
+  for key, seconds in pairs(longest) do
+    redis.call('EXPIRE', key, seconds * 2)
+  end
 end
 table.insert(reply, 1, granted)
 return reply
@@ -175,14 +177,15 @@ class RedisCounters(SharedCounters):
             self.client.delete(key)
 
 
-def key_of(bucket: str) -> str:
-    return f"limit:{{{bucket}}}"
+def key_of(bucket: str, part: str = "") -> str:
+    """Return the key of a bucket or of its part. All parts of a bucket lie in one slot of a Cluster."""
+    return f"limit:{{{bucket}}}:{part}" if part else f"limit:{{{bucket}}}"
 
 
 def command(consume: Consume, now: int) -> tuple[Any, ...]:
-    windows = [
-        number
-        for window in consume.windows
-        for number in (NO_LIMIT if consume.is_meter else window.limit, window.seconds)
-    ]
-    return "EVAL", CONSUME, 1, key_of(consume.bucket), consume.cost, consume.moment(now), *windows
+    keys: list[str] = []
+    limits: list[int] = []
+    for window in consume.windows:
+        keys.append(key_of(consume.bucket, window.part))
+        limits += [NO_LIMIT if consume.is_meter else window.limit, window.seconds]
+    return "EVAL", CONSUME, len(keys), *keys, consume.cost, consume.moment(now), *limits

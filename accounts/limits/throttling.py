@@ -11,9 +11,10 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from accounts.keys import keytext
-from accounts.keys.authentication import Grant, Networks, bearer_token, grant_of, is_within
+from accounts.keys.authentication import Grant, bearer_token, grant_of, is_within
+from accounts.limits.counters import ADDRESS, PUBLIC_ADDRESS
 from accounts.limits.limiter import ACCOUNT, AT_EDGE, limiter
-from accounts.limits.windows import DAY, MINUTE, Consume, LimitState, Window
+from accounts.limits.windows import DAY, HOUR, MINUTE, Consume, LimitState, Window
 from kit.http.admission import done_before
 from kit.http.errors import MissingApiKey, RateLimitExceeded
 from kit.http.middleware import Address, client_address_of, network_of
@@ -22,7 +23,10 @@ if TYPE_CHECKING:  # DRF's views import this module
     from rest_framework.views import APIView
 
 ANONYMOUS = (Window(60, MINUTE),)
-NAMES = {MINUTE: '"minute"', DAY: '"day"'}  # window names as structured field strings
+PUBLIC = "public"  # the part of an account's bucket that its public keys share
+PUBLIC_PER_ADDRESS = 60  # requests a minute with public keys, from one address
+NAMES = {MINUTE: '"minute"', HOUR: '"hour"', DAY: '"day"'}  # window names as structured field strings
+EACH = {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}
 
 
 class CountedRequest(HttpRequest):
@@ -32,7 +36,12 @@ class CountedRequest(HttpRequest):
 
 
 def bucket_of_address(address: Address | None) -> str:
-    return "address:unknown" if address is None else f"address:{network_of(address)}"
+    return f"{ADDRESS}{name_of_address(address)}"
+
+
+def name_of_address(address: Address | None) -> str:
+    """Return the name under which an address is counted; addresses of an IPv6 /64 share one."""
+    return "unknown" if address is None else str(network_of(address))
 
 
 @lru_cache(maxsize=10_000)
@@ -47,21 +56,58 @@ def edge_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
 
 
 def consume_of(grant: Grant | None, address: Address | None, cost: int = 1) -> Consume:
-    """Return what a request consumes: of its account's plan or, without a key, of its address's limit."""
+    """Return what a request consumes: of its key's limits or, without a key, of its address's."""
     if grant is None:
         return Consume(bucket_of_address(address), ANONYMOUS, cost)
-    consume = plan_consume(grant.account_id, *grant.limits)
+    if grant.is_public:
+        consume = public_consume(grant, name_of_address(address))
+    else:
+        consume = plan_consume(grant.account_id, *grant.limits)
+    if grant.own_limit is not None:
+        own = Window(*grant.own_limit, f"key:{grant.key_id}")
+        consume = replace(consume, windows=(*consume.windows, own))
     return consume if cost == consume.cost else replace(consume, cost=cost)
+
+
+def public_consume(grant: Grant, address: str) -> Consume:
+    """Return what a request with a public key consumes.
+
+    Public keys have counters of their own, so that a web page's visitors take nothing from the account's secret keys.
+    """
+    per_minute, per_day = public_share(grant.limits)
+    windows = (
+        Window(per_minute, MINUTE, PUBLIC),
+        Window(per_day, DAY, PUBLIC),
+        Window(PUBLIC_PER_ADDRESS, MINUTE, f"{PUBLIC_ADDRESS}{address}"),
+    )
+    return Consume(f"{ACCOUNT}{grant.account_id}", windows)
+
+
+def public_share(limits: tuple[int, int]) -> tuple[int, int]:
+    """Return the share of public keys in a plan: half of its minute and of its day, at least one request."""
+    per_minute, per_day = limits
+    return max(per_minute // 2, 1), max(per_day // 2, 1)
 
 
 def refuse_beyond(state: LimitState) -> None:
     """Raise RateLimitExceeded if the request was not granted."""
     if not state.allowed:
-        period = "day" if state.seconds == DAY else "minute"
         raise RateLimitExceeded(
-            f"The limit of {state.limit} requests a {period} is used up. Try again in {state.retry_after} seconds.",
+            f"The limit of {state.limit} requests {EACH[state.seconds]}{whose_limit(state.part)} is used up. "
+            f"Try again in {state.retry_after} seconds.",
             retry_after=state.retry_after,
         )
+
+
+def whose_limit(part: str) -> str:
+    """Return whom the limit of a part concerns, for an error; empty for the account's own."""
+    if not part:
+        return ""
+    if part == PUBLIC:
+        return " for the account's public keys"
+    if part.startswith(PUBLIC_ADDRESS):
+        return " with public keys from one address"
+    return " of this key"
 
 
 def headers_of(state: LimitState) -> dict[str, str]:
@@ -70,14 +116,23 @@ def headers_of(state: LimitState) -> dict[str, str]:
         "X-RateLimit-Remaining": str(state.remaining),
         "X-RateLimit-Reset": str(state.reset),
         "RateLimit-Policy": policy_of(state.windows),
-        "RateLimit": f"{NAMES[state.seconds]};r={state.remaining};t={state.seconds_left}",
+        "RateLimit": f"{name_of_window(state.seconds, state.part)};r={state.remaining};t={state.seconds_left}",
     }
 
 
 @lru_cache(maxsize=1_000)
 def policy_of(windows: tuple[Window, ...]) -> str:
     """Return the value of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers)."""
-    return ", ".join(f"{NAMES[window.seconds]};q={window.limit};w={window.seconds}" for window in windows)
+    return ", ".join(
+        f"{name_of_window(window.seconds, window.part)};q={window.limit};w={window.seconds}" for window in windows
+    )
+
+
+def name_of_window(seconds: int, part: str) -> str:
+    """Return the window's name in headers, as a structured field string. The names of a caller's windows differ."""
+    if part in ("", PUBLIC):
+        return NAMES[seconds]
+    return '"address"' if part.startswith(PUBLIC_ADDRESS) else '"key"'
 
 
 def state_for_stranger(address: Address | None) -> LimitState:
@@ -100,27 +155,27 @@ class KnownKeys:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.known: OrderedDict[bytes, tuple[Consume, Networks]] = OrderedDict()  # by keytext.name_in_cache
+        self.known: OrderedDict[bytes, Grant] = OrderedDict()  # by keytext.name_in_cache
 
-    def note(self, header: str, consume: Consume, networks: Networks) -> None:
+    def note(self, header: str, grant: Grant) -> None:
         try:
             name = keytext.name_in_cache(bearer_token(header))
         except MissingApiKey:  # the key came in another header
             return
         with self.lock:
-            self.known[name] = consume, networks
+            self.known[name] = grant
             self.known.move_to_end(name)
             if len(self.known) > self.MOST:
                 self.known.popitem(last=False)
 
-    def find(self, header: str, address: Address | None) -> Consume | None:
-        """Look up an Authorization header. Returns None if the key is unknown or excludes the address."""
+    def find(self, header: str, address: Address | None) -> Grant | None:
+        """Return the grant of an Authorization header, or None if the key is unknown or excludes the address."""
         try:
             name = keytext.name_in_cache(bearer_token(header))
         except MissingApiKey:
             return None
-        consume, networks = self.known.get(name, (None, ()))
-        return consume if is_within(address, networks) else None
+        grant = self.known.get(name)
+        return grant if grant is not None and is_within(address, grant.networks) else None
 
     def forget(self, header: str) -> None:
         """Forget a key that has ended."""
@@ -136,38 +191,42 @@ known_keys = KnownKeys()
 
 
 def caller_of(header: str, address: Address | None) -> str:
-    """Return the bucket of a request, without a query: its account's if known, otherwise its address's."""
-    consume = known_keys.find(header, address)
-    return bucket_of_address(address) if consume is None else consume.bucket
+    """Return whose threads a request takes, without a query: its account's if known, otherwise its address's.
+
+    Public keys take none of those for the account's secret keys.
+    """
+    grant = known_keys.find(header, address)
+    if grant is None:
+        return bucket_of_address(address)
+    account = f"{ACCOUNT}{grant.account_id}"
+    return f"{PUBLIC}:{account}" if grant.is_public else account
 
 
 def known_limit(header: str, address: Address | None) -> LimitState:
     """Return the state of the request's limit as this process knows it, without waiting."""
-    return limiter.known_here(known_keys.find(header, address) or consume_of(None, address))
+    return limiter.known_here(consume_of(known_keys.find(header, address), address))
 
 
 def limit_of_uncounted(request: HttpRequest) -> LimitState:
     """Return the state for a reply made before the request was counted, without a query.
 
-    For a known key: what is left of its account's plan. All other requests count against their address and are
+    For a known key: what is left of its limits. All other requests count against their address and are
     rejected beyond its limit, so that an invented key gains nothing.
     """
     address = client_address_of(request)
-    consume = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
-    if consume is not None:
-        return limiter.consume(replace(consume, cost=0))
-    return limiter.consume(consume_of(None, address))
+    grant = known_keys.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
+    return limiter.consume(consume_of(grant, address, cost=1 if grant is None else 0))
 
 
 class PlanThrottle(BaseThrottle):
-    """Counts requests against the account's plan or, without a key, against the client's address."""
+    """Counts requests against the key's limits or, without a key, against the client's address."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
         header, address = request.META.get("HTTP_AUTHORIZATION", ""), client_address_of(request._request)
         grant = None if request.auth is None else grant_of(request)
         consume = consume_of(grant, address)
         if grant is not None:
-            known_keys.note(header, consume, grant.networks)
+            known_keys.note(header, grant)
         elif view.authentication_classes and known_keys.find(header, address) is not None:
             known_keys.forget(header)  # the key has ended
         state = done_before(request).get("limit_state") or limiter.consume(consume)

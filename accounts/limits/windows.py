@@ -2,17 +2,21 @@
 
 from msgspec import Struct
 
-MINUTE, DAY = 60, 86_400
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
 # Seconds. Windows only move forward, so that a process with a late clock cannot reopen an old one. One that begins
 # further ahead comes from a clock that has been set back, and would refuse requests until its time.
 MOST_AHEAD = 300
 
 
 class Window(Struct, frozen=True, gc=False):
-    """`limit` requests per `seconds`, aligned to the Unix epoch (so a day is a UTC day)."""
+    """`limit` requests per `seconds`, aligned to the Unix epoch (so a day is a UTC day).
+
+    `part` names a part of the bucket with counters of its own, such as the share of public keys.
+    """
 
     limit: int
     seconds: int
+    part: str = ""
 
 
 class LimitState(Struct, frozen=True, gc=False):
@@ -26,6 +30,7 @@ class LimitState(Struct, frozen=True, gc=False):
     windows: tuple[Window, ...]
     seconds: int  # length of that window
     seconds_left: int
+    part: str  # of the bucket, to which that window belongs
     is_near: bool  # at least four fifths of a window are used
 
     @classmethod
@@ -36,17 +41,19 @@ class LimitState(Struct, frozen=True, gc=False):
             left = limit - count if count < limit else 0
             if left * 5 <= limit:
                 is_near = True
-            # If two are used up, the longer one determines the retry; it comes last.
-            if remaining < 0 or left < remaining or left == 0:
+            # If several are used up, the longest one determines the retry.
+            is_longer = left == 0 and one.seconds >= window.seconds
+            if remaining < 0 or left < remaining or is_longer:
                 remaining, window = left, one
         reset = (now // window.seconds + 1) * window.seconds
         left = reset - now
         retry_after = None if allowed else left
-        return cls(allowed, window.limit, remaining, reset, retry_after, windows, window.seconds, left, is_near)
+        seconds, part = window.seconds, window.part
+        return cls(allowed, window.limit, remaining, reset, retry_after, windows, seconds, left, part, is_near)
 
 
 class Consume(Struct, frozen=True, gc=False):
-    """A request to count `cost` in a bucket; 0 only checks the limits.
+    """A request to count `cost` in all windows of a bucket, or in none; 0 only checks the limits.
 
     A meter (`is_meter`) counts beyond its limits too, and never refuses. `at` (Unix seconds) chooses the windows to
     count in; without it they are the current ones.
@@ -57,6 +64,15 @@ class Consume(Struct, frozen=True, gc=False):
     cost: int = 1
     is_meter: bool = False
     at: int | None = None
+
+    @property
+    def group(self) -> tuple[str, tuple[Window, ...]]:
+        """Return what simultaneous requests have in common if they are counted together."""
+        return self.bucket, self.windows
+
+    def counter_of(self, window: Window) -> str:
+        """Return the name of the bucket's part that counts the window."""
+        return f"{self.bucket}:{window.part}" if window.part else self.bucket
 
     def moment(self, now: int) -> int:
         return now if self.at is None else self.at

@@ -63,7 +63,7 @@ def hold(account_id: str) -> int:
     """Lock the account's epoch until the transaction ends, and return it.
 
     Writes that lock the same rows as checks (requesters, revenue totals) call it first, so that all lock in the same
-    order. Decisions about new or renamed requesters wait for them.
+    order. Decisions about new or newly named requesters wait for them.
     """
     epoch = Account.objects.select_for_update(no_key=True).values_list("epoch", flat=True).get(pk=account_id)
     if connection.vendor == "postgresql":

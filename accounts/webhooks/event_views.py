@@ -1,5 +1,6 @@
 """/v1/events."""
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -9,6 +10,8 @@ from rest_framework.request import Request
 from accounts.events.filters import EventFilters
 from accounts.events.models import Event
 from accounts.events.serializers import EventSerializer
+from accounts.events.types import PERMISSIONS, TYPES
+from accounts.keys.permissions import allows
 from accounts.viewsets import AccountViewSet
 from accounts.webhooks import services
 from accounts.webhooks.models import WebhookEndpoint
@@ -26,9 +29,18 @@ class EventViewSet(AccountViewSet[Event]):
     pagination_class = WindowedPagination
     queryset = Event.objects.all()
 
+    def get_queryset(self) -> QuerySet[Event]:
+        """Return the events about objects that the key may read."""
+        events = super().get_queryset()
+        visible = [one.name for one in TYPES if allows(self.grant.permissions, PERMISSIONS[one.object])]
+        return events if len(visible) == len(TYPES) else events.filter(type__in=visible)
+
     @extend_schema(summary="List events", responses=EventSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
-        """What happened to the account's resources in the last 30 days, newest first."""
+        """What happened to the account's resources in the last 30 days, newest first.
+
+        Only events about objects that the key may read: those of licences also need `licenses:read`, for example.
+        """
         return self.page()
 
     @extend_schema(summary="Get an event")

@@ -30,6 +30,9 @@ def statement_id(account_id: str, requester: int | None, month: date, currency: 
     return encode("stm", (month.year * 12 + month.month - 1).to_bytes(2) + currency.encode().ljust(6, b"\0") + holder)
 
 
+HOLDER = "requester__former_names"  # the relation from which a statement takes its name
+
+
 def is_of_this_month(statement: str) -> bool:
     """Whether the id is of a statement of the current or a later month."""
     now, raw = timezone.now(), decode("stm", statement)
@@ -103,6 +106,13 @@ class StatementFigures(OfMonth):
     @property
     def status(self) -> str:
         return "closed" if self.closed_at else "open"
+
+    @property
+    def requester_name(self) -> str | None:
+        """The requester's name; of a closed statement the name when it was closed. Prefetch HOLDER for many."""
+        if self.requester is None or self.closed_at is None:
+            return None if self.requester is None else self.requester.name
+        return self.requester.name_at(self.closed_at)
 
 
 class LineFigures(OfMonth):

@@ -1,4 +1,4 @@
-"""Requesters written together with decisions: new ones, and those with a new name.
+"""Requesters written together with decisions: new ones, and those that had no name.
 
 They share the decisions' transaction, and the decisions are stored only if the requesters are theirs: a crash leaves
 both or neither. If another request has just created a requester, or a write holds the account
@@ -12,7 +12,7 @@ from accounts.plans.epochs import HELD
 
 
 class NamedRequester(Struct, gc=False):
-    """A requester's number, its id in the API, and its new name, if any."""
+    """A requester's number, its id in the API, and its name, if any. A stored name is never replaced."""
 
     requester: int
     requester_id: str
@@ -20,7 +20,7 @@ class NamedRequester(Struct, gc=False):
 
 
 class Naming(Struct, eq=False, frozen=True, gc=False):
-    """The requesters that a request creates or renames.
+    """The requesters that a request creates or gives a name.
 
     `account` is a UUID in hex. The batch sets `number`, its position, in a copy.
     """
@@ -34,13 +34,13 @@ class Naming(Struct, eq=False, frozen=True, gc=False):
 NAME = """
   INSERT INTO licensing_requester AS known (id, account_id, requester_id, name, created)
   {source}
-  ON CONFLICT (account_id, requester_id) DO UPDATE SET name = coalesce(excluded.name, known.name)
+  ON CONFLICT (account_id, requester_id) DO UPDATE SET name = coalesce(known.name, excluded.name)
   WHERE known.id = excluded.id
   RETURNING id"""
-# If several requests of a batch name the same new requester, the first creates it; the last name wins.
+# If several requests of a batch name the same new requester, the first creates it, and the first name counts.
 IN_ORDER = """SELECT DISTINCT ON (account, requester_id) requester, account, requester_id, name, created
   FROM naming WHERE account IN (SELECT id FROM unheld)
-  ORDER BY account, requester_id, requester, number DESC"""
+  ORDER BY account, requester_id, requester, name IS NULL, number"""
 # Nothing may be stored for the namings in `unnamed`. Requesters come before counters and keys, which depend on them.
 # LATERAL makes PostgreSQL look each account up by its primary key: it expects many accounts in a batch, and for those
 # it would sometimes rather read the whole table.

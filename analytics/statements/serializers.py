@@ -26,7 +26,7 @@ class StatementSerializer(StrictSerializer):
     id = Id("stm")
     object = Choice(choices=["statement"])
     requesterId = Text(allow_null=True, help_text="Null for entries that name no requester.")
-    requesterName = Text(allow_null=True)
+    requesterName = Text(allow_null=True, help_text="In a closed statement, the name when it was closed.")
     month = Text(help_text="The UTC month in which the entries were recorded, for example `2026-01`.")
     currency = Text(help_text="ISO 4217, or `access` for quotas.")
     status = Choice(choices=["open", "closed"], help_text="A closed statement never changes.")
@@ -50,7 +50,7 @@ class StatementSerializer(StrictSerializer):
             "id": statement.pk,
             "object": "statement",
             "requesterId": requester.requester_id if requester else None,
-            "requesterName": requester.name if requester else None,
+            "requesterName": statement.requester_name,
             "month": f"{statement.month:%Y-%m}",
             "currency": statement.currency,
             "status": statement.status,

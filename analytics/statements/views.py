@@ -10,7 +10,7 @@ from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
 from analytics.models import ClosedStatement, Statement
-from analytics.models.statements import is_of_this_month
+from analytics.models.statements import HOLDER, is_of_this_month
 from analytics.statements.filters import StatementFilters
 from analytics.statements.lines import lines_of
 from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
@@ -32,7 +32,7 @@ class StatementViewSet(AccountViewSet):
     serializer_class: Any = StatementSerializer
     filterset_class: Any = StatementFilters
     pagination_class: Any = LatestMonthFirst
-    queryset = Statement.objects.select_related("requester")
+    queryset = Statement.objects.select_related("requester").prefetch_related(HOLDER)
 
     def get_object(self) -> Any:
         """Return the statement, from the table of closed ones if possible: open ones are summed up from the ledger."""

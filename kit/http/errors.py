@@ -176,7 +176,10 @@ class PreconditionFailed(AlreadyExists):
     """The resource's state differs from `If-Match`."""
 
     status_code, code = 412, "precondition_failed"
-    example = {"message": "The resource has changed since it was read. Read it again, then change it."}
+    example = {
+        "message": "The resource has changed since it was read: If-Match has to be "
+        '"5d41402abc4b2a76b9719d91" now. Read it again, then change it.'
+    }
 
 
 class IdempotencyConflict(AlreadyExists):

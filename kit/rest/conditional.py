@@ -2,6 +2,9 @@
 
 A tag is `"state"` or `"state-rest"`: one digest of the writable fields and one of everything else, such as statistics.
 `If-Match` compares only the first, because changing statistics must not block a write; `If-None-Match` compares both.
+
+A proxy that compresses a reply makes its tag weak or adds the coding to it, as in `W/"state"` or `"state-gzip"`. Both
+comparisons see through that: the state in the tag cannot have changed on the way.
 """
 
 import re
@@ -15,6 +18,8 @@ from kit.http.errors import InvalidRequest, PreconditionFailed
 TAG = r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"'
 TAGS = rf"{TAG}([ \t]*,[ \t]*{TAG})*"
 IS_LIST = re.compile(TAGS).fullmatch
+STATE = re.compile(r"[0-9a-f]+(?![0-9A-Za-z])").match  # a digest, up to the rest or to what a proxy adds
+CODING = re.compile(r"[-;:]+(gzip|br|deflate|zstd)$")
 ANY = "*"
 SCHEMA: dict[str, object] = {"type": "string", "pattern": rf"^(\*|{TAGS})$"}
 
@@ -36,24 +41,32 @@ def says_something(value: object) -> bool:
     return any(value.values()) if isinstance(value, dict) else value is not None
 
 
-def tags_in(header: str, value: str) -> list[tuple[str, str]]:
-    """Return the tags in a header as (`W/` or "", content). Raises InvalidRequest."""
+def tags_in(header: str, value: str) -> list[str]:
+    """Return the opaque tags in a header: without `W/` and quotation marks. Raises InvalidRequest."""
     if not IS_LIST(value.strip()):
         raise InvalidRequest(f'{header} takes tags in quotation marks, as in "5d41402a", or *.', param=header)
-    return re.findall(TAG, value)
+    return [opaque for _, opaque in re.findall(TAG, value)]
+
+
+def state_of(opaque: str) -> str:
+    """Return the digest of the state in a tag of ours; empty for any other tag."""
+    match = STATE(opaque)
+    return match[0] if match else ""
 
 
 def check_if_match(value: str, tag: str) -> None:
-    """Raise PreconditionFailed if no strong tag in If-Match has the resource's state, InvalidRequest if it is
-    malformed.
-    """
+    """Raise PreconditionFailed if no tag in If-Match has the resource's state, InvalidRequest if it is malformed."""
     if value.strip() == ANY:
         return
-    state = tag.strip('"').partition("-")[0]
-    if not any(not weak and seen.partition("-")[0] == state for weak, seen in tags_in("If-Match", value)):
-        raise PreconditionFailed("The resource has changed since it was read. Read it again, then change it.")
+    state = state_of(tag.strip('"'))
+    if not any(state_of(opaque) == state for opaque in tags_in("If-Match", value)):
+        raise PreconditionFailed(
+            f'The resource has changed since it was read: If-Match has to be "{state}" now. Read it again, then change it.'
+        )
 
 
 def is_known(value: str, tag: str) -> bool:
     """Whether If-None-Match contains this tag. Raises InvalidRequest if it is malformed."""
-    return value.strip() == ANY or any(f'"{seen}"' == tag for _, seen in tags_in("If-None-Match", value))
+    if value.strip() == ANY:
+        return True
+    return any(f'"{CODING.sub("", opaque)}"' == tag for opaque in tags_in("If-None-Match", value))

@@ -275,7 +275,7 @@ class StrictSerializer(serializers.Serializer):
             errors = {api_settings.NON_FIELD_ERRORS_KEY: [f"Must be an object{form}, not {shown(data)}."]}
             raise serializers.ValidationError(errors, code="invalid")
         known = self.fields.keys() | self.owned
-        unknown = self.unknown_fields(data, known)
+        unknown = self.unknown_fields(data, known) | self.missing_fields(data)
         given = {name: one for name, one in data.items() if one is not None or name not in self.null_is_default}
         try:
             fields = super().to_internal_value(given)
@@ -285,6 +285,13 @@ class StrictSerializer(serializers.Serializer):
             raise serializers.ValidationError(unknown)
         cleared = (self.cleared.keys() & data.keys()) - given.keys()
         return fields | {str(self.fields[name].source): copy(self.cleared[name]) for name in cleared}
+
+    def missing_fields(self, data: Mapping[str, object]) -> dict[str, list[ErrorDetail]]:
+        """Return the errors of a nested object in a partial change, which replaces it as a whole."""
+        if self.parent is None or not getattr(self.root, "partial", False):
+            return {}
+        missing = [name for name, field in self.fields.items() if field.required and name not in data]
+        return {name: [ErrorDetail(str(self.fields[name].error_messages["required"]), "required")] for name in missing}
 
     def writable(self) -> list[str]:
         return [name for name, field in self.fields.items() if not field.read_only]

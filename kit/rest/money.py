@@ -94,13 +94,6 @@ class Money(StrictSerializer):
     amount = Amount(least=0)
     currency = Currency(help_text="ISO 4217.")
 
-    def to_internal_value(self, data: object) -> dict[str, object]:
-        fields = super().to_internal_value(data)
-        missing = {str(name): ["This field is required."] for name in self.fields if name not in fields}
-        if missing:  # a PATCH replaces the whole object
-            raise serializers.ValidationError(missing, code="required")
-        return fields
-
     @staticmethod
     def shown(amount: Decimal | None, currency: str | None) -> dict[str, object] | None:
         """Return the API's object for an amount, or None for None."""

@@ -23,17 +23,19 @@ def parameter(serializer: type[BaseSerializer]) -> dict[str, object]:
     }
 
 
-def requested_fields(query: Mapping[str, str], serializer: type[BaseSerializer]) -> frozenset[str] | None:
-    """Return the requested fields, or None for all. Raises InvalidRequest for an unknown one."""
+def requested_fields(
+    query: Mapping[str, str], serializer: type[BaseSerializer], hidden: frozenset[str] = frozenset()
+) -> frozenset[str] | None:
+    """Return the requested fields without hidden ones, or None for all. Raises InvalidRequest for an unknown one."""
     text = query.get("fields")
     if text is None:
-        return None
+        return frozenset(name for name, _ in fields_of(serializer)) - hidden if hidden else None
     asked, known = text.split(","), [name for name, _ in fields_of(serializer)]
     for name in asked:
         if name not in known:
             choices = f"{', '.join(known)}.{did_you_mean(name, known)}"
             raise InvalidRequest(f"fields names {name[:100]!r}; there are: {choices}", param="fields")
-    return ALWAYS | frozenset(asked)
+    return (ALWAYS | frozenset(asked)) - hidden
 
 
 def pick_fields(shown: Rendered, fields: frozenset[str] | None) -> Rendered:

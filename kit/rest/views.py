@@ -21,7 +21,7 @@ from kit.rest.conditional import check_if_match, entity_tag, is_known
 from kit.rest.deprecated import tell
 from kit.rest.lists.mixin import ListMixin, M
 from kit.rest.pagination import KeysetPagination
-from kit.rest.sparse import pick_fields, requested_fields
+from kit.rest.sparse import pick_fields
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.suggestions import did_you_mean
 
@@ -51,6 +51,7 @@ class ApiViewSet(Steps, ListMixin[M]):
 
     # permissions that a key needs, all of them
     permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
+    for_secret_keys: ClassVar[frozenset[str]] = frozenset()  # actions that public keys cannot call
     heavy: ClassVar[frozenset[str]] = frozenset()  # actions whose cost the client chooses (kit.rest.heavy)
     query_parameters: ClassVar[frozenset[str]] = frozenset()  # of GET, beyond those of pages, filters and files
     # actions that reply with an ETag
@@ -262,7 +263,7 @@ class ApiViewSet(Steps, ListMixin[M]):
 
         `once` adds fields that only this reply shows.
         """
-        fields = requested_fields(self.request.query_params, self.serializer_class)
+        fields = self.fields_to_show()
         headers = {"ETag": self.tag_of(shown)}
         known = self.request.headers.get("If-None-Match") if self.request.method in SAFE_METHODS else None
         if known is not None and is_known(known, headers["ETag"]):

@@ -12,6 +12,9 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from accounts.keys.authentication import Grant
+from accounts.keys.permissions import allows
+from kit.http.errors import InsufficientPermissions
 from kit.rest.fields import is_http_url
 from kit.values.faults import REQUIRED, Fault
 from kit.values.urls import URL_SCHEMA
@@ -26,6 +29,7 @@ from licensing.policies.rate_limits import Marks
 from licensing.policies.rules import Rule, parse_new_rules
 
 MAX_CHECKS = 100
+POLICIES_READ = "policies:read"
 
 Identifier = Annotated[str, Meta(min_length=1, max_length=255, pattern=NOT_BLANK)]
 Name = Annotated[str, Meta(max_length=255, pattern=NOT_BLANK)]
@@ -164,6 +168,21 @@ def has_draft(fields: Mapping[str, object]) -> bool:
         return True
     checks = fields.get("checks")
     return isinstance(checks, list) and any("policy" in member for member in checks if isinstance(member, dict))
+
+
+def require_policy_access(grant: Grant, fields: Mapping[str, object]) -> None:
+    """Raise InsufficientPermissions if a check explains or proposes a policy, and the key may not read policies.
+
+    A trace shows the rules, and a proposed policy finds out facts by its conditions.
+    """
+    if allows(grant.permissions, POLICIES_READ):
+        return
+    checks = fields.get("checks")
+    parts = [fields, *(checks if isinstance(checks, list) else [])]
+    for part in parts:
+        if isinstance(part, dict) and (part.get("explain") is True or part.get("policy") is not None):
+            name = "explain" if part.get("explain") is True else "policy"
+            raise InsufficientPermissions(f"This key lacks the permission {POLICIES_READ}, which `{name}` needs.")
 
 
 def parse_check(fields: Mapping[str, object], requester: str | None = None) -> Check:

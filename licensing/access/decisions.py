@@ -79,7 +79,7 @@ def decide_check(
         decision=decision,
         content_id=item.id,
         requester_id=check.requester_id,
-        requester_name=check.requester_name or requester.name,
+        requester_name=requester.name or check.requester_name,
         policy=item.policy,
         facts=facts,
         created=render_timestamp(now) or "",
@@ -153,7 +153,7 @@ class DecisionBatch:
         self.claims = False  # whether recording may change an answer, because an entry claims part of a rate limit
         self.spends: dict[int, tuple[Spend, ...]] = {}  # wallet debits, by index of the entry
         self.rehearsals: dict[int, tuple[Spend, ...]] = {}  # what observed decisions would spend, likewise
-        self.unwritten: dict[str, RequesterSnapshot] = {}  # new or renamed requesters, stored with the decisions
+        self.unwritten: dict[str, RequesterSnapshot] = {}  # new or newly named requesters, stored with the decisions
         self.also = [] if key_id is None else [key_id]  # further dependencies of the decisions (accounts.plans.epochs)
 
     def answer(self, check: Check, place: int, decision_id: str, key: str) -> Answer | ApiError:
@@ -253,7 +253,7 @@ class DecisionBatch:
         return Claim(self.account, counted.pk or 0, item.policy_key or "", counter, begin, allowance)
 
     def add_naming(self) -> None:
-        """Add the new and renamed requesters to the entries, so that the record stores them."""
+        """Add the new and newly named requesters to the entries, so that the record stores them."""
         named = [NamedRequester(one.pk or 0, requester_id, one.name) for requester_id, one in self.unwritten.items()]
         naming = Naming(self.account, render_timestamp(self.now) or "", named)
         self.entries = [replace(entry, naming=naming) for entry in self.entries]

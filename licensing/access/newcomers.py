@@ -1,4 +1,4 @@
-"""New, renamed and merged requesters. A check's record stores new ones and new names."""
+"""New, unnamed and merged requesters. A check's record stores new ones, and names of those that had none."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ Unwritten = Mapping[str, RequesterSnapshot]  # by the publisher's own requester 
 
 
 def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) -> dict[str, str | None]:
-    """Requesters to record, with the last name given to each.
+    """Requesters to record, with the first name given to each.
 
     Dry runs and checks of unknown items record no requester.
     """
@@ -24,16 +24,16 @@ def lasting_requesters(checks: Sequence[Check], items: Mapping[Selector, Item]) 
     for check in checks:
         if not check.dry_run and check.selector in items:
             for requester_id, name in check.requesters:
-                named[requester_id] = name or named.get(requester_id)
+                named[requester_id] = named.get(requester_id) or name
     return named
 
 
 def requesters_to_write(checks: Sequence[Check], found: LookupResult) -> Unwritten:
-    """Return requesters to store: new ones, which have no `pk` yet, and renamed ones."""
+    """Return requesters to store: new ones, which have no `pk` yet, and those that get their first name."""
     return {
-        requester_id: replace(known, name=name or known.name, is_written=False)
+        requester_id: replace(known, name=known.name or name, is_written=False)
         for requester_id, name in lasting_requesters(checks, found.items).items()
-        if (known := found.requesters[requester_id]).pk is None or known.is_renamed_by(name)
+        if (known := found.requesters[requester_id]).pk is None or known.is_named_by(name)
     }
 
 
@@ -77,15 +77,14 @@ def by_current_ids(
 
 
 def keep_requesters(account_id: str, named: Mapping[str, str | None]) -> dict[str, RequesterSnapshot]:
-    """Like find_requesters, and stores new requesters and new names (None: no name was given)."""
+    """Like find_requesters, and stores new requesters and first names (None: no name was given)."""
     known = find_requesters(account_id, named)
     new = {requester_id: named[requester_id] for requester_id, row in known.items() if row.pk is None}
     if new:
         create_missing(account_id, new)
         known |= find_requesters(account_id, new)
-    for requester_id in sorted(known):
-        name, row = named[requester_id], known[requester_id]
-        if row.is_renamed_by(name):
-            Requester.objects.filter(account_id=account_id, requester_id=requester_id).update(name=name)
-            known[requester_id] = replace(row, name=name)
-    return known
+    unnamed = {requester_id for requester_id, row in known.items() if row.is_named_by(named[requester_id])}
+    for requester_id in sorted(unnamed):
+        still_unnamed = Requester.objects.filter(account_id=account_id, requester_id=requester_id, name=None)
+        still_unnamed.update(name=named[requester_id])
+    return known | find_requesters(account_id, {requester_id: named[requester_id] for requester_id in unnamed})

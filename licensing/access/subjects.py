@@ -128,9 +128,9 @@ class RequesterSnapshot:
         """Whether it has a valid licence or a wallet."""
         return bool(self.wallets) or (self.licenses is not None and self.licenses.has_valid(now))
 
-    def is_renamed_by(self, name: str | None) -> bool:
-        """Return whether the given name is new. None means that no name was given."""
-        return name is not None and name != self.name and self.current_id is None
+    def is_named_by(self, name: str | None) -> bool:
+        """Return whether the given name fills an empty one. None means that no name was given."""
+        return name is not None and self.name is None and self.current_id is None
 
 
 def stored_facts(columns: Sequence[object]) -> Values:

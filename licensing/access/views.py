@@ -16,6 +16,7 @@ from rest_framework.response import Response
 
 from accounts.keys.authentication import license_token
 from accounts.keys.callers import Caller
+from accounts.keys.permissions import allows
 from accounts.viewsets import AccountViewSet
 from analytics.archive.horizon import remembered
 from analytics.models import AccessEvent
@@ -31,7 +32,15 @@ from kit.storage.limited import TookTooLong
 from kit.storage.loading import join
 from kit.values.json_values import Rendered
 from licensing.access.answers import Answer
-from licensing.access.bodies import BatchBody, Check, CheckBody, parse_batch, parse_check
+from licensing.access.bodies import (
+    POLICIES_READ,
+    BatchBody,
+    Check,
+    CheckBody,
+    parse_batch,
+    parse_check,
+    require_policy_access,
+)
 from licensing.access.checks import check_access
 from licensing.access.event_loop.application import outcomes_of
 from licensing.access.event_loop.metrics import count_checks_in_thread
@@ -62,6 +71,10 @@ class AccessViewSet(AccountViewSet):
         if response.status_code in (200, 404):  # the decisions are committed
             count_checks_in_thread(self.outcomes)
         return response
+
+    async def read_body(self) -> None:
+        await super().read_body()
+        require_policy_access(self.grant, read_object(self.request._request))  # also for a replay
 
     def checks_of(self, parse: Callable[..., list[Check]]) -> list[Check]:
         """Parse the body, with the licence token sent in the header. Raises ApiError."""
@@ -193,13 +206,14 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
 
     @extend_schema(summary="Get a decision", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> Response:
-        """Get a recorded decision with its policy version, its trace, and the `context` that was sent. `charge`
-        includes what was refunded and what can still be refunded.
+        """Get a recorded decision with its policy version and the `context` that was sent, and with its trace if the
+        key has `policies:read`. `charge` includes what was refunded and what can still be refunded.
         """
         event = self.get_object()
-        [answer] = recorded_answers([event], explained=True)
+        explain = allows(self.grant.permissions, POLICIES_READ)
+        [answer] = recorded_answers([event], explained=explain)
         fields = requested_fields(request.query_params, self.serializer_class)
-        shown = present_recorded(event, answer, explain=True, names_key="key" in self.expansions("key"))
+        shown = present_recorded(event, answer, explain=explain, names_key="key" in self.expansions("key"))
         return Response(pick_fields({**shown, "charge": present_refunds(event, answer)}, fields))
 
 

@@ -18,7 +18,13 @@ class LicenseClientSerializer(StrictSerializer):
     requesterId = Text(
         max_length=255, source="requester_id", help_text="The requester whose licences the tokens represent."
     )
-    requesterName = Text(max_length=255, required=False, allow_null=True, source="requester_name")
+    requesterName = Text(
+        max_length=255,
+        required=False,
+        allow_null=True,
+        source="requester_name",
+        help_text="The requester's name. Given here, it names a requester that has none, and changes no name.",
+    )
     name = Text(max_length=255, required=False, help_text="A label for people; by default the requester's id.")
     prefix = serializers.CharField(read_only=True, help_text="The beginning of the secret, to recognise it by.")
     formerSecretUntil = Timestamp(

@@ -127,7 +127,9 @@ class ContentSerializer(StrictSerializer):
         context = cast("dict[str, dict[str, orjson.Fragment]]", self.context)
         rendered = context.setdefault("embedded", {})
         if policy.pk not in rendered:
-            rendered[policy.pk] = orjson.Fragment(render_json(PolicySerializer(policy).data))
+            hidden: frozenset[str] = self.context.get("hidden_of_policy", frozenset())
+            shown = {name: value for name, value in PolicySerializer(policy).data.items() if name not in hidden}
+            rendered[policy.pk] = orjson.Fragment(render_json(shown))
         return rendered[policy.pk]
 
 

@@ -21,6 +21,7 @@ from licensing.content.models import Content, Status
 from licensing.content.serializers import BulkOutcomeSerializer, BulkSerializer, ContentSerializer
 from licensing.content.upserts import read_rows, upsert
 from licensing.deletion import DeletedSerializer, deletion_response
+from licensing.policies.serializers import PolicySerializer
 
 EXPAND = OpenApiParameter(
     "expand", str, enum=["policy"], description="`policy` embeds the linked policy; it takes `policies:read`."
@@ -66,10 +67,14 @@ class ContentViewSet(AccountViewSet[Content]):
             require(self.grant, "policies:read")
         return expand
 
+    def hidden_of_policy(self) -> frozenset[str]:
+        """Return the fields of an embedded policy that the key may not see."""
+        return PolicySerializer.for_secret_keys if self.grant.is_public else frozenset()
+
     @extend_schema(summary="List content", parameters=[EXPAND], responses=ContentSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
         """Newest first, without `stats`."""
-        return self.page(expand=self.expanded())
+        return self.page(expand=self.expanded(), hidden_of_policy=self.hidden_of_policy())
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
     def create(self, request: Request) -> HttpResponse:
@@ -99,7 +104,8 @@ class ContentViewSet(AccountViewSet[Content]):
         expand = self.expanded()
         found = Content.objects.one_with(self.account_id, id, content_counts)
         item, counts = require_resource(Content, id, found)
-        return self.answer(item, stats=stats_of(*counts), expand=expand)
+        stats, hidden = stats_of(*counts), self.hidden_of_policy()
+        return self.answer(item, stats=stats, expand=expand, hidden_of_policy=hidden)
 
     @extend_schema(summary="Update content")
     def partial_update(self, request: Request, id: str) -> HttpResponse:

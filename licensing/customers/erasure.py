@@ -78,6 +78,7 @@ def replace_by_pseudonym(locked: Requester) -> None:
     locked.name = locked.email = locked.notes = None
     locked.metadata = {}
     locked.save()
+    locked.former_names.all().delete()
     for client in LicenseClient.objects.filter(requester=locked, revoked_at=None):
         revoke_client(client)
     if is_new or has_data:  # otherwise only others, such as payments, may have new data
@@ -228,7 +229,9 @@ class Copies:
             event.data = orjson.dumps(redact(orjson.loads(event.data))).decode()
             if event.previous is not None:
                 event.previous = orjson.dumps(redact(orjson.loads(event.previous))).decode()
-            event.save(update_fields=["data", "previous"])
+            if event.object_id == self.person.former:
+                event.object_id = self.person.pseudonym
+            event.save(update_fields=["data", "previous", "object_id"])
             WebhookAttempt.objects.filter(event=event).update(reply="")
 
     def redact_settings(self) -> None:

@@ -26,7 +26,7 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
     """Separate from PolicyViewSet, because replaying decisions needs the modules of access checks."""
 
     permissions_required = {"simulate": ("policies:read", "analytics:read"), "lint": "policies:read"}
-    heavy = frozenset({"simulate", "lint"})
+    for_secret_keys = heavy = frozenset({"simulate", "lint"})
     queryset = Policy.objects.kept()
 
     @extend_schema(summary="Simulate a policy", request=SimulationBodySerializer, responses=SimulationSerializer)
@@ -34,7 +34,7 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
     def simulate(self, request: Request, id: str) -> Response:
         """Returns how a draft, or the saved policy, would have decided recorded checks of the policy's items.
 
-        Writes and counts nothing.
+        Writes and counts nothing. Takes a secret key.
         """
         policy = self.get_object()
         fields = self.validated(SimulationBodySerializer)
@@ -46,7 +46,10 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
     @extend_schema(summary="Lint a policy", request=DraftSerializer, responses=LintSerializer)
     @action(detail=False, methods=["post"])
     def lint(self, request: Request) -> Response:
-        """Returns findings about rules that their author probably did not intend. Writes nothing."""
+        """Returns findings about rules that their author probably did not intend. Writes nothing.
+
+        Takes a secret key.
+        """
         fields = self.validated(DraftSerializer)
         findings = lint_policy(
             self.account_id, fields.get("rules", []), fields.get("default_action", "deny"), timezone.now()

@@ -117,7 +117,7 @@ class Together(OneByOne):
         taken = services.rooms(known.values())
         self.requesters: dict[str, Requester] = known
         self.rooms = {one.requester_id: taken.get(one.pk, Room()) for one in known.values()}
-        self.renamed: set[str] = set()
+        self.newly_named: set[str] = set()
         self.changes: list[audit.Change] = []
         self.written: list[tuple[License | None, License]] = []  # (before, after)
 
@@ -131,8 +131,7 @@ class Together(OneByOne):
             requester = Requester(account_id=self.account_id, requester_id=requester_id)
             self.requesters[requester_id] = requester
         issued.requester = requester
-        if name is not None:
-            self.rename(requester, name)
+        self.name_unnamed(requester, name)
         self.note("license.created", None, issued, {})
         return issued
 
@@ -140,14 +139,13 @@ class Together(OneByOne):
         changed, before = copy(held), held.audited()
         services.change_terms(changed, fields, self.owned)
         self.take_room(held.requester.requester_id, 0, names_of(changed) - names_of(held))
-        if "requester_name" in fields:
-            self.rename(held.requester, fields["requester_name"])
+        self.name_unnamed(held.requester, fields.get("requester_name"))
         return changed if self.note("license.updated", held, changed, before) else held
 
-    def rename(self, requester: Requester, name: str | None) -> None:
-        if requester.name != name:
+    def name_unnamed(self, requester: Requester, name: str | None) -> None:
+        if requester.name is None and name is not None:
             requester.name = name
-            self.renamed.add(requester.requester_id)
+            self.newly_named.add(requester.requester_id)
 
     def take_room(self, requester_id: str, licenses: int, names: int) -> None:
         """Count licences and scope names against the requester's limits. Raises ValidationFailed if exceeded."""
@@ -202,5 +200,5 @@ class Together(OneByOne):
             for stored in found:
                 made = new[stored.requester_id]
                 # Another request may have created the requester meanwhile, with a name.
-                made.pk, made.name, made.created = stored.pk, made.name or stored.name, stored.created
-        renew_all(of_written.values(), [one for one in of_written.values() if one.requester_id in self.renamed])
+                made.pk, made.name, made.created = stored.pk, stored.name or made.name, stored.created
+        renew_all(of_written.values(), [one for one in of_written.values() if one.requester_id in self.newly_named])

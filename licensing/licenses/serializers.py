@@ -25,7 +25,13 @@ class LicenseSerializer(StrictSerializer):
     id = Id("lic", read_only=True)
     object = Choice(choices=["license"], read_only=True)
     requesterId = Text(max_length=255, source="requester_id", help_text="The caller's own id. It stays.")
-    requesterName = Text(max_length=255, required=False, allow_null=True, source="requester_name")
+    requesterName = Text(
+        max_length=255,
+        required=False,
+        allow_null=True,
+        source="requester_name",
+        help_text="The requester's name. Given here, it names a requester that has none, and changes no name.",
+    )
     externalId = Text(
         max_length=255,
         required=False,

@@ -29,7 +29,7 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.owned import OwnedManager
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
-from licensing.requesters.services import current_ids, find_or_create, rename, renew
+from licensing.requesters.services import current_ids, find_or_create, name_unnamed, renew
 
 # Per requester. The first check after a change reads them all, which takes 0.4 seconds at this limit.
 MAX_LICENSES = 10_000
@@ -69,7 +69,7 @@ def with_state(held: QuerySet[License]) -> QuerySet[Any]:
 def issue_license(account_id: str, given: Fields) -> License:
     """Issue a licence for `requester_id` (the publisher's own id), creating the requester if needed.
 
-    `requester_name` sets the requester's name. `id`, if given, must be unused. Raises ValidationFailed.
+    `requester_name` fills an empty name. `id`, if given, must be unused. Raises ValidationFailed.
     """
     epochs.hold(account_id)
     fields = dict(given)
@@ -106,8 +106,7 @@ def update_license(held: License, fields: Fields) -> License:
     [fields] = with_current_requesters(locked.account_id, [fields])
     before, booked, names = locked.audited(), build_ledger_entry(locked), names_of(locked)
     change_terms(locked, fields, owned_ids(locked.account_id, [fields]))
-    if "requester_name" in fields:
-        rename(locked.requester, fields["requester_name"])
+    name_unnamed(locked.requester, fields.get("requester_name"))
     if not audit.changes(before, locked.audited()):
         return locked
     check_external_id(locked)

@@ -85,10 +85,6 @@ class AsSent(StrictSerializer):
         super().to_internal_value(data)
         if not isinstance(data, Mapping):  # for the type checker; rejected above
             raise TypeError
-        # In a PATCH, Django REST framework requires no field, not even in nested objects.
-        missing = [name for name, field in self.fields.items() if field.required and name not in data]
-        if missing:
-            raise serializers.ValidationError({name: ["This field is required."] for name in missing}, code="required")
         return dict(data)
 
 
@@ -224,7 +220,7 @@ class PolicySerializer(StrictSerializer):
         child=PolicyTestSerializer(),
         required=False,
         max_length=MAX_TESTS,
-        help_text="Tests that every version must pass before it is saved.",
+        help_text="Tests that every version must pass before it is saved. Absent for public keys.",
     )
     metadata = FreeMetadata(required=False, allow_null=True)
     version = serializers.IntegerField(read_only=True, min_value=1)
@@ -232,7 +228,8 @@ class PolicySerializer(StrictSerializer):
     updated = Timestamp(read_only=True, help_text="Present after an update.")
 
     cleared = {"tests": []}
-    sometimes = frozenset({"updated"})
+    for_secret_keys = frozenset({"tests", "metadata"})
+    sometimes = for_secret_keys | {"updated"}
 
     def to_representation(self, policy: Policy) -> Rendered:
         shown = {

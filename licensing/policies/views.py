@@ -30,6 +30,7 @@ class PolicyViewSet(AccountViewSet[Policy]):
         "rollback": "policies:write",
         "bulk": "policies:write",
     }
+    for_secret_keys = frozenset({"versions"})
     listing = frozenset({"list", "versions"})
     tagged = AccountViewSet.tagged | {"rollback"}
     conditional = AccountViewSet.conditional | {"rollback"}
@@ -95,7 +96,7 @@ class PolicyViewSet(AccountViewSet[Policy]):
     @extend_schema(summary="List a policy's versions", responses=PolicyRevisionSerializer(many=True))
     @action(detail=True, serializer_class=PolicyRevisionSerializer, filterset_class=None)
     def versions(self, request: Request, id: str) -> HttpResponseBase:
-        """Versions of the policy, newest first."""
+        """Versions of the policy, newest first. Takes a secret key."""
         return self.page(PolicyRevision.objects.filter(policy=self.get_object()).select_related("policy"))
 
     @extend_schema(summary="Roll a policy back", request=RollbackSerializer, responses=PolicySerializer)

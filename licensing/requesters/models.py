@@ -1,5 +1,7 @@
 """Requesters: whoever asks for content."""
 
+from datetime import datetime
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
@@ -69,3 +71,22 @@ class Requester(QuicklyLoaded, models.Model):
     def epoch_name(self) -> str:
         """The requester's name in accounts.plans.epochs."""
         return str(self.pk)
+
+    def name_at(self, moment: datetime) -> str | None:
+        """Return the name that it had at the time. If it had none, returns the first later one."""
+        former = sorted(self.former_names.all(), key=lambda one: one.until)
+        return next((one.name for one in former if one.until >= moment), self.name)
+
+
+class FormerName(models.Model):
+    """A name that a requester had until a change. Closed statements still show it."""
+
+    requester = models.ForeignKey(Requester, on_delete=models.CASCADE, related_name="former_names")
+    name = models.CharField(max_length=255)
+    until = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.name} until {self.until:%Y-%m-%d}"

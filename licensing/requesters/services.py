@@ -11,7 +11,7 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import AlreadyExists, InUse, NotFound
 from kit.rest.metadata import merge_metadata
-from licensing.requesters.models import Requester
+from licensing.requesters.models import FormerName, Requester
 
 Fields = Mapping[str, object]
 
@@ -78,13 +78,16 @@ def update_requester(requester: Requester, fields: Fields) -> Requester:
             raise InUse(f"{former!r} was merged into {current!r}. Change {current!r} instead.")
         locked.updated = timezone.now()
         locked.save(update_fields=[*fields, "updated"])
+        former_name = before["name"]
+        if isinstance(former_name, str) and former_name != locked.name:
+            FormerName.objects.create(requester=locked, name=former_name, until=locked.updated)
         audit.record("requester.updated", locked, before)
         epochs.bump(locked.account_id, {locked.epoch_name})
     return locked
 
 
 def find_or_create(account_id: str, requester_id: str, name: str | None) -> Requester:
-    """Return the requester with the publisher's own id, creating it if unknown. A given name renames it.
+    """Return the requester with the publisher's own id, creating it if unknown. A name fills an empty one.
 
     For a merged id, returns the requester it was merged into, which keeps its name.
     """
@@ -93,8 +96,7 @@ def find_or_create(account_id: str, requester_id: str, name: str | None) -> Requ
     )
     if requester.merged_into is not None:
         return requester.merged_into
-    if name is not None:
-        rename(requester, name)
+    name_unnamed(requester, name)
     return requester
 
 
@@ -111,8 +113,9 @@ def create_missing(account_id: str, named: Mapping[str, str | None]) -> None:
     Requester.objects.bulk_create(new, ignore_conflicts=True)
 
 
-def rename(requester: Requester, name: str | None) -> None:
-    if requester.name != name:
+def name_unnamed(requester: Requester, name: str | None) -> None:
+    """Store the name if the requester has none. Only update_requester replaces a name."""
+    if requester.name is None and name is not None:
         requester.name = name
         requester.save(update_fields=["name"])
 
@@ -123,10 +126,10 @@ def renew(requester: Requester) -> None:
     requester.save(update_fields=["licenses_revision"])
 
 
-def renew_all(requesters: Iterable[Requester], renamed: Iterable[Requester]) -> None:
-    """Invalidate the compiled licences of several requesters, and store the names of those `renamed`."""
+def renew_all(requesters: Iterable[Requester], named: Iterable[Requester]) -> None:
+    """Invalidate the compiled licences of several requesters, and store the names of those `named`."""
     ordered = sorted(requesters, key=attrgetter("pk"))
     for requester in ordered:
         requester.licenses_revision = uuid4()
     Requester.objects.bulk_update(ordered, ["licenses_revision"])
-    Requester.objects.bulk_update(sorted(renamed, key=attrgetter("pk")), ["name"])
+    Requester.objects.bulk_update(sorted(named, key=attrgetter("pk")), ["name"])

@@ -43,10 +43,7 @@ class SiteRuleSerializer(StrictSerializer):
     )
 
     def to_internal_value(self, data: object) -> Rendered:
-        rule = super().to_internal_value(data)
-        if "pattern" not in rule:  # DRF does not require fields of nested objects in a PATCH
-            raise serializers.ValidationError({"pattern": ["This field is required."]}, code="required")
-        return {"policy_id": None, **rule}
+        return {"policy_id": None, **super().to_internal_value(data)}
 
     def validate_pattern(self, text: str) -> str:
         if error := pattern_error(text):
@@ -115,7 +112,8 @@ class SiteSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         source="robots_txt",
-        help_text="Your own robots.txt. Requests of crawlers that it disallows are counted as violations.",
+        help_text="Your own robots.txt. Requests of crawlers that it disallows are counted as violations. Absent for "
+        "public keys.",
     )
     rules = SiteRules(
         child=SiteRuleSerializer(),
@@ -131,6 +129,7 @@ class SiteSerializer(StrictSerializer):
     updated = Timestamp(read_only=True)
 
     cleared = {"rules": []}
+    for_secret_keys = sometimes = frozenset({"robotsTxt"})
 
     def to_representation(self, site: Site) -> Rendered:
         return {

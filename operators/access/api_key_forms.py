@@ -6,9 +6,10 @@ from typing import Any, NotRequired, TypedDict
 
 from django import forms
 from django.utils import timezone
-from unfold.widgets import UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.keys.permissions import PERMISSIONS
+from accounts.keys.rate_limits import RateLimit, in_words, parse_rate_limit
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import Account, ApiKey
 from operators.access.one_time_key import KeyTicketField
@@ -22,6 +23,33 @@ IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 def split(lines: list[str]) -> list[str]:
     """Return the words of the lines, separated by spaces or commas."""
     return [one for line in lines for one in re.split(r"[\s,]+", line) if one]
+
+
+class RateLimitField(forms.Field):
+    """A key's rate limit as text; empty for none."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            label="Rate limit",
+            help_text="Requests with this key, below the plan's limit: 20/minute, 500/hour or 5000/day. "
+            "Empty: only the plan's limit.",
+            widget=UnfoldAdminTextInputWidget,
+        )
+
+    def prepare_value(self, value: RateLimit | str | None) -> str:
+        return value if isinstance(value, str) else rate_limit_in_words(value)
+
+    def to_python(self, value: object) -> RateLimit | None:
+        text = str(value or "")
+        try:
+            return parse_rate_limit(text) if text.strip() else None
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+
+def rate_limit_in_words(rate_limit: RateLimit | None) -> str:
+    return "" if rate_limit is None else in_words(rate_limit)
 
 
 class KeyForm(forms.ModelForm):
@@ -38,6 +66,7 @@ class KeyForm(forms.ModelForm):
         ),
     )
 
+    rate_limit = RateLimitField()
     expires_at = Moment(ends=True, label="Expires", help_text="A date without a time includes that day. Empty: never.")
 
     class Meta:
@@ -87,6 +116,7 @@ class KeyFields(TypedDict):
     permissions: list[str]
     allowed_ips: list[str]
     allowed_hosts: list[str]
+    rate_limit: RateLimit | None
     expires_at: datetime | None
 
 
@@ -98,6 +128,7 @@ def checked_fields(fields: KeyFields) -> dict[str, Any]:
         "permissions": fields["permissions"],
         "allowedIps": fields["allowed_ips"],
         "allowedHosts": fields["allowed_hosts"],
+        "rateLimit": fields["rate_limit"],
         "expiresAt": as_json(fields["expires_at"]),
     }
     return validate_fields(ApiKeySerializer(), body)
@@ -109,6 +140,7 @@ def changed_fields(fields: KeyFields) -> dict[str, Any]:
         "name": "name",
         "allowed_ips": "allowedIps",
         "allowed_hosts": "allowedHosts",
+        "rate_limit": "rateLimit",
         "expires_at": "expiresAt",
     }
     body = {names[name]: as_json(value) for name, value in fields.items()}

@@ -18,6 +18,7 @@ from unfold.enums import ActionVariant
 
 from accounts.keys import services
 from accounts.keys import states as key_states
+from accounts.keys.rate_limits import in_words
 from accounts.models import ApiKey, KeyType
 from kit.http.errors import ApiError
 from operators.access.api_key_forms import (
@@ -66,8 +67,8 @@ class AttentionFilter(OptionsFilter[ApiKey]):
         return queryset.filter(condition(timezone.now()))
 
 
-CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "expires_at")
-IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "expires_at": "expires"}
+CHANGEABLE = ("name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at")
+IN_WORDS = {"allowed_ips": "addresses", "allowed_hosts": "hosts", "rate_limit": "limit", "expires_at": "expires"}
 
 
 @admin.register(ApiKey)
@@ -79,7 +80,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     row_facts = {"state": "", "prefix": "", "last_used": "used"}
     groups = {
         **dict.fromkeys(("permissions", "may"), "What it may do"),
-        **dict.fromkeys(("allowed_ips", "addresses"), "Addresses, hosts and expiry"),
+        **dict.fromkeys(("allowed_ips", "addresses"), "Addresses, hosts, limit and expiry"),
         "identifier": "The key",
         "created_at": "Since",
     }
@@ -97,7 +98,12 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     )  # fmt: skip
     rights = {"changes": "accounts.view_auditentry", "decisions": "analytics.view_accessevent"}
     readonly_fields = tuple(name for name in fields if name not in CHANGEABLE)
-    api_names = {"allowedIps": "allowed_ips", "allowedHosts": "allowed_hosts", "expiresAt": "expires_at"}
+    api_names = {
+        "allowedIps": "allowed_ips",
+        "allowedHosts": "allowed_hosts",
+        "rateLimit": "rate_limit",
+        "expiresAt": "expires_at",
+    }
     autocomplete_fields = ("account",)
     actions_detail = ("rotate", "revoke")
 
@@ -178,7 +184,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
             title=f"Rotate the key {key.name}?",
             facts=self.facts(key),
             effects=[
-                "Creates a new key with the same name, permissions, addresses and hosts.",
+                "Creates a new key with the same name, permissions, addresses, hosts and rate limit.",
                 f"The old one, {key.prefix}…, works until the end that you choose.",
             ],
             button="Make the new key",
@@ -269,6 +275,10 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey, KeyFields]):
     @display(description="Allowed addresses")
     def addresses(self, key: ApiKey) -> str:
         return ", ".join(key.allowed_ips) or "any"
+
+    @display(description="Rate limit")
+    def limit(self, key: ApiKey) -> str:
+        return in_words(key.rate_limit)
 
     @display(description="Allowed hosts")
     def hosts(self, key: ApiKey) -> str:

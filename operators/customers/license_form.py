@@ -12,6 +12,7 @@ from accounts.models import Account
 from kit.values.amounts import plain
 from licensing.licenses.models import License
 from licensing.licenses.serializers import LicenseSerializer
+from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
 from operators.base.fields import Amount, Currency, Lines, as_json, validate_fields
 from operators.base.times.field import Moment
@@ -88,8 +89,14 @@ class LicenseForm(QuotaFields, forms.ModelForm):
         return license_type
 
     def check_requester(self, account: Account | None, own_id: str | None, name: str | None) -> None:
-        """Reject an id that is the name of an existing customer, unless a name shows that a new customer is meant."""
-        if account is None or not own_id or name:
+        """Reject an id that is the name of an existing customer, unless a name shows that a new customer is meant.
+
+        Reject a name that differs from the customer's, too, because a licence does not change it.
+        """
+        if account is None or not own_id:
+            return
+        if name:
+            self.check_name(account, own_id, name)
             return
         if named := customers_named(account.pk, own_id):
             known = " or ".join(one.requester_id for one in named)
@@ -97,6 +104,13 @@ class LicenseForm(QuotaFields, forms.ModelForm):
                 "requester_own_id",
                 f"{own_id} is the name of a customer. Enter the customer's id, {known}; for a new customer whose id "
                 f"is {own_id}, fill in the name too.",
+            )
+
+    def check_name(self, account: Account, own_id: str, name: str) -> None:
+        known = Requester.objects.filter(account=account, requester_id=own_id).first()
+        if known is not None and known.name not in (None, name):
+            self.add_error(
+                "requester_name", f"This customer's name is {known.name}. Change it on the customer's page."
             )
 
     def _post_clean(self) -> None:

@@ -17,6 +17,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import action, display
 
 from analytics.models import ClosedLine, Statement, StatementLine
+from analytics.models.statements import HOLDER
 from analytics.statements.lines import lines_of
 from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
 from kit.rest.export import CHUNK, Row, columns_of, export
@@ -97,6 +98,9 @@ class StatementAdmin(ListExport[Statement]):
     class Media:
         css = {"all": ["operators/statement.css"]}
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Statement]:
+        return super().get_queryset(request).prefetch_related(HOLDER)
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Statement], search_term: str
     ) -> tuple[QuerySet[Statement], bool]:
@@ -110,7 +114,7 @@ class StatementAdmin(ListExport[Statement]):
         return super().changelist_view(request, extra_context)
 
     def export_queryset(self, queryset: QuerySet[Statement]) -> QuerySet[Statement]:
-        return queryset.select_related(None).select_related("requester")
+        return queryset.select_related(None).select_related("requester").prefetch_related(HOLDER)
 
     def export_rows(self, rows: list[Statement]) -> list[Row]:
         serializer = StatementSerializer()
@@ -138,7 +142,8 @@ class StatementAdmin(ListExport[Statement]):
 
     @display(description="Customer", empty_value="of no customer")
     def holder(self, statement: Statement) -> str | None:
-        return str(statement.requester) if statement.requester else None
+        requester = statement.requester
+        return (statement.requester_name or requester.requester_id) if requester else None
 
     @display(description="Customer", empty_value="of no customer")
     def asker(self, statement: Statement) -> str | None:
@@ -146,7 +151,7 @@ class StatementAdmin(ListExport[Statement]):
         if requester is None:
             return None
         link = '<a class="text-link" href="{}">{}</a> ({})'
-        return format_html(link, change_url(requester), requester, requester.requester_id)
+        return format_html(link, change_url(requester), self.holder(statement), requester.requester_id)
 
     @display(description="Status", label={"open": "info", "closed": "success"})
     def state(self, statement: Statement) -> str:

@@ -49,6 +49,23 @@ def test_what_the_form_says_is_what_the_key_has(admin, account):
     assert key.expires_at.isoformat() == "2099-01-02T03:04:00+00:00"
 
 
+def test_a_key_gets_a_rate_limit_which_can_be_changed_and_removed(admin, account):
+    make(admin, account, rate_limit="20/minute")
+    key = ApiKey.objects.get()
+    page = reverse("admin:accounts_apikey_change", args=[key.pk])
+    assert key.rate_limit == {"requests": 20, "period": "minute"}
+    assert form_values(admin.get(page).content.decode())["rate_limit"] == ["20 a minute"]
+    submit(admin, page)
+    assert ApiKey.objects.get().rate_limit == key.rate_limit
+    submit(admin, page, rate_limit="500 an hour")
+    assert ApiKey.objects.get().rate_limit == {"requests": 500, "period": "hour"}
+    assert "Must be a number and a period" in submit(admin, page, rate_limit="often").content.decode()
+    too_many = submit(admin, page, rate_limit="1000000/minute").content.decode()
+    assert "Must be below the plan&#x27;s limit of 100000 a minute." in too_many
+    submit(admin, page, rate_limit="")
+    assert ApiKey.objects.get().rate_limit is None
+
+
 def test_the_page_of_a_new_key_is_kept_by_no_cache(admin, account):
     reply = make(admin, account)
     assert "no-store" in reply.headers["Cache-Control"]

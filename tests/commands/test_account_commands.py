@@ -166,6 +166,8 @@ def test_a_key_is_created_with_all_its_grants(account):
         (["--type", "public", "--permission", "content:write"], "--permission (permissions[0]): "),
         (["--allowed-ip", "10.0.0.1/8"], "--allowed-ip (allowedIps[0]): "),
         (["--allowed-host", "pub.example/a"], "--allowed-host (allowedHosts[0]): "),
+        (["--rate-limit", "20"], "--rate-limit (rateLimit): Must be a number and a period: 20/minute"),
+        (["--rate-limit", "100000/minute"], "--rate-limit (rateLimit.requests): Must be below the plan's limit"),
         (["--expires-at", "tomorrow"], "--expires-at (expiresAt): "),
         (["--expires-at", "2099-01-31T12:00:00"], "--expires-at (expiresAt): "),
     ],
@@ -175,6 +177,11 @@ def test_a_key_that_cannot_be_is_refused_and_says_why(account, changes, named):
         run("create_api_key", "--account", account.pk, "--name", "x", "--type", "secret", *changes)
     assert named in str(refused.value)
     assert not ApiKey.objects.exists()
+
+
+def test_a_key_is_created_with_a_limit_of_its_own(account):
+    run("create_api_key", "--account", account.pk, "--name", "x", "--type", "public", "--rate-limit", "500/hour")
+    assert ApiKey.objects.get().rate_limit == {"requests": 500, "period": "hour"}
 
 
 def test_a_revoked_key_is_refused_at_once(account):

@@ -123,6 +123,11 @@ BY_DESIGN = (
         message=r".* has bits set behind its prefix.*|Must be an IP address or a range.*",
     ),
     ByDesign(
+        "The plan of an account is in no schema.",
+        param=r"(.*\.)?rateLimit.requests",
+        message="Must be below the plan's limit of .*",
+    ),
+    ByDesign(
         "Names of headers are without case, and some are the service's own.",
         param=r"headers(\..*)?",
         message="This header cannot be set.|Names a header twice.",

@@ -67,19 +67,22 @@ def test_a_change_answers_with_the_new_tag(api, ids, endpoint, tag):
 
 
 @each_change
-@pytest.mark.parametrize("seen", ["{tag}", '"other", {tag}', '{tag},"other"', "*"])
+@pytest.mark.parametrize("seen", ["{tag}", '"other", {tag}', '{tag},"other"', "*", "W/{tag}", '"{opaque}-gzip"'])
 def test_what_the_client_has_seen_is_changed(api, ids, endpoint, tag, seen):
-    headers = {"If-Match": seen.format(tag=tag(endpoint))}
+    current = tag(endpoint)
+    headers = {"If-Match": seen.format(tag=current, opaque=current.strip('"'))}
     assert endpoint.send(api, ids, headers=headers).status == 200
 
 
 @each_change
-@pytest.mark.parametrize("seen", [STALE, "W/{tag}", f'W/{{tag}}, {STALE}, ""'])
+@pytest.mark.parametrize("seen", [STALE, f"W/{STALE}", f'{STALE}, ""'])
 def test_what_has_another_state_is_left_as_it_is(api, ids, endpoint, tag, seen):
     before, entries = tag(endpoint), AuditEntry.objects.count()
     reply = endpoint.send(api, ids, headers={"If-Match": seen.format(tag=before)})
     assert reply.status == 412
     assert (reply.error["code"], reply.error["type"]) == ("precondition_failed", "conflict_error")
+    state = before.strip('"').partition("-")[0]
+    assert f'If-Match has to be "{state}" now' in reply.error["message"]
     assert (tag(endpoint), AuditEntry.objects.count()) == (before, entries)
 
 
@@ -202,3 +205,36 @@ def test_a_rollback_and_a_revocation_take_if_match_too(api, ids):
 def test_the_text_of_a_key_is_no_part_of_its_tag(api):
     made = api.post("/v1/api-keys", {"name": "x", "type": "public"})
     assert api.get(f"/v1/api-keys/{made['id']}").headers["ETag"] == made.headers["ETag"]
+
+
+COMPRESSED = [
+    "W/{0}",
+    '"{1}-gzip"',
+    '"{1}--gzip"',
+    '"{1}-br"',
+    '"{1};br"',
+    '"{1};gzip"',
+    'W/"{1}-zstd"',
+    '"{1}:deflate"',
+]
+
+
+@pytest.mark.parametrize("changed", COMPRESSED)
+def test_a_tag_that_a_compressing_proxy_has_changed_counts_as_that_tag(api, account, changed):
+    item = factories.content(account)
+    path = f"/v1/content/{item.pk}"
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})  # its tag has a second part
+    tag = api.get(path).headers["ETag"]
+    sent = changed.format(tag, tag.strip('"'))
+    assert api.get(path, headers={"If-None-Match": sent}).status == 304
+    assert api.patch(path, {"title": "New"}, headers={"If-Match": sent}).status == 200
+    assert api.get(path, headers={"If-None-Match": sent}).status == 200
+    assert api.patch(path, {"title": "Newer"}, headers={"If-Match": sent}).status == 412
+
+
+@pytest.mark.parametrize("other", ['"{0}0"', '"{0}gzip"', '"0{0}"', '"{1}"', '"-{0}"', '"x-{0}"', '""', 'W/""'])
+def test_a_tag_that_only_contains_the_state_does_not_count(api, account, other):
+    path = f"/v1/content/{factories.content(account).pk}"
+    state = api.get(path).headers["ETag"].strip('"').partition("-")[0]
+    sent = other.format(state, state[:-1])
+    assert api.patch(path, {"title": "New"}, headers={"If-Match": sent}).status == 412

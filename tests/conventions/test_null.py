@@ -93,7 +93,7 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
         "metadata": ({"a": 1}, {}),
     },
     "PATCH /v1/licenses/{license}": {
-        "requesterName": ("a", None),
+        "requesterName": ("a", "a"),  # only PATCH of the requester changes a name
         "externalId": ("a", None),
         "contentIds": (["{content}"], []),
         "tags": (["a"], []),
@@ -108,6 +108,7 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
     "PATCH /v1/api-keys/{key}": {
         "allowedIps": (["203.0.113.0/24"], []),
         "allowedHosts": (["pub.example"], []),
+        "rateLimit": ({"requests": 5, "period": "minute"}, None),
         "expiresAt": ("2999-01-01T00:00:00.000000Z", None),
     },
     "PATCH /v1/wallets/{wallet}": {

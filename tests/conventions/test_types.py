@@ -76,6 +76,7 @@ KEY: dict[str, tuple[Any, ...]] = {
     "allowedIps[0]": (*NOT_A_TEXT, None),
     "allowedHosts": NOT_AN_ARRAY,
     "allowedHosts[0]": (*NOT_A_TEXT, None),
+    "rateLimit": NOT_AN_OBJECT,
     "expiresAt": NOT_A_TEXT,
 }
 MONEY: dict[str, tuple[Any, ...]] = {

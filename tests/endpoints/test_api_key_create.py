@@ -9,8 +9,8 @@ from tests.client import ApiClient
 from tests.endpoints.test_content_create import A_TIMESTAMP
 
 FIELDS = {
-    "id", "object", "name", "type", "prefix", "permissions", "allowedIps", "allowedHosts", "expiresAt", "createdAt",
-    "lastUsedAt", "revokedAt",
+    "id", "object", "name", "type", "prefix", "permissions", "allowedIps", "allowedHosts", "rateLimit", "expiresAt",
+    "createdAt", "lastUsedAt", "revokedAt",
 }  # fmt: skip
 
 

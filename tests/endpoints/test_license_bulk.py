@@ -160,10 +160,10 @@ def test_the_bounds_of_a_requester_hold_from_row_to_row(api, monkeypatch):
     assert {param for param in params(reply) if param} == {"requesterId"}
 
 
-def test_the_name_of_a_requester_is_the_last_that_was_given(api):
+def test_the_name_of_a_requester_is_the_first_that_was_given(api):
     rows = [{**NEW, "requesterName": "One"}, {**NEW, "requesterName": "Two"}, NEW, {"requesterName": "Three"}]
     assert statuses(send(api, *rows)) == [201, 201, 201, 422]
-    assert [one["requesterName"] for one in api.get("/v1/licenses")["data"]] == ["Two"] * 3
+    assert [one["requesterName"] for one in api.get("/v1/licenses")["data"]] == ["One"] * 3
 
 
 def test_a_requester_whom_a_check_creates_meanwhile_is_taken_as_he_is(api, account, monkeypatch):

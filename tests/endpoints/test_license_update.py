@@ -93,7 +93,6 @@ def test_what_was_read_can_be_sent_back_after_what_it_names_was_deleted(api, acc
         ("expiresAt", None),
         ("price", None),
         ("pricePerAccess", None),
-        ("requesterName", None),
         ("tags", []),
         ("contentIds", []),
         ("policyIds", []),

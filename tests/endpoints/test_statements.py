@@ -72,6 +72,31 @@ def test_a_closed_statement_has_the_figures_and_the_id_that_it_had_when_open(api
     assert after == {**before, "status": "closed", "closedAt": "2026-02-01T01:00:00.000000Z"}
 
 
+def test_a_closed_statement_keeps_the_name_that_it_was_closed_with(api, booked, clock):
+    def names():
+        shown = api.get("/v1/statements", requesterId="org")["data"]
+        assert [api.get(f"/v1/statements/{one['id']}").body for one in shown] == shown
+        names = {one["month"]: one["requesterName"] for one in shown}
+        return names["2026-01"], names["2026-02"]
+
+    assert names() == (None, None)
+    api.patch("/v1/requesters/org", {"name": "First Ltd"})
+    assert names() == ("First Ltd", "First Ltd")  # it was closed without a name
+    api.patch("/v1/requesters/org", {"name": "Second Ltd"})
+    assert names() == ("First Ltd", "Second Ltd")
+    clock.set("2026-03-01T01:00:00Z")
+    close_due()
+    clock.set("2026-03-02T09:00:00Z")
+    api.patch("/v1/requesters/org", {"name": "Third Ltd"})
+    api.patch("/v1/requesters/org", {"name": None})
+    assert names() == ("First Ltd", "Second Ltd")
+    lines = api.get("/v1/statements", format="csv").content.decode()
+    assert "Second Ltd" in lines
+    assert "Third Ltd" not in lines
+    api.delete("/v1/requesters/org")
+    assert {one["requesterName"] for one in api.get("/v1/statements")["data"]} == {None}
+
+
 def test_charges_are_lines_by_licence_and_item_with_their_decisions_counted(api, booked):
     [january] = api.get("/v1/statements", month="2026-01")["data"]
     lines = api.get(f"/v1/statements/{january['id']}/lines")["data"]

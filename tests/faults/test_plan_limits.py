@@ -22,6 +22,28 @@ def test_of_400_simultaneous_requests_at_a_limit_of_60_exactly_60_pass(server: D
     assert rounds == [{200: 60, 429: 340}] * ROUNDS
 
 
+def test_of_simultaneous_requests_with_public_keys_exactly_their_share_passes_and_all_others_do(
+    server: Deployment,
+) -> None:
+    def listings(key: str, other: str) -> list[dict[int, int]]:
+        bearer = {"Authorization": f"Bearer {key}"}
+        body = {"name": "Page", "type": "public", "permissions": ["policies:read"]}
+        pages = [httpx.post(f"{server.url}/v1/api-keys", json=body, headers=bearer).json()["key"] for _ in range(2)]
+        body |= {"name": "Job", "type": "secret", "rateLimit": {"requests": 10, "period": "minute"}}
+        limited = httpx.post(f"{server.url}/v1/api-keys", json=body, headers=bearer).json()["key"]
+        used = 3
+        senders = [one for one in (*pages, limited) for _ in range(40)] + [other] * (60 - used - 10)
+        replies = at_once(server, [request("GET", "/v1/policies", sender) for sender in senders])
+        return [statuses(replies[begin : begin + 40]) for begin in (0, 40, 80)] + [statuses(replies[120:])]
+
+    first, second, limited, others = within_a_minute(server, listings)
+
+    assert first.get(200, 0) + second.get(200, 0) == 30
+    assert first[429] + second[429] == 50
+    assert limited == {200: 10, 429: 30}
+    assert others == {200: 47}
+
+
 def test_two_keys_of_one_account_share_its_limit_also_at_the_same_moment(server: Deployment) -> None:
     replies = within_a_minute(
         server, lambda *keys: at_once(server, [request("GET", "/v1/content", one) for one in keys for _ in range(60)])

@@ -217,9 +217,9 @@ def test_a_licence_changed_through_one_process_decides_and_costs_the_next_check_
 def test_a_requester_renamed_through_one_process_has_the_new_name_in_the_next_check_in_all(
     workers: list[httpx.Client], item: dict[str, Any]
 ) -> None:
-    held = issue(workers[0])
+    issue(workers[0])
     for number, editor in in_turn(workers):
-        assert editor.patch(held, json={"requesterName": f"Acme {number}"}).status_code == 200
+        assert editor.patch("/v1/requesters/org_acme", json={"name": f"Acme {number}"}).status_code == 200
 
         for worker in workers:
             answer = worker.post("/v1/access/check", json=check(item)).json()

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
+import httpx
 import pytest
 
 from accounts.limits.limiter import ACCOUNT
 from accounts.limits.redis_counters import key_of
 from tests.faults.harness import Deployment, deployed, eventually
 from tests.faults.shared_limits import LIMIT, WORKERS, how_many_pass, requests_of, wait_for_redis
-from tests.faults.traffic import in_groups
+from tests.faults.traffic import in_groups, request
 from tests.services import Cluster, Valkey, postgres, valkey_cluster
 
 pytestmark = pytest.mark.faults
@@ -77,6 +78,16 @@ def test_accounts_of_all_primaries_have_exact_limits(cluster: Cluster, server: D
 
     requests = [one for group in keys.values() for key in group[:2] for one in requests_of(key, 100)]
     assert how_many_pass(in_groups(server, requests, CLIENTS)) == 6 * LIMIT
+
+
+def test_public_keys_have_an_exact_share_of_their_own(cluster: Cluster, server: Deployment) -> None:
+    _, [key, *_] = accounts(server, cluster, LIMIT).popitem()
+    bearer = {"Authorization": f"Bearer {key}"}
+    made = httpx.post(f"{server.url}/v1/api-keys", json={"name": "Page", "type": "public"}, headers=bearer).json()
+
+    readings = [request("GET", "/v1/content", made["key"])] * 50
+    assert how_many_pass(in_groups(server, readings, CLIENTS)) == LIMIT // 2
+    assert how_many_pass(in_groups(server, requests_of(key, 100), CLIENTS)) == LIMIT - 1
 
 
 def test_a_limit_is_exact_through_a_failover(cluster: Cluster, server: Deployment) -> None:

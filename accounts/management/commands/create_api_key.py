@@ -2,10 +2,20 @@ from django.core.management.base import CommandParser
 
 from accounts.keys import services
 from accounts.keys.models import KeyType
+from accounts.keys.rate_limits import RateLimit, parse_rate_limit
 from accounts.keys.serializers import ApiKeySerializer, CreatedApiKeySerializer
 from accounts.plans.models import Account
 from kit.commands import ServiceCommand
+from kit.http.errors import ValidationFailed
 from kit.rest.resources import find
+
+
+def read_rate_limit(text: str | None) -> RateLimit | None:
+    """Return the value of --rate-limit. Raises ValidationFailed."""
+    try:
+        return None if text is None else parse_rate_limit(text)
+    except ValueError as error:
+        raise ValidationFailed(str(error), param="rateLimit") from None
 
 
 class Command(ServiceCommand):
@@ -21,6 +31,11 @@ class Command(ServiceCommand):
         parser.add_argument(
             "--allowed-host", action="append", metavar="H", help="A host that it may ask about at the edge."
         )
+        parser.add_argument(
+            "--rate-limit",
+            metavar="N/PERIOD",
+            help="A limit below the plan's, such as 20/minute, 500/hour or 5000/day.",
+        )
         parser.add_argument("--expires-at", metavar="T", help="ISO 8601 with an offset, or a date.")
 
     def perform(
@@ -32,6 +47,7 @@ class Command(ServiceCommand):
         permission: list[str] | None,
         allowed_ip: list[str] | None,
         allowed_host: list[str] | None,
+        rate_limit: str | None,
         expires_at: str | None,
         **_: object,
     ) -> tuple[str, dict[str, object]]:
@@ -42,6 +58,7 @@ class Command(ServiceCommand):
             "permissions": permission,
             "allowedIps": allowed_ip,
             "allowedHosts": allowed_host,
+            "rateLimit": read_rate_limit(rate_limit),
             "expiresAt": expires_at,
         }
         serializer = ApiKeySerializer(data={name: value for name, value in given.items() if value is not None})

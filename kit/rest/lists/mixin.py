@@ -46,7 +46,7 @@ class ListMixin(GenericViewSet[M]):
         name = self.exportable.get(self.action)
         form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
         paginator = self.pager(every)
-        fields = requested_fields(self.request.query_params, self.serializer_class)
+        fields = self.fields_to_show()
 
         render = self.row_renderer(context)
 
@@ -68,6 +68,14 @@ class ListMixin(GenericViewSet[M]):
         if "after" in self.request.query_params:
             raise InvalidRequest("after is for files (format=csv or format=jsonl). Use cursor.", param="after")
         return paginator.page(rows, self.request, show, self.total)
+
+    def hidden_fields(self) -> frozenset[str]:
+        """Return the fields that the caller may not see."""
+        return frozenset()
+
+    def fields_to_show(self) -> frozenset[str] | None:
+        """Return the fields of the reply, or None for all. Raises InvalidRequest if the query names an unknown one."""
+        return requested_fields(self.request.query_params, self.serializer_class, self.hidden_fields())
 
     def pager(self, every: QuerySet[M]) -> KeysetPagination:
         """Return the pagination of the filtered rows; `every` are all rows."""

@@ -27,7 +27,7 @@ from kit.telemetry.tracing import traced
 from kit.values.json_values import JsonObject
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer
-from licensing.access.bodies import Check, has_draft, parse_batch, parse_check
+from licensing.access.bodies import Check, has_draft, parse_batch, parse_check, require_policy_access
 from licensing.access.charging.paying import fill_remaining, foresee_answers
 from licensing.access.decisions import DecisionBatch
 from licensing.access.event_loop.callers import Callers, Sender
@@ -109,7 +109,7 @@ class Request(Sender):
         is_keyed = IDEMPOTENCY_KEY in self.head.headers
         self.plain = parse_plain(body) if is_keyed else None
         fields = self.plain if is_keyed else parse_object(body)
-        if fields is not None and not has_draft(fields):
+        if fields is not None and not has_draft(fields) and fields.get("explain") is not True:
             self.checks = parse_one(fields)
 
     def check_query(self) -> None:
@@ -208,6 +208,7 @@ class CheckApplication:
         fields = parse_object(body, exact=True) if request.plain is None else request.plain
         if has_draft(fields):
             raise LeftToDjango
+        require_policy_access(request.grant, fields)  # also for a replay
         digest = fingerprint("POST", request.head.path, fields)
         once = await retries.once(request, key, digest, partial(self.decide_once, request, key, digest.hex()))
         return once.body, once.headers
@@ -267,13 +268,19 @@ class CheckApplication:
         if request.license_token is not None:
             claims = await self.gateway.license_keys.verify(request.license_token, account_id, timezone.now())
             parse = partial(parse, requester=claims.sub)
+        grant = request.grant
+
+        def parse_permitted(fields: JsonObject) -> list[Check]:
+            require_policy_access(grant, fields)
+            return parse(fields)
+
         fields = request.plain
         if fields is None and len(body) <= MAX_QUICK_BYTES:
             fields = parse_object(body)
         if fields is None or has_draft(fields):
-            checks = await self.gateway.parse(account_id, lambda: parse(parse_object(body)))
+            checks = await self.gateway.parse(account_id, lambda: parse_permitted(parse_object(body)))
         else:
-            checks = parse(fields)
+            checks = parse_permitted(fields)
         return checks if claims is None else attach_license(checks, claims)
 
     async def signer_of(self, request: Request) -> tuple[Sign | None, ApiError | None]:

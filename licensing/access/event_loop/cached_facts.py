@@ -56,7 +56,7 @@ class CachedFacts:
         """Read from the snapshot; look up what is missing, possibly at a newer epoch.
 
         Facts may be newer than the epoch: if they changed since, the decision is not recorded.
-        `in_record` says whether the record will write new and renamed requesters; otherwise a thread writes them.
+        `in_record` says whether the record will write new requesters and first names; otherwise a thread writes them.
         """
         if self.snapshot.is_behind(account_id):
             epoch = self.snapshot.epoch(account_id)
@@ -91,7 +91,7 @@ class CachedFacts:
             one = ((check.requester_id, check.requester_name),)  # without a call: most checks have no other
             for requester_id, name in one if check.edge is None else check.requesters:
                 requester = requesters.get(requester_id) or get(account_id, requester_id)
-                if requester is None or requester.is_renamed_by(name):
+                if requester is None or requester.is_named_by(name):
                     missing = missing or LookupRequest(account_id, set(), set())
                     missing.requesters.add(requester_id)
                 else:
@@ -101,7 +101,7 @@ class CachedFacts:
     async def with_newcomers(
         self, account_id: str, checks: Sequence[Check], found: LookupResult, in_record: bool
     ) -> LookupResult:
-        """Add new and renamed requesters: as the record will write them, or as a thread has."""
+        """Add new requesters and first names: as the record will write them, or as a thread has."""
         named = requesters_to_write(checks, found)
         if not named or found.epoch == GONE:
             return found

@@ -71,7 +71,7 @@ class Callers:
     def consume(
         self, grant: Grant | None, address: Address | None, cost: int = 1, work: Work | None = None
     ) -> Awaitable[LimitState]:
-        """Count against the plan's limit. `work` runs while the shared call is under way (kit.storage.microbatch).
+        """Count against the caller's limits. `work` runs while the shared call is under way (kit.storage.microbatch).
 
         Await it at once.
         """
@@ -130,7 +130,7 @@ class Sender(GrantSteps):
     def __init__(self, callers: Callers, authorization: str, address: Address | None) -> None:
         self.callers, self.authorization, self.address = callers, authorization, address
         self.limit_state: LimitState | None = None
-        self.is_counted = False  # against the plan's limit
+        self.is_counted = False  # against its limits
         # Whether the database has confirmed the account's epoch for this request, by a read of the key or a record.
         self.is_confirmed = False
 
@@ -213,9 +213,9 @@ class Sender(GrantSteps):
 
     async def count(self) -> None:
         if self.is_counted:
-            state = await self.callers.consume(self.grant, None, cost=0)
+            state = await self.callers.consume(self.grant, self.address, cost=0)
         else:
-            state = await self.callers.consume(self.grant, None, work=self.prepare)
+            state = await self.callers.consume(self.grant, self.address, work=self.prepare)
         self.limit_state = state
         refuse_beyond(state)
         self.is_counted = True

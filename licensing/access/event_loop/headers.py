@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
 from accounts.keys.authentication import Grant
-from accounts.limits.throttling import NAMES, policy_of
+from accounts.limits.throttling import name_of_window, policy_of
 from accounts.limits.windows import LimitState, Window
 from kit.http.headers import LIMITS, MAX_PARAMETERS
 from kit.http.middleware import request_id
@@ -28,12 +28,16 @@ FOR_OTHER_ORIGINS = (
 ).encode()
 HSTS = b"strict-transport-security: max-age=%d\r\n" % settings.SECURE_HSTS_SECONDS
 MAX_HOST = LIMITS[b"host"].most  # bytes: a name of 253, and a port
-NAMES_SENT = {seconds: name.encode() for seconds, name in NAMES.items()}
 
 
 @lru_cache(maxsize=1_000)
 def policy_line(windows: tuple[Window, ...]) -> bytes:
     return f"ratelimit-policy: {policy_of(windows)}\r\n".encode()
+
+
+@lru_cache(maxsize=1_000)
+def window_name(seconds: int, part: str) -> bytes:
+    return name_of_window(seconds, part).encode()
 
 
 def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, is_secure: bool) -> bytes:
@@ -43,7 +47,7 @@ def header_lines(state: LimitState, headers: Mapping[str, str], length: int, *, 
         b"%bratelimit: %b;r=%d;t=%d\r\nx-request-id: %b\r\ncontent-length: %d\r\n"
     ) % (
         *(COMMON_HEADERS, state.limit, state.remaining, state.reset),
-        *(policy_line(state.windows), NAMES_SENT[state.seconds], state.remaining, state.seconds_left),
+        *(policy_line(state.windows), window_name(state.seconds, state.part), state.remaining, state.seconds_left),
         *(request_id.get().encode("ascii"), length),
     )
     if is_secure:

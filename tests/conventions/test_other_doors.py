@@ -1,0 +1,151 @@
+"""What a key sees through another endpoint needs the permission for it, too (docs/reference/permissions.md)."""
+
+import pytest
+
+from accounts.events.types import PERMISSIONS, TYPES
+from accounts.keys.permissions import PERMISSIONS as KNOWN
+from tests import factories
+from tests.client import ApiClient
+from tests.ways import both_ways
+
+DRAFT = {"rules": [factories.ALLOW_ALL]}
+
+
+@pytest.fixture
+def item(account):
+    return factories.content(account, policy=factories.policy(account))
+
+
+def refused(reply, name):
+    expected = f"This key lacks the permission policies:read, which `{name}` needs."
+    return (reply.status, reply.error["code"], reply.error["message"]) == (403, "insufficient_permissions", expected)
+
+
+@both_ways
+def test_explanations_and_proposed_policies_need_the_permission_to_read_policies(connect, account, item, way):
+    checking = connect(factories.key_text(account, permissions=["access:check"]))
+    reading = connect(factories.key_text(account, permissions=["access:check", "policies:read"]))
+    check = {"contentId": item.pk, "requester": "org_acme"}
+    explained, drafted = {**check, "explain": True}, {**check, "dryRun": True, "policy": DRAFT}
+    for body, name in ((explained, "explain"), (drafted, "policy")):
+        assert refused(checking.post("/v1/access/check", body), name)
+        assert refused(checking.post("/v1/access/check", {**body, "contentId": 5}), name)
+        assert reading.post("/v1/access/check", body).status == 200
+        for batch in (
+            {"requester": "org_acme", "checks": [check, body]},
+            {**body, "contentId": None, "checks": [{"contentId": item.pk}]},
+        ):
+            assert refused(checking.post("/v1/access/check/batch", batch), name)
+            assert reading.post("/v1/access/check/batch", batch).status == 200
+    for harmless in ({"explain": False}, {"explain": None, "policy": None}):
+        assert checking.post("/v1/access/check", {**check, **harmless}).status == 200
+    assert checking.post("/v1/access/check", {**check, "explain": "yes"}).status == 422
+
+
+@both_ways
+def test_a_large_explained_check_needs_it_too(connect, account, item, way):
+    checking = connect(factories.key_text(account, permissions=["access:check"]))
+    checks = [{"contentId": item.pk, "correlationId": "x" * 255} for _ in range(100)]
+    checks[-1]["explain"] = True
+    batch = {"requester": "org_acme", "context": {"userAgent": "x" * 500}, "checks": checks}
+    assert refused(checking.post("/v1/access/check/batch", batch), "explain")
+
+
+@both_ways
+def test_a_retry_with_a_key_that_cannot_read_policies_gets_no_kept_trace(connect, account, item, way):
+    checking = connect(factories.key_text(account, permissions=["access:check"]))
+    reading = connect(factories.key_text(account, permissions=["access:check", "policies:read"]))
+    once = {"Idempotency-Key": "once"}
+    body = {"contentId": item.pk, "requester": "org_acme", "explain": True}
+    assert "trace" in reading.post("/v1/access/check", body, headers=once).body
+    assert refused(checking.post("/v1/access/check", body, headers=once), "explain")
+
+
+def test_a_decision_has_its_trace_for_keys_that_read_policies(account, item, api):
+    made = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme", "explain": True})
+    path = f"/v1/access/decisions/{made['id']}"
+    assert api.get(path)["trace"] == made["trace"]
+    checking = ApiClient(factories.key_text(account, permissions=["access:check"]))
+    whole = api.get(path).body
+    del whole["trace"]
+    assert checking.get(path).body == whole
+    assert checking.get(path, fields="trace,allowed").body.keys() == {"id", "object", "allowed"}
+
+
+def test_events_are_visible_to_keys_that_read_their_objects(api, account):
+    item = api.post("/v1/content", {"title": "Markets"})
+    api.post("/v1/policies", {"name": "Open", "rules": []})
+    api.post("/v1/licenses", {"requesterId": "org_acme", "licenseType": "commercial"})
+    api.post("/v1/api-keys", {"name": "Page", "type": "public"})
+    every = api.get("/v1/events").body
+    assert {one["type"] for one in every["data"]} >= {"content.created", "policy.created", "license.created"}
+    assert "api_key.created" in {one["type"] for one in every["data"]}
+
+    hooks = ApiClient(factories.key_text(account, permissions=["webhooks:manage", "content:read"]))
+    seen = hooks.get("/v1/events").body
+    assert [one["data"]["id"] for one in seen["data"]] == [item["id"]]
+    assert seen["totalCount"] == 1
+    assert hooks.get("/v1/events", type="license.created").body["data"] == []
+    assert hooks.get("/v1/events", format="jsonl").content.count(b"\n") == 1
+    for one in every["data"]:
+        is_visible = one["type"] == "content.created"
+        assert hooks.get(f"/v1/events/{one['id']}").status == (200 if is_visible else 404)
+        path = f"/v1/events/{one['id']}/redeliver"
+        assert hooks.post(path, {"webhookId": "whk_unknown"}).status == (422 if is_visible else 404)
+
+
+def test_the_events_of_every_kind_of_object_need_a_permission():
+    assert {one.object for one in TYPES} == PERMISSIONS.keys()
+    assert set(PERMISSIONS.values()) <= KNOWN.keys()
+
+
+@pytest.fixture
+def page(account):
+    """A client with a public key that may read everything."""
+    permissions = [name for name in KNOWN if name.endswith(":read") and name != "audit:read"]
+    return ApiClient(factories.key_text(account, type="public", permissions=permissions))
+
+
+def test_public_keys_cannot_lint_simulate_or_list_versions(page, api, account):
+    policy = factories.policy(account)
+    for method, path in (
+        ("POST", "/v1/policies/lint"),
+        ("POST", f"/v1/policies/{policy.pk}/simulate"),
+        ("GET", f"/v1/policies/{policy.pk}/versions"),
+    ):
+        body = {"rules": []} if "lint" in path else {} if method == "POST" else None
+        assert api.request(method, path, body).status == 200
+        reply = page.request(method, path, body)
+        assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+        assert reply.error["message"] == "A public key cannot call this endpoint. Use a secret key."
+
+
+def test_public_keys_see_no_tests_and_metadata_of_policies(page, api):
+    tests = [{"name": "Acme reads", "requester": {"id": "org_acme"}, "expect": {"allowed": True}}]
+    fields = {"rules": [factories.ALLOW_ALL], "tests": tests, "metadata": {"a": 1}}
+    made = api.post("/v1/policies", {"name": "Open", **fields})
+    item = api.post("/v1/content", {"title": "Markets", "policyId": made["id"]})
+    hidden = {"tests", "metadata"}
+    shown = {name: value for name, value in made.body.items() if name not in hidden}
+    assert page.get(f"/v1/policies/{made['id']}").body == shown
+    assert page.get("/v1/policies").body["data"] == [shown]
+    assert page.get(f"/v1/content/{item['id']}", expand="policy")["policy"] == shown
+    assert page.get("/v1/content", expand="policy").body["data"][0]["policy"] == shown
+    assert api.get(f"/v1/content/{item['id']}", expand="policy")["policy"] == made.body
+    assert page.get(f"/v1/policies/{made['id']}", fields="name,tests").body.keys() == {"id", "object", "name"}
+    assert page.get("/v1/policies", fields="tests").body["data"][0].keys() == {"id", "object"}
+    lines = page.get("/v1/policies", format="csv").content.decode().splitlines()
+    assert not hidden & set(lines[0].split(","))
+    assert b"Acme reads" not in page.get("/v1/policies", format="jsonl").content
+
+
+def test_public_keys_see_no_robots_txt_of_sites_and_no_meters_of_the_plan(page, api):
+    site = api.post("/v1/sites", {"host": "pub.example", "robotsTxt": "User-agent: *\nDisallow: /internal"})
+    shown = {name: value for name, value in site.body.items() if name != "robotsTxt"}
+    assert page.get(f"/v1/sites/{site['id']}").body == shown
+    assert page.get("/v1/sites").body["data"] == [shown]
+    me = page.get("/v1/accounts/me").body
+    assert not {"limits", "edgeLimits"} & me.keys()
+    assert me["key"]["type"] == "public"
+    assert {"limits", "edgeLimits"} <= api.get("/v1/accounts/me").body.keys()
+    assert page.get("/v1/accounts/me", fields="limits,plan").body.keys() == {"id", "object", "plan"}

@@ -1,0 +1,113 @@
+"""`rateLimit` of keys: valid values, and who may raise them (docs/reference/api.md, Keys)."""
+
+import pytest
+
+from accounts.models import ApiKey
+from tests import factories
+from tests.client import ApiClient
+
+NEW = {"name": "Page", "type": "public"}
+TEN_A_MINUTE = {"requests": 10, "period": "minute"}
+
+
+@pytest.fixture
+def starter(db):
+    """A client of an account with 60 requests a minute and 10,000 a day."""
+    return ApiClient(factories.key_text(factories.account(plan="starter")))
+
+
+@pytest.fixture
+def manager(account):
+    """A client whose key has a limit of its own and manages keys."""
+    fields = {"permissions": ["api_keys:manage", "content:read"], "rate_limit": {"requests": 120, "period": "hour"}}
+    return ApiClient(factories.key_text(account, **fields))
+
+
+def refused(reply):
+    return (reply.status, reply.error["code"], reply.error["param"]) == (403, "insufficient_permissions", "rateLimit")
+
+
+def test_a_limit_is_set_on_creation_by_patch_and_in_bulk(api):
+    made = api.post("/v1/api-keys", {**NEW, "rateLimit": TEN_A_MINUTE})
+    path = f"/v1/api-keys/{made['id']}"
+    assert made["rateLimit"] == api.get(path)["rateLimit"] == TEN_A_MINUTE
+    assert api.patch(path, {"rateLimit": {"requests": 7, "period": "day"}})["rateLimit"]["period"] == "day"
+    rows = [{"id": made["id"], "rateLimit": None}, {**NEW, "rateLimit": TEN_A_MINUTE}, NEW]
+    outcomes = api.post("/v1/api-keys/bulk", {"items": rows})["data"]
+    assert [one["apiKey"]["rateLimit"] for one in outcomes] == [None, TEN_A_MINUTE, None]
+    [latest] = api.get("/v1/audit", resourceId=made["id"], limit=1)["data"]
+    assert latest["changes"]["rateLimit"] == [{"requests": 7, "period": "day"}, None]
+
+
+@pytest.mark.parametrize(
+    ("sent", "param"),
+    [
+        ({"requests": 0, "period": "minute"}, "rateLimit.requests"),
+        ({"requests": 1.5, "period": "minute"}, "rateLimit.requests"),
+        ({"requests": 5, "period": "month"}, "rateLimit.period"),
+        ({"requests": 5}, "rateLimit.period"),
+        ({"requests": 5, "period": "day", "burst": 2}, "rateLimit.burst"),
+        ("5/minute", "rateLimit"),
+        ({"requests": 60, "period": "minute"}, "rateLimit.requests"),
+        ({"requests": 3_600, "period": "hour"}, "rateLimit.requests"),
+        ({"requests": 10_000, "period": "day"}, "rateLimit.requests"),
+    ],
+)
+def test_what_is_no_limit_below_the_plans_is_refused_by_name(starter, sent, param):
+    made = starter.post("/v1/api-keys", NEW)
+    for reply in (
+        starter.post("/v1/api-keys", {**NEW, "rateLimit": sent}),
+        starter.patch(f"/v1/api-keys/{made['id']}", {"rateLimit": sent}),
+    ):
+        assert (reply.status, reply.error["param"]) == (422, param)
+    [outcome] = starter.post("/v1/api-keys/bulk", {"items": [{**NEW, "rateLimit": sent}]})["data"]
+    assert (outcome["status"], outcome["error"]["param"]) == (422, param)
+
+
+def test_the_largest_limits_of_a_plan(starter):
+    for requests, period in ((59, "minute"), (3_599, "hour"), (9_999, "day")):
+        limit = {"requests": requests, "period": period}
+        assert starter.post("/v1/api-keys", {**NEW, "rateLimit": limit}).status == 201
+    reply = starter.post("/v1/api-keys", {**NEW, "rateLimit": {"requests": 3_600, "period": "hour"}})
+    assert reply.error["message"] == (
+        "Must be below the plan's limit of 3600 an hour. Without `rateLimit`, only the plan limits the key."
+    )
+
+
+def test_rotating_keeps_the_limit_even_if_the_plan_has_become_smaller(api, account):
+    old, _ = factories.api_key(account, rate_limit={"requests": 200, "period": "minute"})
+    account.plan, account.requests_per_minute, account.requests_per_day = "starter", None, None
+    account.save()
+    new = api.post(f"/v1/api-keys/{old.pk}/rotate", {})
+    assert new["rateLimit"] == {"requests": 200, "period": "minute"}
+    assert api.patch(f"/v1/api-keys/{new['id']}", {"name": "Renamed", "rateLimit": new["rateLimit"]}).status == 200
+
+
+def test_a_key_passes_its_limit_on_to_the_keys_that_it_creates(manager):
+    made = manager.post("/v1/api-keys", {**NEW, "permissions": ["content:read"]})
+    assert made["rateLimit"] == {"requests": 120, "period": "hour"}
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_allowed"),
+    [
+        ({"requests": 119, "period": "hour"}, True),
+        ({"requests": 2, "period": "minute"}, True),
+        ({"requests": 120, "period": "day"}, True),
+        (None, False),
+        ({"requests": 121, "period": "hour"}, False),
+        ({"requests": 3, "period": "minute"}, False),
+        ({"requests": 121, "period": "day"}, False),
+    ],
+)
+def test_a_key_allows_no_more_requests_than_its_own_limit(manager, account, limit, is_allowed):
+    reply = manager.post("/v1/api-keys", {**NEW, "permissions": ["content:read"], "rateLimit": limit})
+    assert reply.status == 201 if is_allowed else refused(reply)
+    narrow, _ = factories.api_key(account, permissions=[], rate_limit={"requests": 1, "period": "hour"})
+    changed = manager.patch(f"/v1/api-keys/{narrow.pk}", {"rateLimit": limit})
+    assert changed.status == 200 if is_allowed else refused(changed)
+
+
+def test_a_key_does_not_rotate_an_unlimited_one(manager, account):
+    wide = ApiKey.objects.get(pk=factories.api_key(account, permissions=["content:read"])[0].pk)
+    assert refused(manager.post(f"/v1/api-keys/{wide.pk}/rotate", {}))
