@@ -139,3 +139,11 @@ def test_data_in_the_folder_of_the_code_are_told_of():
 def test_a_directory_open_to_others_is_told_of(tmp_path):
     tmp_path.chmod(0o755)
     assert found() == {"accounts.W004"}
+
+
+def test_an_archive_open_to_all_accounts_is_a_warning(tmp_path):
+    folder = tmp_path / "archive"
+    folder.mkdir(mode=0o750)
+    assert found(ARCHIVE_DIR=str(folder)) == set()
+    folder.chmod(0o755)
+    assert found(ARCHIVE_DIR=str(folder)) == {"analytics.W001"}
