@@ -117,7 +117,8 @@ class DecisionTable:
                 NAME, SCHEMA, partition_spec=PARTITIONS, properties=PROPERTIES
             )
         except FileNotFoundError as error:
-            remedy = "Restore it from a backup of ARCHIVE_DIR." if only_copies().exists() else anew
+            is_lost = store.path_of(table_uri()) in str(error) and only_copies().exists()  # else ARCHIVE_DIR is another
+            remedy = "Restore it from a backup of ARCHIVE_DIR." if is_lost else anew
             raise ArchiveError(f"A file of the archive is missing: {error}. {remedy}") from None
         if table.location() != table_uri():
             raise ArchiveError(f"The archive is in {table.location()}, not in ARCHIVE_DIR. {anew}")
