@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import TypedDict
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
@@ -21,6 +20,7 @@ from analytics.wallets.rows import grants_as_of, keep, lock_book
 from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
 from kit.rest.resources import referred_model
+from kit.storage.reading import stored_now
 from kit.values import ids
 from kit.values.amounts import LARGEST, plain
 
@@ -65,7 +65,7 @@ class GrantFields(TypedDict, total=False):
 def create_wallet(account_id: str, fields: WalletFields, now: datetime | None = None) -> Wallet:
     """Create an empty wallet, or one with its first refill, as of `now`. Raises ValidationFailed and AlreadyExists."""
     epochs.hold(account_id)
-    now = now or timezone.now()
+    now = now or stored_now()
     requester, known = find_requester(account_id, fields["requester_id"])
     held = find_license(account_id, requester, fields.get("license_id"))
     wallet = Wallet(account_id=account_id, requester_id=requester, license_id=held, unit=fields["unit"])
@@ -97,7 +97,7 @@ def name_of(wallet: Wallet) -> list[str | None]:
 @transaction.atomic
 def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
     """Change floor, thresholds or refill. Raises ValidationFailed."""
-    now = timezone.now()
+    now = stored_now()
     book = lock_book(wallet)
     check_identity(book.wallet, fields)
     check_current(book.wallet)
@@ -164,7 +164,7 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
 
     Raises ValidationFailed, and AlreadyExists for an `external_id` of another wallet.
     """
-    now = now or timezone.now()
+    now = now or stored_now()
     book = lock_book(wallet)
     if (known := known_grant(book.wallet, fields)) is not None:
         [current] = grants_as_of(known.wallet, [known], now)
@@ -241,7 +241,7 @@ def new_grant(book: Book, fields: GrantFields, now: datetime) -> Grant:
 @transaction.atomic
 def void_grant(wallet: Wallet, grant_id: str) -> Grant | None:
     """Take back what is left of a grant, once. Returns None if the wallet has no such grant."""
-    now = timezone.now()
+    now = stored_now()
     book = lock_book(wallet)
     grant = Grant.objects.filter(wallet=book.wallet, pk=grant_id).select_related("wallet").first()
     if grant is None:
