@@ -1,6 +1,7 @@
 """CPU time, memory and files of all workers together, which prometheus_client shows for one process only."""
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from prometheus_client import ProcessCollector
 from prometheus_client.metrics_core import Metric
@@ -18,7 +19,7 @@ class Workers(Collector):
     def collect(self) -> Iterator[Metric]:
         merged: dict[str, Metric] = {}
         for number in self.numbers:
-            collector = ProcessCollector(pid=lambda number=number: number, registry=CollectorRegistry())
+            collector = ProcessCollector(pid=partial(int, number), registry=CollectorRegistry())
             for metric in collector.collect():
                 if (known := merged.get(metric.name)) is None:
                     merged[metric.name] = metric
