@@ -9,7 +9,7 @@ from django.conf import settings
 NAMESPACE, DECISIONS = "licensing", "decisions"
 # Relative to the table. The month of a data file is validated by the pattern, so that a date can be made of it.
 DATA_FILE = re.compile(r"data/(?P<account>acc_\w+)/(?P<month>\d{4}-(0[1-9]|1[0-2]))/\w+\.parquet")
-METADATA_FILE = re.compile(r"metadata/[\w.-]+\.(json|avro)")
+METADATA_FILE = re.compile(r"metadata/([\w.-]+\.(json|avro)|version-hint\.text)")
 
 
 class Column(NamedTuple):

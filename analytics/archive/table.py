@@ -117,7 +117,9 @@ class DecisionTable:
                 NAME, SCHEMA, partition_spec=PARTITIONS, properties=PROPERTIES
             )
         except FileNotFoundError as error:
-            is_lost = store.path_of(table_uri()) in str(error) and only_copies().exists()  # else ARCHIVE_DIR is another
+            is_lost = (
+                store.path_of(table_uri()) in str(error) and only_copies().exists()
+            )  # else ARCHIVE_DIR is another
             remedy = "Restore it from a backup of ARCHIVE_DIR." if is_lost else anew
             raise ArchiveError(f"A file of the archive is missing: {error}. {remedy}") from None
         if table.location() != table_uri():
@@ -187,15 +189,30 @@ class DecisionTable:
                 transaction.add_files([path])
 
     def prune(self, keep: AbstractSet[str] = frozenset()) -> None:
-        """Forget former snapshots, and delete the files of replaced months and of interrupted runs."""
+        """Forget former snapshots, name the newest version, and delete all files that it does not need."""
         table = self.table.refresh()
         if len(table.snapshots()) > 1:
             table.maintenance.expire_snapshots().older_than(datetime.now(UTC)).commit()
-        used = {table.metadata_location}
+        used = {table.metadata_location, *self.write_hint(table)}
         if (snapshot := table.current_snapshot()) is not None:
             used |= {snapshot.manifest_list, *(one.manifest_path for one in snapshot.manifests(table.io))}
             used |= {task.file.file_path for task in table.scan().plan_files()}
         delete_except(used | keep)
+
+    def write_hint(self, table: Table) -> list[str]:
+        """Let engines that know only the folder find the newest version. Returns the files for that.
+
+        They read a number from version-hint.text, and open that version's metadata under its name in Hadoop's form.
+        """
+        folder = f"{table_uri()}/metadata"
+        number = max(int(table.metadata_location.rpartition("/")[2].partition("-")[0]), 1)
+        named, hint = f"{folder}/v{number}.metadata.json", f"{folder}/version-hint.text"
+        with table.io.new_input(table.metadata_location).open() as file:
+            metadata = file.read()
+        for uri, content in ((named, metadata), (hint, str(number).encode())):
+            with table.io.new_output(uri).create(overwrite=True) as written:
+                written.write(content)
+        return [named, hint]
 
 
 def delete_except(used: AbstractSet[str]) -> None:

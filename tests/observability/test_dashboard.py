@@ -36,7 +36,7 @@ ADDED_LABELS = {"job", "instance", "le", "table"}
 
 
 @pytest.fixture(scope="module")
-def exposed(for_the_module: Unblock, django_db_setup: None) -> dict[str, set[str]]:
+def exposed(for_the_module: Unblock) -> dict[str, set[str]]:
     """The labels of each scraped metric, by its name in queries."""
     with for_the_module(), mock.patch.object(tables, "SECONDS", 60):  # a busy machine reads sizes late
         Client().get("/livez")
