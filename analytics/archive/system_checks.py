@@ -37,7 +37,7 @@ def archive_can_be_read(app_configs: object, **kwargs: object) -> list[CheckMess
         Weakness(
             f"Only the archive has old decisions, and its packages are not installed: {', '.join(missing)}. "
             "Lists that reach into it are 503.",
-            hint=".venv/bin/python -m pip install --require-hashes -r requirements-archive.txt",
+            hint="python3 run.py setup --archive",
             id="analytics.W002",
         )
     ]
