@@ -36,6 +36,7 @@ class Refill(TypedDict, total=False):
     amount: Decimal
     every: str
     anchor: datetime
+    zone: str | None  # of the anchor (kit.values.calendar.zone_named)
     rollover: Rollover
 
 
@@ -131,12 +132,17 @@ def set_terms(wallet: Wallet, fields: WalletFields, now: datetime) -> None:
 def set_refill(wallet: Wallet, refill: Refill | None, now: datetime) -> None:
     if refill is None:
         wallet.refill_amount = wallet.refill_every = wallet.refill_anchor = wallet.next_refill_at = None
+        wallet.refill_zone = None
         wallet.rollover_min = wallet.rollover_max = Decimal(0)
         return
-    former = (wallet.refill_every, wallet.refill_anchor)
+    former = (wallet.refill_every, wallet.refill_anchor, wallet.refill_zone)
+    anchor, zone = refill.get("anchor"), refill.get("zone")
+    is_as_read = anchor is not None and anchor == wallet.refill_anchor and zone is None  # replies have it in UTC
+    if not is_as_read and (anchor is not None or wallet.refill_anchor is None):
+        wallet.refill_zone = zone
     wallet.refill_amount = whole(wallet, refill["amount"], "refill.amount")
     wallet.refill_every = refill["every"]
-    wallet.refill_anchor = refill.get("anchor") or wallet.refill_anchor or now
+    wallet.refill_anchor = anchor or wallet.refill_anchor or now
     rollover: Rollover = refill.get("rollover") or {}
     wallet.rollover_min = whole(wallet, rollover.get("min") or Decimal(0), "refill.rollover.min")
     wallet.rollover_max = whole(wallet, rollover.get("max") or Decimal(0), "refill.rollover.max")
@@ -144,8 +150,8 @@ def set_refill(wallet: Wallet, refill: Refill | None, now: datetime) -> None:
         raise ValidationFailed("Must be at most max.", param="refill.rollover.min")
     if not wallet.refills and wallet.refill_anchor <= now:
         wallet.next_refill_at = now  # the period that has begun
-    elif (wallet.refill_every, wallet.refill_anchor) != former:
-        wallet.next_refill_at = period_after(wallet.refill_anchor, wallet.refill_every, now)
+    elif (wallet.refill_every, wallet.refill_anchor, wallet.refill_zone) != former:
+        wallet.next_refill_at = period_after(wallet.refill_anchor, wallet.refill_every, now, wallet.zone)
 
 
 def whole(wallet: Wallet, amount: Decimal, param: str) -> Decimal:

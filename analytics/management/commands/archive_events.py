@@ -32,7 +32,7 @@ class Command(ServiceCommand):
             raise CommandError(f"{error}. docs/guides/archive.md says what to install.") from None
         now, days = stored_now(), settings.ARCHIVE_AFTER_DAYS
         copied, removed = archive(now, anew=anew)
-        said = f"Archived {copied} months and removed {removed}."
+        said = f"Archived {copied} months, and deleted {removed} from the archive."
         told: dict[str, object] = {"archived": copied, "removed": removed}
         if drop or days:
             begin = drop_archived(now, now - timedelta(days=days))
