@@ -261,3 +261,9 @@ def test_processes_that_migrate_at_once_take_turns(monkeypatch, capsys):
             assert not done.wait(0.05)
     other.join(60)
     assert done.is_set()
+
+
+@only_postgresql
+def test_an_index_that_is_built_concurrently_does_not_wait_for_the_turn(table):
+    with migrating.Command().turn("default"):
+        run(AddIndexOnline("parted", INDEX))

@@ -7,7 +7,7 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 
 from kit.storage.lock_waits import short_lock_waits, until_unlocked
-from kit.storage.poolers import connection_string
+from kit.storage.poolers import connection_string, keeps_no_session_state
 
 LOCK = 7_202_611_048  # an arbitrary advisory lock number
 PAUSE = 1.0  # seconds between two attempts
@@ -30,20 +30,19 @@ class Command(migrate.Command):
     def turn(self, database: str) -> Iterator[None]:
         """Wait until no other process migrates this database, and keep others waiting within the block.
 
-        A transaction holds the lock, because a pooler may share out sessions. It has no snapshot meanwhile, and asks
-        without waiting: an index that is built concurrently would wait for both.
+        The session holds the lock, and asks for it without waiting: an index that is built concurrently waits for
+        every open transaction, and would never end. Behind a pooler that shares out sessions there is no lock.
         """
-        if connections[database].vendor != "postgresql":
+        if connections[database].vendor != "postgresql" or keeps_no_session_state():
             yield
             return
         try:
-            lock = psycopg.connect(connection_string(database), prepare_threshold=None)
+            session = psycopg.connect(connection_string(database), autocommit=True, prepare_threshold=None)
         except psycopg.OperationalError as error:
             raise OperationalError(str(error)) from error
-        with lock:
-            lock.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        with session:
             is_waiting = False
-            while lock.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK]).fetchone() != (True,):
+            while session.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone() != (True,):
                 if not is_waiting:
                     self.stderr.write("Another process is migrating this database. Waiting for it.")
                 is_waiting = True
