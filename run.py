@@ -3,6 +3,7 @@
 python3 run.py                    set up, migrate, make a demo account in an empty database, serve
 python3 run.py --empty            the same without the demo account, with an operator of the admin
 python3 run.py setup [--dev]      only make .venv with requirements.txt (or requirements-dev.txt)
+python3 run.py setup --archive    the same with requirements-archive.txt; later set-ups in this folder keep it
 python3 run.py test               the gate, about 12 minutes: every guarantee, on SQLite and on PostgreSQL with Valkey
     --all                         everything, before a release: more examples, kills, programs and languages
     --fast                        in about 90 s: on SQLite, unless --leg says otherwise, without servers, browsers, the
@@ -26,7 +27,7 @@ if sys.platform == "win32":
 
 from kit.ports import why_unusable
 from launcher.documentation import build_docs
-from launcher.installing import DEV, PYTHON, RUNTIME, install, setup_lock
+from launcher.installing import ARCHIVE, DEV, PYTHON, install, install_runtime, setup_lock
 from launcher.processes import ROOT, RunError, must
 from launcher.progress import MigrationNames, Progress
 from launcher.testing import test
@@ -51,7 +52,7 @@ def check_port() -> None:
 def serve(*, empty: bool = False) -> None:
     check_port()
     with setup_lock() as stamp:  # also around the migration: two at once would make the same tables
-        install(stamp, RUNTIME)
+        install_runtime(stamp)
         build_docs(stamp)
         with Progress("Migrating the database …") as progress:
             must("The migration", PYTHON, "manage.py", "migrate", read=MigrationNames(progress).read)
@@ -90,9 +91,12 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if arguments[:1] == ["test"]:
         return test(arguments[1:])
-    if arguments in (["setup"], ["setup", "--dev"]):
+    if arguments in (["setup"], ["setup", "--dev"], ["setup", "--archive"]):
         with setup_lock() as stamp:
-            install(stamp, DEV if arguments[1:] else RUNTIME)
+            if arguments[1:] == ["--dev"]:
+                install(stamp, DEV)
+            else:
+                install_runtime(stamp, *([ARCHIVE] if arguments[1:] else []))
             build_docs(stamp)
     elif arguments == ["--empty"]:
         serve(empty=True)

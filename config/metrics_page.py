@@ -1,5 +1,7 @@
 """The Prometheus endpoint `/metrics`, and who may read it."""
 
+from collections.abc import Callable
+
 from django.conf import settings
 from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,6 +14,7 @@ from accounts.retries.models import IdempotencyRecord
 from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
 from analytics.events import partitions
 from analytics.models import AccessEvent, LedgerEntry, RecentUsage
+from config.database_figures import database_figures
 from kit.http.middleware import TrustedProxies, client_address_of
 from kit.telemetry.metrics import BuildInfo, registry
 from kit.telemetry.tables import TableSizes
@@ -34,9 +37,25 @@ GROWING_TABLES = (
     WebhookAttempt._meta.db_table,
     RecentUsage._meta.db_table,
 )
-table_sizes = TableSizes(GROWING_TABLES)
+table_sizes = TableSizes(GROWING_TABLES, database_figures)
 
 LEFT_BY_PROXIES = ("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via")
+
+
+class MetricsMiddleware:
+    """Answer scrapes with METRICS_TOKEN under any Host, such as a pod's address.
+
+    Without a token, the check of the host keeps other sites' pages in a browser on this machine from reading them.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        is_scrape = request.path == "/metrics" and request.method == "GET"
+        if is_scrape and settings.METRICS_TOKEN and may_read_metrics(request):
+            return metrics(request)
+        return self.get_response(request)
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

@@ -11,6 +11,7 @@ from kit.http.bodies import Scope, Send
 from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 from kit.statements import own_connection
+from kit.storage import clocks
 from kit.storage.outages import DISK_FULL, cause_of, is_read_only, outages
 from kit.version import VERSION
 
@@ -32,6 +33,7 @@ def readiness() -> Report:
             return readiness_with("read_only")
         if outages.is_disk_full():
             return readiness_with(DISK_FULL)
+        clocks.watch.agrees()
     except Error as error:
         return readiness_with(cause_of(error))
     return readiness_with("ok")
@@ -40,6 +42,8 @@ def readiness() -> Report:
 def readiness_with(database: str) -> Report:
     ready = database == "ok"
     checks = {"database": database, "limits": limiter.state()}
+    if (fault := clocks.watch.fault()) is not None:  # it serves, but does no dated work
+        checks["clock"] = fault
     body: dict[str, object] = {"status": "ok" if ready else "unavailable", "version": VERSION, "checks": checks}
     return body, 200 if ready else 503
 

@@ -8,7 +8,6 @@ from functools import partial
 
 from django.conf import settings
 from django.db import OperationalError, connection
-from django.utils import timezone
 
 from accounts.limits import events as limit_events
 from accounts.plans import epochs
@@ -17,8 +16,12 @@ from analytics.rollups.roll_up import INTERVAL, roll_up
 from analytics.statements.closing import close_due
 from analytics.wallets.upkeep import settle_due
 from kit.http.errors import ServiceUnavailable
+from kit.storage.clocks import watch
 from kit.storage.outages import is_outage, log_failure
+from kit.storage.pool_use import note_pool_use
+from kit.storage.reading import stored_now
 from kit.storage.summaries import summarize_new_blocks
+from kit.telemetry.jobs import expose, name_of, observed
 from licensing.customers import erasure
 from licensing.edge.crawlers import fetch_published_lists
 from licensing.edge.verification.published_lists import stored_lists, uses_published_lists
@@ -34,6 +37,7 @@ if settings.ADMIN:
 logger = logging.getLogger(__name__)
 
 DAY = 86_400
+CLOCK_SECONDS = 10  # before a wrong clock is noticed
 CLOSING_SECONDS = 600  # between checks for months to close
 SETTLING_SECONDS = 60  # delay of entries and events of unused wallets
 TELLING_SECONDS = 1  # delay of an event about a limit
@@ -58,14 +62,19 @@ class Job:
     delayed: bool = False
     expected: tuple[type[Exception], ...] = ()
     is_due: Callable[[], bool] = lambda: True
+    name: str = ""  # in metrics; by default that of `act`
+
+    @property
+    def task(self) -> str:
+        return self.name or name_of(self.act)
 
 
 def forget_counts() -> None:
-    rate_limits.forget_counts(timezone.now())
+    rate_limits.forget_counts(stored_now())
 
 
 def make_partitions() -> None:
-    ensure_partitions(timezone.now())
+    ensure_partitions(stored_now())
 
 
 # Only this process knows which limits its requests used up, so this job also runs at shutdown.
@@ -74,9 +83,17 @@ TELLING = Job(
     TELLING_SECONDS,
     "That limits are used up could not be told; trying again",
     delayed=True,
+    name="write_limit_events",
     is_due=lambda: bool(limit_events.waiting),
 )
 JOBS = [
+    Job(
+        watch.agrees,
+        CLOCK_SECONDS,
+        "This machine's clock could not be compared with PostgreSQL's; trying again",
+        name="compare_clocks",
+    ),
+    Job(note_pool_use, CLOCK_SECONDS, "The use of the connection pool could not be counted; trying again"),
     Job(make_partitions, DAY, "The partitions of the coming months could not be made; trying again in a day"),
     Job(
         summarize_new_blocks,
@@ -122,6 +139,7 @@ JOBS = [
         ERASING_SECONDS,
         "An erasure that was interrupted could not be finished; trying again",
         expected=(ServiceUnavailable,),
+        name="finish_erasures",
     ),
     Job(
         forget_outdated_names, DAY, "Outdated names of crawlers' addresses could not be deleted; trying again in a day"
@@ -137,6 +155,7 @@ JOBS = [
         READING_LISTS_SECONDS,
         "Address lists of crawlers could not be read; trying again",
         is_due=uses_published_lists,
+        name="read_published_lists",
     ),
     TELLING,
     Job(
@@ -144,11 +163,14 @@ JOBS = [
         FORGETTING_SECONDS,
         "What old epochs changed could not be deleted; trying again",
         delayed=True,
+        name="forget_epochs",
     ),
 ]
 if settings.ADMIN:
     complaint = "Old uploads could not be removed, and uploads in the admin may fail; trying again in a day"
-    JOBS.append(Job(purge, DAY, complaint, expected=(OSError,)))
+    JOBS.append(Job(purge, DAY, complaint, expected=(OSError,), name="purge_uploads"))
+for job in JOBS:
+    expose(job.task)
 
 
 async def keep(job: Job) -> None:
@@ -163,7 +185,8 @@ async def run(job: Job) -> None:
     if not job.is_due():
         return
     try:
-        await asyncio.to_thread(on_a_connection_of_its_own, job.act)
+        with observed(job.task):
+            await asyncio.to_thread(on_a_connection_of_its_own, job.act)
     except Exception as error:
         if isinstance(error, job.expected) and not is_outage(error):
             logger.warning("%s: %s", job.complaint, error)

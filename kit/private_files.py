@@ -4,11 +4,13 @@ Modes are set explicitly rather than by umask, which the operator may have relax
 """
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
 
 OTHERS = 0o077  # permission bits of group and others
+EVERYBODY = 0o007  # those of accounts that are neither the owner nor in the group
 OF_SQLITE = ("-wal", "-shm", "-journal")
 
 
@@ -22,6 +24,31 @@ def close_to_others(path: Path) -> None:
         # Only a file's owner can change its mode; the check accounts.W004 reports such files.
         with suppress(PermissionError):
             path.chmod(S_IMODE(path.stat().st_mode) & ~OTHERS)
+
+
+def is_open_to_everybody(path: Path) -> bool:
+    """Return whether every account of the machine has permissions. Those of a group were given on purpose."""
+    return path.exists() and bool(path.stat().st_mode & EVERYBODY)
+
+
+def close_to_everybody(path: Path) -> None:
+    """Remove the permissions of accounts that are neither the owner nor in the group."""
+    if is_open_to_everybody(path):
+        with suppress(PermissionError):  # only a file's owner can change its mode
+            path.chmod(S_IMODE(path.stat().st_mode) & ~EVERYBODY)
+
+
+@contextmanager
+def private_umask() -> Iterator[None]:
+    """Let libraries create files with mode 0600 and folders with 0700.
+
+    It is the whole process's, so it is for commands. Default ACLs of a folder still apply.
+    """
+    former = os.umask(OTHERS)
+    try:
+        yield
+    finally:
+        os.umask(former)
 
 
 def private_directory(path: Path) -> None:

@@ -16,12 +16,21 @@ from launcher.progress import PackageCount, Progress
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 RUNTIME, DOCS, DEV = "requirements.txt", "requirements-docs.txt", "requirements-dev.txt"
-HOLDS = {RUNTIME: {RUNTIME}, DOCS: {RUNTIME, DOCS}, DEV: {RUNTIME, DOCS, DEV}}  # a lock has the pins of these, too
+ARCHIVE = "requirements-archive.txt"
+EXTRAS = (ARCHIVE,)  # what an installation had once, it keeps
+HOLDS = {  # a lock has the pins of these, too
+    RUNTIME: {RUNTIME},
+    ARCHIVE: {RUNTIME, ARCHIVE},
+    DOCS: {RUNTIME, DOCS},
+    DEV: {RUNTIME, DOCS, ARCHIVE, DEV},
+}
 
 
 @contextmanager
 def setup_lock() -> Iterator[Path]:
-    """Allow only one set-up at a time. The locked file is also the stamp: digests of the installed locks."""
+    """Allow only one set-up at a time. The locked file is also the stamp: digests of the installed locks, and the
+    names of the extras among them, which outlive a new version of the lock.
+    """
     ours = not VENV.exists() or (VENV / "setup.lock").exists()
     VENV.mkdir(exist_ok=True)
     with (VENV / "setup.lock").open("a") as lock:
@@ -31,8 +40,8 @@ def setup_lock() -> Iterator[Path]:
             print("Another run.py is setting up; waiting for it.", flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
         stamp = Path(lock.name)
-        # Empty: a set-up was cut short, maybe within a package. What run.py did not make is only added to.
-        if ours and not (stamp.read_text() and PYTHON.exists()):
+        # Without digests a set-up was cut short, maybe within a package. What run.py did not make is only added to.
+        if ours and not (digests_in(stamp) and PYTHON.exists()):
             for path in set(VENV.iterdir()) - {stamp}:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         yield stamp
@@ -42,18 +51,34 @@ def digest(lock: str) -> str:
     return hashlib.sha256((ROOT / lock).read_bytes()).hexdigest()
 
 
+def digests_in(stamp: Path) -> set[str]:
+    return set(stamp.read_text().split()) - set(EXTRAS)
+
+
+def extras_in(stamp: Path) -> set[str]:
+    return set(stamp.read_text().split()) & set(EXTRAS)
+
+
+def install_runtime(stamp: Path, *extras: str) -> None:
+    """Install what the service needs, with these extras and those that the installation had."""
+    install(stamp, RUNTIME)
+    for extra in sorted({*extras, *extras_in(stamp)}):
+        install(stamp, extra)
+
+
 def install(stamp: Path, lock: str) -> None:
     # The import fails where another Python took the place of the one .venv was made with.
-    if digest(lock) in stamp.read_text().split() and works(PYTHON, "-c", "import django"):
+    before, extras = digests_in(stamp), extras_in(stamp) | ({lock} & set(EXTRAS))
+    if digest(lock) in before and works(PYTHON, "-c", "import django"):
+        stamp.write_text("\n".join(before | extras))
         return
-    before = set(stamp.read_text().split())
-    stamp.write_text("")
+    stamp.write_text("\n".join(extras))
     with Progress(f"Installing {lock} into .venv …") as progress:
         count = PackageCount(progress, len(re.findall(r"^\S+==", (ROOT / lock).read_text(), re.MULTILINE)))
         command = (*installer(), "install", "--require-hashes", "-r", ROOT / lock)
         must(f"Installing {lock}", *command, read=count.read)
     still = before & set(map(digest, HOLDS))
-    stamp.write_text("\n".join(still | set(map(digest, HOLDS[lock]))))
+    stamp.write_text("\n".join(still | set(map(digest, HOLDS[lock])) | extras))
 
 
 def installer() -> list[str | Path]:

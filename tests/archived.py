@@ -80,7 +80,7 @@ def newest_table(place: Place) -> StaticTable | None:
     }
     properties = {names[name]: value for name, value in place.variables.items()}
     scheme = place.uri.partition("://")[0]
-    versions = place.files(".metadata.json")
+    versions = [path for path in place.files(".metadata.json") if not path.rpartition("/")[2].startswith("v")]
     return StaticTable.from_metadata(f"{scheme}://{versions[-1]}", properties) if versions else None
 
 

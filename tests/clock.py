@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db.models import DateTimeField, Value
 
 
 class Clock:
@@ -12,6 +13,7 @@ class Clock:
         self.now = now
         monkeypatch.setattr("django.utils.timezone.now", lambda: self.now)
         monkeypatch.setattr("kit.storage.reading.database_time", lambda: self.now)
+        monkeypatch.setattr("kit.storage.clocks.ClockTimestamp", lambda: Value(self.now, DateTimeField()))
         monkeypatch.setattr("accounts.limits.limiter.time.time", self.timestamp)
 
     def timestamp(self) -> float:

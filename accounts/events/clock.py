@@ -12,6 +12,11 @@ class Look:
     act: Callable[[], object]
     every: timedelta
 
+    @property
+    def task(self) -> str:
+        """Its name in metrics, such as `announce_deadlines`."""
+        return f"announce_{self.act.__module__.rpartition('.')[2]}"
+
 
 looks: list[Look] = []
 

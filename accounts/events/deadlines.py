@@ -11,11 +11,12 @@ from typing import Any, Protocol
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from accounts.events import recording
 from accounts.events.models import EndNotice
 from accounts.events.objects import objects
+from kit.storage.clocks import watch
+from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 
 EVERY = timedelta(minutes=5)
@@ -69,12 +70,14 @@ def warnings_before(kind: str, *leads: timedelta) -> list[Deadline]:
 
 
 def tell() -> int:
-    """Write the events that are due and return their number."""
+    """Write the events that are due and return their number. A process with a wrong clock writes none."""
+    if not watch.agrees():
+        return 0
     return sum(tell_of(deadline) for deadline in deadlines)
 
 
 def tell_of(deadline: Deadline) -> int:
-    now = timezone.now()
+    now = stored_now()
     ends, made, current = ends_of[deadline.kind]
     after, until = now + deadline.until, now + deadline.lead
     told = 0
@@ -120,4 +123,4 @@ def tell_some(deadline: Deadline, rows: list[ExpiringResource], current: Current
 
 def forget(before: datetime) -> None:
     """Delete the notices of expiries before this time."""
-    EndNotice.objects.filter(ends_at__lt=min(before, timezone.now() - 2 * CATCH_UP)).delete()
+    EndNotice.objects.filter(ends_at__lt=min(before, stored_now() - 2 * CATCH_UP)).delete()

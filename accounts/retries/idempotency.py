@@ -27,6 +27,7 @@ from accounts.sealing import reply_sealer
 from kit.http.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
 from kit.http.parsing import read_object
 from kit.http.rendering import render_json
+from kit.storage.reading import stored_now
 from kit.values import ids
 
 HEADER = "Idempotency-Key"
@@ -188,5 +189,5 @@ def answer_once(
 
 def purge(now: datetime | None = None) -> int:
     """Delete the records older than 24 hours; return their number."""
-    oldest = (now or timezone.now()) - IdempotencyRecord.LIFETIME
+    oldest = (now or stored_now()) - IdempotencyRecord.LIFETIME
     return IdempotencyRecord.objects.filter(created__lte=oldest).delete()[0]

@@ -27,6 +27,7 @@ from accounts.webhooks.queue import ClaimedDelivery, Result
 from accounts.webhooks.sending import attempt
 from kit.outbound.client import SECONDS, Client
 from kit.storage.outages import log_failure
+from kit.telemetry.jobs import observed
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +127,8 @@ class Worker:
             if monotonic() >= self.next_looks.get(look, 0.0):
                 self.next_looks[look] = monotonic() + look.every.total_seconds()
                 try:
-                    await in_thread(self.clock_database, look.act)
+                    with observed(look.task):
+                        await in_thread(self.clock_database, look.act)
                 except Exception as error:
                     log_failure(
                         logger, f"What time has brought could not be told; trying again in {look.every}", error

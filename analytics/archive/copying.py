@@ -2,24 +2,34 @@
 
 import logging
 from collections.abc import Container, Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from uuid import uuid4
 
 import orjson
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
 
 from accounts.models import Account
+from analytics.archive import store
 from analytics.archive.changes import wait_for_changes
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.layout import COLUMNS, file_uri
 from analytics.archive.models import ArchivedMonth
+from analytics.archive.only_copies import (
+    check_copied,
+    check_only_copies,
+    decisions_of,
+    files_of_only_copies,
+    is_deleted,
+    is_purged,
+    only_copies,
+)
 from analytics.archive.redaction import redact
-from analytics.archive.store import ArchiveError, exists
+from analytics.archive.store import ArchiveError
 from analytics.archive.table import Checksum, DecisionTable, Month, Row
 from analytics.events.partitions import month_after, month_of
-from analytics.events.retention import exclusive_maintenance, horizon
+from analytics.events.retention import exclusive_maintenance
 from analytics.models import AccessEvent
+from kit.private_files import private_umask
 from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
 
@@ -37,18 +47,23 @@ def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
     """Copy the closed months that are missing or have changed, and remove those that were purged.
 
     Returns the number of months copied and removed. Safe to interrupt at any moment: run it again. `anew` discards all
-    copies of what the database has first. Raises ValidationError while a purge or a rebuild is running, and
-    ArchiveError.
+    copies of what the database has first. Before anything is deleted, the files that only the archive has are looked
+    for. Raises ValidationError while a purge or a rebuild is running, and ArchiveError.
     """
     copied, removed, now = 0, 0, committed_until(now)
-    with exclusive_maintenance(), DecisionTable() as table:
+    with private_umask(), exclusive_maintenance(), DecisionTable() as table:
+        store.close_files()
+        is_new = anew or table.is_new()  # then the catalogue cannot tell which files are needed
+        check_only_copies(rows_too=is_new)
+        if is_new:
+            check_copied(store.files() - files_of_only_copies())
         if anew:
             ArchivedMonth.objects.exclude(pk__in=only_copies()).delete()
             table.discard(keep=files_of_only_copies())
         there = table.months()
         for archived in only_copies():
             if (archived.account_id, archived.month) not in there:  # the table is new, such as in another database
-                add_again(table, archived)
+                table.replace(archived.account_id, archived.month, archived.uri)
         for account_id, month in sorted(months_to_remove(there)):
             table.replace(account_id, month, None)
             ArchivedMonth.objects.filter(account_id=account_id, month=month).delete()
@@ -62,31 +77,15 @@ def archive(now: datetime, *, anew: bool = False) -> tuple[int, int]:
     return copied, removed
 
 
-def only_copies() -> QuerySet[ArchivedMonth]:
-    """Return the months that only the archive has."""
-    end = stored_horizon()
-    return ArchivedMonth.objects.none() if end is None else ArchivedMonth.objects.filter(month__lt=end.date())
-
-
-def files_of_only_copies() -> set[str]:
-    return {archived.uri for archived in only_copies()}
-
-
-def add_again(table: DecisionTable, archived: ArchivedMonth) -> None:
-    """Add the file of a month that only the archive has to the table. Raises ArchiveError if the file is missing."""
-    if not exists(archived.uri):
-        raise ArchiveError(
-            f"{archived.uri} is missing, and nothing else has these decisions. Restore it from a backup."
-        )
-    table.replace(archived.account_id, archived.month, archived.uri)
-
-
 def months_to_remove(there: Iterable[Month]) -> Iterator[Month]:
-    """Yield the months of deleted accounts, and those before the horizon."""
-    accounts, begin = set(Account.objects.values_list("pk", flat=True)), horizon()
+    """Yield the months of deleted accounts, and those that were purged."""
+    known = set(Account.objects.values_list("pk", flat=True))
+    is_gone = {account_id: is_deleted(account_id) for account_id, _ in there if account_id not in known}
     for account_id, month in there:
-        if account_id not in accounts or (begin is not None and month < begin.date()):
+        if is_purged(month) or is_gone.get(account_id):
             yield account_id, month
+    for account_id in [account_id for account_id, deleted in is_gone.items() if not deleted]:
+        logger.warning("The archive keeps the decisions of %s, which the database does not know", account_id)
 
 
 def months_to_copy(there: Container[Month], now: datetime) -> Iterator[Month]:
@@ -118,11 +117,6 @@ def closed_until(now: datetime) -> datetime:
     return month_of(now - CLOSED_AFTER)
 
 
-def decisions_of(account_id: str, month: date) -> QuerySet[AccessEvent]:
-    begin = datetime(month.year, month.month, 1, tzinfo=UTC)
-    return AccessEvent.objects.filter(account_id=account_id, created__gte=begin, created__lt=month_after(begin))
-
-
 def copy_unless_deleted(table: DecisionTable, account_id: str, month: date) -> bool:
     """Copy a month, and return whether its account still exists. Raises ArchiveError."""
     try:
@@ -142,6 +136,7 @@ def copy(table: DecisionTable, account_id: str, month: date) -> None:
         archived = begin_copy(account_id, month)
         written = table.write(path, rows_of(account_id, month))
         verify(table, path, written, decisions_of(account_id, month).count())
+        check_complete(table, account_id, month, written.rows)
         table.replace(account_id, month, path)
         rows, checksum = written.value
         still = ArchivedMonth.objects.filter(pk=archived.pk, is_current=True)
@@ -149,6 +144,16 @@ def copy(table: DecisionTable, account_id: str, month: date) -> None:
             logger.info("Archived %d decisions of %s in %s", rows, account_id, f"{month:%Y-%m}")
             return
     raise ArchiveError(f"The decisions of {account_id} in {month:%Y-%m} change all the time. Try again later.")
+
+
+def check_complete(table: DecisionTable, account_id: str, month: date, recorded: int) -> None:
+    """Raise ArchiveError if the archive has more decisions of the month than are recorded. None is ever unrecorded."""
+    archived = table.rows_of(account_id, month)
+    if archived > recorded:
+        raise ArchiveError(
+            f"The archive has {archived} decisions of {account_id} in {month:%Y-%m}, the database {recorded}. "
+            "Was it restored from an older backup? Nothing was archived."
+        )
 
 
 def rewrite(table: DecisionTable, archived: ArchivedMonth) -> None:

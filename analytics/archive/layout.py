@@ -1,11 +1,15 @@
 """Where archived decisions are: the columns of the table, and the URIs of its files."""
 
+import re
 from datetime import date
 from typing import NamedTuple
 
 from django.conf import settings
 
 NAMESPACE, DECISIONS = "licensing", "decisions"
+# Relative to the table. The month of a data file is validated by the pattern, so that a date can be made of it.
+DATA_FILE = re.compile(r"data/(?P<account>acc_\w+)/(?P<month>\d{4}-(0[1-9]|1[0-2]))/\w+\.parquet")
+METADATA_FILE = re.compile(r"metadata/([\w.-]+\.(json|avro)|version-hint\.text)")
 
 
 class Column(NamedTuple):
@@ -53,6 +57,22 @@ def table_uri() -> str:
     return f"{root()}/{NAMESPACE}/{DECISIONS}"
 
 
+def data_uri() -> str:
+    return f"{table_uri()}/data"
+
+
 def file_uri(account_id: str, month: date, name: str) -> str:
     """Return the URI of one of a month's data files."""
-    return f"{table_uri()}/data/{account_id}/{month:%Y-%m}/{name}.parquet"
+    return f"{data_uri()}/{account_id}/{month:%Y-%m}/{name}.parquet"
+
+
+def month_of_file(uri: str) -> tuple[str, date] | None:
+    """Return the account and month of a data file; None if `file_uri` gives no such URI."""
+    match = DATA_FILE.fullmatch(uri.removeprefix(f"{table_uri()}/"))
+    return None if match is None else (match["account"], date.fromisoformat(f"{match['month']}-01"))
+
+
+def is_own_file(uri: str) -> bool:
+    """Return whether archive_events writes files with such URIs. It deletes no others."""
+    place = uri.removeprefix(f"{table_uri()}/")
+    return bool(DATA_FILE.fullmatch(place) or METADATA_FILE.fullmatch(place))

@@ -15,8 +15,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from pyarrow.fs import AwsStandardS3RetryStrategy, FileSelector, FileSystem, FileType, LocalFileSystem, S3FileSystem
 
-from analytics.archive.layout import is_remote, root, table_uri
-from kit.private_files import private_directory
+from analytics.archive.layout import NAMESPACE, is_remote, root, table_uri
+from kit.private_files import close_to_everybody, private_directory
 
 # Seconds to connect, seconds without a byte, and attempts. A request fails within 7 seconds if S3 does not answer.
 FOR_REQUESTS = 1.0, 3.0, 2
@@ -89,15 +89,29 @@ def path_of(uri: str) -> str:
     return uri.partition("://")[2]
 
 
-def exists(uri: str) -> bool:
-    return bool(file_system().get_file_info(path_of(uri)).is_file)
-
-
 def files() -> set[str]:
-    """Return the URIs of all files of the table."""
-    scheme = table_uri().partition("://")[0]
-    selector = FileSelector(path_of(table_uri()), recursive=True, allow_not_found=True)
+    """Return the URIs of all files below the table's folder."""
+    return files_below(table_uri())
+
+
+def files_below_root() -> set[str]:
+    """Return the URIs of all files in ARCHIVE_DIR, also of those that are not where they belong."""
+    return files_below(root())
+
+
+def files_below(uri: str) -> set[str]:
+    scheme = uri.partition("://")[0]
+    selector = FileSelector(path_of(uri), recursive=True, allow_not_found=True)
     return {f"{scheme}://{info.path}" for info in file_system().get_file_info(selector) if info.is_file}
+
+
+def close_files() -> None:
+    """Remove everybody's permissions from the files of earlier versions. A group's, and ACLs, stay."""
+    if is_remote():
+        return
+    folder = Path(path_of(root()), NAMESPACE)
+    for path in (folder, *folder.rglob("*")):
+        close_to_everybody(path)
 
 
 def delete(uri: str) -> None:

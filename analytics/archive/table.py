@@ -38,9 +38,10 @@ from pyiceberg.types import (
 from sqlalchemy import URL
 
 from analytics.archive import store
-from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, is_remote, root, table_uri
+from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, is_own_file, is_remote, root, table_uri
+from analytics.archive.only_copies import only_copies
 from analytics.archive.store import ArchiveError
-from kit.private_files import private_directory
+from kit.private_files import private_database, private_directory
 from kit.storage.poolers import connection_string
 
 NAME = f"{NAMESPACE}.{DECISIONS}"
@@ -116,13 +117,30 @@ class DecisionTable:
                 NAME, SCHEMA, partition_spec=PARTITIONS, properties=PROPERTIES
             )
         except FileNotFoundError as error:
-            raise ArchiveError(f"A file of the archive is missing: {error}. {anew}") from None
+            is_lost = (
+                store.path_of(table_uri()) in str(error) and only_copies().exists()
+            )  # else ARCHIVE_DIR is another
+            remedy = "Restore it from a backup of ARCHIVE_DIR." if is_lost else anew
+            raise ArchiveError(f"A file of the archive is missing: {error}. {remedy}") from None
         if table.location() != table_uri():
             raise ArchiveError(f"The archive is in {table.location()}, not in ARCHIVE_DIR. {anew}")
         return table
 
+    def is_new(self) -> bool:
+        """Return whether the catalogue has no table yet, although there may be files of one."""
+        try:
+            self.catalogue.load_table(NAME)
+        except NoSuchTableError:
+            return True
+        except FileNotFoundError:
+            return False
+        return False
+
     def discard(self, keep: AbstractSet[str] = frozenset()) -> None:
-        """Forget the table and delete its files except those to keep. The next use creates it again."""
+        """Forget the table and delete its files except those to keep. The next use creates it again.
+
+        Call `check_only_copies` and `check_copied` before.
+        """
         with suppress(NoSuchTableError):
             self.catalogue.drop_table(NAME)
         self.__dict__.pop("table", None)
@@ -132,6 +150,11 @@ class DecisionTable:
         """Return the accounts and months that the table has."""
         files = [task.file for task in self.table.refresh().scan().plan_files()]
         return {(file.partition[0], EPOCH + timedelta(days=file.partition[1])) for file in files}
+
+    def rows_of(self, account_id: str, month: date) -> int:
+        """Return how many decisions the table has of the month."""
+        tasks = self.table.refresh().scan(row_filter=of_month(account_id, month)).plan_files()
+        return sum(task.file.record_count for task in tasks)
 
     def write(self, path: str, chunks: Iterable[Sequence[Row]]) -> Checksum:
         """Write rows to a file that is not part of the table yet."""
@@ -166,20 +189,36 @@ class DecisionTable:
                 transaction.add_files([path])
 
     def prune(self, keep: AbstractSet[str] = frozenset()) -> None:
-        """Forget former snapshots, and delete the files of replaced months and of interrupted runs."""
+        """Forget former snapshots, name the newest version, and delete all files that it does not need."""
         table = self.table.refresh()
         if len(table.snapshots()) > 1:
             table.maintenance.expire_snapshots().older_than(datetime.now(UTC)).commit()
-        used = {table.metadata_location}
+        used = {table.metadata_location, *self.write_hint(table)}
         if (snapshot := table.current_snapshot()) is not None:
             used |= {snapshot.manifest_list, *(one.manifest_path for one in snapshot.manifests(table.io))}
             used |= {task.file.file_path for task in table.scan().plan_files()}
         delete_except(used | keep)
 
+    def write_hint(self, table: Table) -> list[str]:
+        """Let engines that know only the folder find the newest version. Returns the files for that.
+
+        They read a number from version-hint.text, and open that version's metadata under its name in Hadoop's form.
+        """
+        folder = f"{table_uri()}/metadata"
+        number = max(int(table.metadata_location.rpartition("/")[2].partition("-")[0]), 1)
+        named, hint = f"{folder}/v{number}.metadata.json", f"{folder}/version-hint.text"
+        with table.io.new_input(table.metadata_location).open() as file:
+            metadata = file.read()
+        for uri, content in ((named, metadata), (hint, str(number).encode())):
+            with table.io.new_output(uri).create(overwrite=True) as written:
+                written.write(content)
+        return [named, hint]
+
 
 def delete_except(used: AbstractSet[str]) -> None:
     # Metadata first: whoever reads the files never finds a version of the table whose other files are gone.
-    for uri in sorted(store.files() - used, key=lambda uri: (not uri.endswith(".metadata.json"), uri)):
+    unused = {uri for uri in store.files() - used if is_own_file(uri)}
+    for uri in sorted(unused, key=lambda uri: (not uri.endswith(".metadata.json"), uri)):
         store.delete(uri)
 
 
@@ -191,6 +230,7 @@ def catalogue_url() -> str:
     if connection.vendor != "postgresql":
         folder = Path(settings.DATA_DIR, "archive") if is_remote() else Path(settings.ARCHIVE_DIR)
         private_directory(folder)
+        private_database(folder / "catalogue.db")
         return f"sqlite:///{folder / 'catalogue.db'}"
     return url_of(connection_string())
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Model
-from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
@@ -18,6 +17,7 @@ from analytics.wallets.holders import unknown_requester
 from analytics.wallets.refunds import return_to_wallet
 from kit.http.errors import ValidationFailed
 from kit.rest.resources import referred_model, unknown
+from kit.storage.reading import stored_now
 from kit.values import ids
 
 CLOCK_SKEW = timedelta(minutes=1)  # how far the caller's clock may be ahead
@@ -43,7 +43,7 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
     """
     # Serialises refunds, before the totals are locked. An erasure waits, too: it redacts only what is committed.
     epochs.hold(account_id)
-    now = timezone.now()
+    now = stored_now()
     named = {field: one for field in NAMED if (one := find_named(account_id, field, fields)) is not None}
     entry = LedgerEntry(
         **{name: fields[name] for name in ("id",) if name in fields},

@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import TypedDict
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from accounts.auditing import audit
 from analytics.ledger.services import checked_moment
@@ -13,6 +12,7 @@ from analytics.payments.models import Payment
 from analytics.wallets.holders import unknown_requester
 from kit.http.errors import AlreadyExists
 from kit.rest.resources import referred_model
+from kit.storage.reading import stored_now
 
 
 class PaymentFields(TypedDict, total=False):
@@ -37,7 +37,7 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
     requester = rows.filter(account_id=account_id, requester_id=fields["requester_id"]).first()
     if requester is None:
         raise unknown_requester(fields["requester_id"])
-    now = timezone.now()
+    now = stored_now()
     payment = Payment(
         **{name: fields[name] for name in ("id",) if name in fields},
         account_id=account_id,

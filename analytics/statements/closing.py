@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import connection, transaction
 from django.db.models import Min
-from django.utils import timezone
 
 from accounts.models import Account
 from analytics.models import ClosedLine, LedgerEntry, Payment, StatementBook, WalletEntry
 from analytics.rollups.upserts import adapt, prepare
 from analytics.statements.database import LINE_COLUMNS, STATEMENT_COLUMNS
 from analytics.wallets.upkeep import FAILURES, check_usable, settle_possible
-from kit.storage.reading import committed_until
+from kit.storage.clocks import watch
+from kit.storage.reading import committed_until, stored_now
 from kit.storage.sqlite_turns import turn_to_write
 
 CLOSES_AFTER = timedelta(hours=1)
@@ -39,9 +39,11 @@ def month_after(month: datetime) -> datetime:
 def close_due(now: datetime | None = None) -> int:
     """Close every month that is over, for all accounts, one transaction each. Returns the number of closed months.
 
-    If an account fails, closes those of the others and raises its error.
+    A process with a wrong clock closes none. If an account fails, closes those of the others and raises its error.
     """
-    end = month_of(committed_until(now or timezone.now()) - CLOSES_AFTER)
+    if not watch.agrees():
+        return 0
+    end = month_of(committed_until(now or stored_now()) - CLOSES_AFTER)
     _, failed = settle_possible(end)  # expiries and refills before `end` belong to the closing months
     closed = 0
     for account_id in Account.objects.exclude(statementbook__closed_until__gte=end).values_list("pk", flat=True):
@@ -70,7 +72,7 @@ def close_next(account_id: str, end: datetime) -> bool:
         with connection.cursor() as cursor:
             account, first = prepare(ClosedLine, "account_id", account_id), f"{month:%Y-%m-%d}"
             cursor.execute(INSERT_LINES, [account, first])
-            cursor.execute(INSERT_STATEMENTS, [adapt(timezone.now()), account, first])
+            cursor.execute(INSERT_STATEMENTS, [adapt(stored_now()), account, first])
         book.save(update_fields=["closed_until"])
         return True
 

@@ -6,11 +6,12 @@ was spent since, and grants are used in one order.
 """
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 
 from analytics.wallets.events import EXHAUSTED, TOPPED_UP, News, news_of, thresholds_reached
 from analytics.wallets.models import Every, Grant, GrantKind, Wallet, WalletEntry, WalletEntryType
+from kit.values.calendar import add_days, add_months
 
 LAST = datetime.max.replace(tzinfo=UTC)
 DAYS = {Every.DAY: 1, Every.WEEK: 7}
@@ -18,30 +19,23 @@ MONTHS = {Every.MONTH: 1, Every.YEAR: 12}
 ZERO = Decimal(0)
 
 
-def occurrence(anchor: datetime, every: str, number: int) -> datetime:
+def occurrence(anchor: datetime, every: str, number: int, zone: tzinfo) -> datetime:
     """The beginning of the period with that number, counted from the anchor's. Months end early where days lack."""
     if every in DAYS:
-        return anchor + timedelta(days=DAYS[Every(every)] * number)
-    months = anchor.year * 12 + anchor.month - 1 + MONTHS[Every(every)] * number
-    year, month = divmod(months, 12)
-    for day in range(anchor.day, 27, -1):
-        try:
-            return anchor.replace(year=year, month=month + 1, day=day)
-        except ValueError:
-            continue
-    return anchor.replace(year=year, month=month + 1)
+        return add_days(anchor, DAYS[Every(every)] * number, zone)
+    return add_months(anchor, MONTHS[Every(every)] * number, zone)
 
 
-def period_after(anchor: datetime, every: str, moment: datetime) -> datetime:
+def period_after(anchor: datetime, every: str, moment: datetime, zone: tzinfo = UTC) -> datetime:
     """The beginning of the first period after a moment; the anchor itself if that is later."""
     if moment < anchor:
         return anchor
     if every in DAYS:
-        number = (moment - anchor) // timedelta(days=DAYS[Every(every)])
+        passed = (moment - anchor) // timedelta(days=DAYS[Every(every)])
     else:
-        months = (moment.year - anchor.year) * 12 + moment.month - anchor.month
-        number = max(months // MONTHS[Every(every)] - 1, 0)
-    while (begin := occurrence(anchor, every, number)) <= moment:
+        passed = ((moment.year - anchor.year) * 12 + moment.month - anchor.month) // MONTHS[Every(every)]
+    number = max(passed - 1, 0)
+    while (begin := occurrence(anchor, every, number, zone)) <= moment:
         number += 1
     return begin
 
@@ -172,7 +166,8 @@ class Book:
             rest -= rolled
             self.take_out(grant, moment, WalletEntryType.EXPIRE, rolled)
         wallet.refills += 1
-        wallet.next_refill_at = period_after(wallet.refill_anchor or moment, wallet.refill_every or "", moment)
+        anchor = wallet.refill_anchor or moment
+        wallet.next_refill_at = period_after(anchor, wallet.refill_every or "", moment, wallet.zone)
         amount = wallet.refill_amount or ZERO
         grant = Grant(
             account_id=wallet.account_id,

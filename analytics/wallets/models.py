@@ -1,5 +1,6 @@
 """Wallets, their grants, and the entries of both. Amounts are whole millionths in the database."""
 
+from datetime import tzinfo
 from decimal import Decimal
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from accounts.plans.models import Account
 from kit.values.amounts import AmountField, plain
+from kit.values.calendar import zone_named
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
 
@@ -71,6 +73,7 @@ class Wallet(models.Model):
     refill_amount = AmountField(null=True)
     refill_every = models.CharField(max_length=5, choices=Every.choices, null=True)
     refill_anchor = models.DateTimeField(null=True)
+    refill_zone = models.CharField(max_length=64, null=True)  # of kit.values.calendar.zone_named; null is UTC
     rollover_min = AmountField(default=Decimal(0))
     rollover_max = AmountField(default=Decimal(0))
     refills = models.PositiveIntegerField(default=0)  # that were made
@@ -102,6 +105,11 @@ class Wallet(models.Model):
         """The credit that can be spent, down to the floor."""
         return max(self.balance - self.floor, Decimal(0))
 
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone on whose calendar its periods are counted."""
+        return zone_named(self.refill_zone)
+
     def audited(self) -> dict[str, object]:
         refill = None
         if self.refill_amount is not None:
@@ -114,6 +122,7 @@ class Wallet(models.Model):
             "thresholds": self.thresholds,
             "refill": refill,
             "refillAnchor": render_timestamp(self.refill_anchor),
+            "refillZone": self.refill_zone,
             "rollover": f"{plain(self.rollover_min)} to {plain(self.rollover_max)}",
         }
 

@@ -10,7 +10,7 @@ from kit.http.errors import ValidationFailed
 from kit.values.amounts import LARGEST, plain
 
 REFILL = (
-    *("refill_amount", "refill_every", "refill_anchor", "refills", "next_refill_at"),
+    *("refill_amount", "refill_every", "refill_anchor", "refill_zone", "refills", "next_refill_at"),
     *("rollover_min", "rollover_max"),
 )
 
@@ -60,7 +60,7 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
         for name in REFILL:
             setattr(taking.wallet, name, getattr(giving.wallet, name))
     giving.wallet.refill_amount = giving.wallet.refill_every = None
-    giving.wallet.refill_anchor = giving.wallet.next_refill_at = None
+    giving.wallet.refill_anchor = giving.wallet.refill_zone = giving.wallet.next_refill_at = None
     for book in books.values():
         keep(book, now)
     carried = giving.wallet.balance

@@ -3,12 +3,12 @@
 from decimal import Decimal
 
 from django.db.models import Sum
-from django.utils import timezone
 
 from analytics.models.revenue import LedgerEntry
 from analytics.wallets.models import Grant, GrantKind, WalletEntry, WalletEntryType
 from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import keep, lock_book
+from kit.storage.reading import stored_now
 
 
 def returned_of(decision_id: str | None) -> Decimal:
@@ -31,7 +31,7 @@ def return_to_wallet(refund: LedgerEntry) -> None:
     amount = min(-refund.amount, -spend.amount - returned_of(refund.decision_id))
     if amount <= 0:
         return
-    now = timezone.now()
+    now = stored_now()
     book = lock_book(current_wallet(spend.wallet))
     book.roll_to(now)
     grant = Grant(

@@ -10,15 +10,15 @@ from django.utils import timezone
 from analytics.wallets.book import Book
 from analytics.wallets.events import announce
 from analytics.wallets.models import Grant, Wallet, WalletEntry
+from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 
 
 def settle(wallet: Wallet) -> None:
     """Store the ends and refills that are due, so that the wallet's entries list them."""
-    now = timezone.now()
-    if wallet.next_change_at is not None and wallet.next_change_at <= now:
+    if wallet.next_change_at is not None and wallet.next_change_at <= timezone.now():
         with turn_to_write(), transaction.atomic():
-            keep(lock_book(wallet), now)
+            keep(lock_book(wallet), stored_now())
 
 
 def lock_book(wallet: Wallet) -> Book:

@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import TypedDict
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
@@ -21,6 +20,7 @@ from analytics.wallets.rows import grants_as_of, keep, lock_book
 from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
 from kit.rest.resources import referred_model
+from kit.storage.reading import stored_now
 from kit.values import ids
 from kit.values.amounts import LARGEST, plain
 
@@ -36,6 +36,7 @@ class Refill(TypedDict, total=False):
     amount: Decimal
     every: str
     anchor: datetime
+    zone: str | None  # of the anchor (kit.values.calendar.zone_named)
     rollover: Rollover
 
 
@@ -65,7 +66,7 @@ class GrantFields(TypedDict, total=False):
 def create_wallet(account_id: str, fields: WalletFields, now: datetime | None = None) -> Wallet:
     """Create an empty wallet, or one with its first refill, as of `now`. Raises ValidationFailed and AlreadyExists."""
     epochs.hold(account_id)
-    now = now or timezone.now()
+    now = now or stored_now()
     requester, known = find_requester(account_id, fields["requester_id"])
     held = find_license(account_id, requester, fields.get("license_id"))
     wallet = Wallet(account_id=account_id, requester_id=requester, license_id=held, unit=fields["unit"])
@@ -97,7 +98,7 @@ def name_of(wallet: Wallet) -> list[str | None]:
 @transaction.atomic
 def update_wallet(wallet: Wallet, fields: WalletFields) -> Wallet:
     """Change floor, thresholds or refill. Raises ValidationFailed."""
-    now = timezone.now()
+    now = stored_now()
     book = lock_book(wallet)
     check_identity(book.wallet, fields)
     check_current(book.wallet)
@@ -131,12 +132,17 @@ def set_terms(wallet: Wallet, fields: WalletFields, now: datetime) -> None:
 def set_refill(wallet: Wallet, refill: Refill | None, now: datetime) -> None:
     if refill is None:
         wallet.refill_amount = wallet.refill_every = wallet.refill_anchor = wallet.next_refill_at = None
+        wallet.refill_zone = None
         wallet.rollover_min = wallet.rollover_max = Decimal(0)
         return
-    former = (wallet.refill_every, wallet.refill_anchor)
+    former = (wallet.refill_every, wallet.refill_anchor, wallet.refill_zone)
+    anchor, zone = refill.get("anchor"), refill.get("zone")
+    is_as_read = anchor is not None and anchor == wallet.refill_anchor and zone is None  # replies have it in UTC
+    if not is_as_read and (anchor is not None or wallet.refill_anchor is None):
+        wallet.refill_zone = zone
     wallet.refill_amount = whole(wallet, refill["amount"], "refill.amount")
     wallet.refill_every = refill["every"]
-    wallet.refill_anchor = refill.get("anchor") or wallet.refill_anchor or now
+    wallet.refill_anchor = anchor or wallet.refill_anchor or now
     rollover: Rollover = refill.get("rollover") or {}
     wallet.rollover_min = whole(wallet, rollover.get("min") or Decimal(0), "refill.rollover.min")
     wallet.rollover_max = whole(wallet, rollover.get("max") or Decimal(0), "refill.rollover.max")
@@ -144,8 +150,8 @@ def set_refill(wallet: Wallet, refill: Refill | None, now: datetime) -> None:
         raise ValidationFailed("Must be at most max.", param="refill.rollover.min")
     if not wallet.refills and wallet.refill_anchor <= now:
         wallet.next_refill_at = now  # the period that has begun
-    elif (wallet.refill_every, wallet.refill_anchor) != former:
-        wallet.next_refill_at = period_after(wallet.refill_anchor, wallet.refill_every, now)
+    elif (wallet.refill_every, wallet.refill_anchor, wallet.refill_zone) != former:
+        wallet.next_refill_at = period_after(wallet.refill_anchor, wallet.refill_every, now, wallet.zone)
 
 
 def whole(wallet: Wallet, amount: Decimal, param: str) -> Decimal:
@@ -164,7 +170,7 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
 
     Raises ValidationFailed, and AlreadyExists for an `external_id` of another wallet.
     """
-    now = now or timezone.now()
+    now = now or stored_now()
     book = lock_book(wallet)
     if (known := known_grant(book.wallet, fields)) is not None:
         [current] = grants_as_of(known.wallet, [known], now)
@@ -241,7 +247,7 @@ def new_grant(book: Book, fields: GrantFields, now: datetime) -> Grant:
 @transaction.atomic
 def void_grant(wallet: Wallet, grant_id: str) -> Grant | None:
     """Take back what is left of a grant, once. Returns None if the wallet has no such grant."""
-    now = timezone.now()
+    now = stored_now()
     book = lock_book(wallet)
     grant = Grant.objects.filter(wallet=book.wallet, pk=grant_id).select_related("wallet").first()
     if grant is None:

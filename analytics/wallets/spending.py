@@ -5,6 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import groupby
 
+from django.db import connection
 from django.db.models import QuerySet
 
 from analytics.recording.spending import Spend
@@ -12,6 +13,7 @@ from analytics.wallets.book import Book
 from analytics.wallets.events import announce
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
 from analytics.wallets.rows import keep, open_grants
+from kit.storage import clocks
 from kit.values import ids
 from kit.values.amounts import from_millionths, plain, to_millionths
 from kit.values.timestamps import render_timestamp
@@ -32,8 +34,16 @@ class Purses:
 
     @classmethod
     def lock(cls, keys: Iterable[str], now: datetime) -> "Purses":
-        """Lock the rows, in the order of their ids, until the transaction ends."""
-        return cls(rows_of(keys).select_for_update(of=("self",)), now)
+        """Lock the rows, in the order of their ids, until the transaction ends.
+
+        What is due is applied as of PostgreSQL's time if this process's clock is too far ahead of it.
+        """
+        locked = rows_of(keys).select_for_update(of=("self",))
+        if connection.vendor != "postgresql":
+            return cls(locked, now)
+        rows = list(locked.annotate(stored_now=clocks.ClockTimestamp()))
+        stored_now = min((row.stored_now for row in rows), default=now)
+        return cls(rows, stored_now if now - stored_now > clocks.MOST_DIFFERENCE else now)
 
     @classmethod
     def look(cls, keys: Iterable[str], now: datetime) -> "Purses":

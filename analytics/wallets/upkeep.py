@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import DatabaseError, connection, transaction
-from django.utils import timezone
 
 from analytics.wallets.models import Wallet
 from analytics.wallets.rows import keep, lock_book
+from kit.storage.clocks import watch
+from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 
 AT_ONCE = 50  # wallets of a transaction
@@ -18,9 +19,12 @@ Failures = dict[str, Exception]  # the first one of each account
 def settle_due(moment: datetime | None = None) -> int:
     """Store the ends and refills that are due at a moment (now, unless given). Returns how many wallets had some.
 
-    Several processes may run it at once. If a wallet fails, stores those of the others and raises its error.
+    Several processes may run it at once; one with a wrong clock stores nothing. If a wallet fails, stores those of the
+    others and raises its error.
     """
-    settled, failed = settle_possible(moment or timezone.now())
+    if not watch.agrees():
+        return 0
+    settled, failed = settle_possible(moment or stored_now())
     for error in failed.values():
         raise error
     return settled

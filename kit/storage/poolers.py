@@ -7,15 +7,15 @@ gives each client a session of its own does no harm.
 
 import psycopg
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
 from psycopg.conninfo import make_conninfo
 
 OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # Django's settings that psycopg does not know
 
 
-def connection_string() -> str:
+def connection_string(alias: str = DEFAULT_DB_ALIAS) -> str:
     """Return the connection string of Django's PostgreSQL database, for connections that Django does not open."""
-    given = connection.get_connection_params()
+    given = connections[alias].get_connection_params()
     return make_conninfo(**{name: value for name, value in given.items() if name not in OF_DJANGO})
 
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from django.db import connection as primary
 from django.db import transaction
+from django.utils import timezone
 
 from kit.storage.replica import reading_connection
 
@@ -40,6 +41,11 @@ def database_time() -> datetime:
         cursor.execute("SELECT clock_timestamp()")
         [moment] = cursor.fetchone()
     return cast(datetime, moment)
+
+
+def stored_now() -> datetime:
+    """Return the time of what is stored for ever: PostgreSQL's; on SQLite this process's, which is the only one."""
+    return database_time() if primary.vendor == "postgresql" else timezone.now()
 
 
 @contextmanager

@@ -24,6 +24,8 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
+from kit.telemetry.processes import Workers
+
 SUFFIX = ".cells"
 M = TypeVar("M", bound=Metric)
 S = TypeVar("S", CounterMetricFamily, GaugeMetricFamily)
@@ -109,12 +111,7 @@ class Gauge(Single[GaugeMetricFamily]):
         return GaugeMetricFamily(self.name, self.text, labels=self.labels)
 
     def counts(self, path: Path) -> bool:
-        with suppress(PermissionError):
-            try:
-                os.kill(process_of(path), 0)
-            except ProcessLookupError:
-                return False
-        return True
+        return is_alive(process_of(path))
 
 
 class WorstGauge(Gauge):
@@ -170,6 +167,7 @@ def registry() -> CollectorRegistry:
     everything = CollectorRegistry()
     if settings.PROMETHEUS_MULTIPROC_DIR:
         multiprocess.MultiProcessCollector(everything)
+        everything.register(Workers(living_workers()))
     else:
         everything.register(REGISTRY)
     for family in families.values():
@@ -197,6 +195,21 @@ def files_of(name: str) -> list[Path]:
 
 def process_of(path: Path) -> int:
     return int(path.name.removesuffix(SUFFIX).rpartition(".")[2])
+
+
+def is_alive(process: int) -> bool:
+    with suppress(PermissionError):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+    return True
+
+
+def living_workers() -> list[int]:
+    """Return the ids of the processes that share PROMETHEUS_MULTIPROC_DIR and are alive."""
+    name = next(iter(families))
+    return [process for path in files_of(name) if is_alive(process := process_of(path))]
 
 
 def read_numbers(path: Path) -> list[float]:

@@ -1,6 +1,6 @@
 """Sizes of the tables that grow with traffic, read when Prometheus scrapes, and whether the database answers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 
@@ -27,17 +27,18 @@ Sizes = list[tuple[str, int, int | None]]
 
 
 class TableSizes(Collector):
-    """Rows and bytes of tables; on SQLite only rows. None while the database does not answer.
+    """Rows and bytes of tables, on SQLite only rows, and further figures. None while the database does not answer.
 
     One thread reads them, and concurrent scrapes share a read. A scrape gives up after SECONDS: a database that hangs
     keeps this thread waiting, but no scrape.
     """
 
-    def __init__(self, tables: Sequence[str]) -> None:
-        self.tables = tables
+    def __init__(self, tables: Sequence[str], figures: Callable[[], Iterable[Metric]] = tuple) -> None:
+        self.tables, self.figures = tables, figures
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="table-sizes")
         self.lock = Lock()
         self.reading: Future[Sizes] | None = None
+        self.metrics: list[Metric] = []  # the figures as they were last read
 
     def collect(self) -> Iterator[Metric]:
         sizes = self.sizes()
@@ -55,6 +56,7 @@ class TableSizes(Collector):
         yield rows
         if size.samples:
             yield size
+        yield from self.metrics
 
     def sizes(self) -> Sizes | None:
         """Return what `read` returns, or None if the database fails or takes longer than SECONDS."""
@@ -69,7 +71,9 @@ class TableSizes(Collector):
 
     def read_in_thread(self) -> Sizes:
         with own_connection(SECONDS):
-            return self.read()
+            sizes = self.read()
+            self.metrics = list(self.figures())
+            return sizes
 
     def read(self) -> Sizes:
         """Return each table's rows and bytes."""

@@ -5,12 +5,12 @@ from copy import copy
 
 from django.db import transaction
 from django.db.models import QuerySet, Sum
-from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
 from kit.rest.bulk import BulkByExternalId, Kind, Outcome, Row, named_by
+from kit.storage.reading import stored_now
 from kit.storage.statistics import gather_first_statistics
 from kit.values.faults import REQUIRED as THIS_IS_REQUIRED
 from kit.values.faults import FaultKind
@@ -103,7 +103,7 @@ class Together(OneByOne):
 
     def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
         super().__init__(account_id, rows)
-        self.now = timezone.now()
+        self.now = stored_now()
         for row, fields in zip(
             rows, services.with_current_requesters(account_id, [row.fields for row in rows]), strict=True
         ):

@@ -22,6 +22,7 @@ from analytics.models import EntryType, LedgerEntry
 from kit.http.errors import AlreadyExists, Revoked, ValidationFailed
 from kit.rest.metadata import merge_metadata
 from kit.rest.resources import unknown
+from kit.storage.reading import stored_now
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.database_lookups import Length
@@ -74,7 +75,7 @@ def issue_license(account_id: str, given: Fields) -> License:
     epochs.hold(account_id)
     fields = dict(given)
     requester_id, name = fields.pop("requester_id"), fields.pop("requester_name", None)
-    issued = new_license(account_id, fields, owned_ids(account_id, [fields]), timezone.now())
+    issued = new_license(account_id, fields, owned_ids(account_id, [fields]), stored_now())
     check_external_id(issued)
     issued.requester = find_or_create(account_id, requester_id, name)
     issued.save(force_insert=True)
@@ -110,7 +111,7 @@ def update_license(held: License, fields: Fields) -> License:
     if not audit.changes(before, locked.audited()):
         return locked
     check_external_id(locked)
-    locked.updated = timezone.now()
+    locked.updated = stored_now()
     locked.save()
     if names_of(locked) > names:
         check_room(rooms([locked.requester])[locked.requester.pk])
@@ -158,7 +159,7 @@ def revoke_license(held: License) -> License:
     if locked.status != LicenseStatus.REVOKED:
         before = locked.audited()
         locked.status = LicenseStatus.REVOKED
-        locked.revoked_at = locked.updated = timezone.now()
+        locked.revoked_at = locked.updated = stored_now()
         locked.save()
         renew(locked.requester)
         audit.record("license.revoked", locked, before)

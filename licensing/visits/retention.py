@@ -5,9 +5,9 @@ from datetime import date, timedelta
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef
-from django.utils import timezone
 
 from accounts.models import Account
+from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.visits.models import Page, PageDay, ReferralDay, VisitsCounted
 
@@ -16,7 +16,7 @@ CHUNK = 1_000  # rows that a transaction deletes
 
 def purge_pages() -> int:
     """Delete old counts, and then pages without counts. Returns the number of counts."""
-    first = timezone.now().date() - timedelta(days=settings.PAGE_RETENTION_DAYS)
+    first = stored_now().date() - timedelta(days=settings.PAGE_RETENTION_DAYS)
     deleted = sum(purge_days(account, first) for account in Account.objects.values_list("pk", flat=True))
     purge_unused()
     return deleted

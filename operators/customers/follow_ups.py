@@ -1,7 +1,6 @@
 """Renew and Duplicate: a new licence's form, prefilled from an existing licence."""
 
-from calendar import monthrange
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, tzinfo
 from typing import cast
 
 from django.contrib import messages
@@ -9,12 +8,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.timezone import get_current_timezone
 from unfold.decorators import action
 
+from kit.values.calendar import add_months
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.services import STARTS_BEFORE
 from operators.base.model_admin import ScopedAdmin
-from operators.base.times.shown import local_time
 from operators.customers.quotas import Quota
 
 RENEWED, DUPLICATED = "renew", "duplicate"  # names in the form's query
@@ -29,13 +29,6 @@ def is_renewable(held: License) -> bool:
     return held.status == LicenseStatus.ACTIVE and held.expires_at is not None and held.expires_at < STARTS_BEFORE
 
 
-def months_later(moment: datetime, months: int) -> datetime:
-    """Return the same day `months` later, or that month's last day."""
-    years, index = divmod(moment.month - 1 + months, 12)
-    year, month = moment.year + years, index + 1
-    return moment.replace(year=year, month=month, day=min(moment.day, monthrange(year, month)[1]))
-
-
 def end_of_term(held: License, start: datetime) -> datetime | None:
     """Return the end of a term as long as the licence's; None if it has no end, or one after the year 9999.
 
@@ -44,16 +37,19 @@ def end_of_term(held: License, start: datetime) -> datetime | None:
     """
     if held.expires_at is None:
         return None
-    moments = held.starts_at, held.expires_at, start
-    clocks = moments, tuple(map(local_time, moments))
     try:
-        for first, last, begin in sorted(clocks, key=lambda one: one[0].time() != time.min):
+        for zone in sorted((UTC, get_current_timezone()), key=lambda one: not is_midnight(held.starts_at, one)):
+            first, last = held.starts_at.astimezone(zone), held.expires_at.astimezone(zone)
             months = (last.year - first.year) * 12 + last.month - first.month
-            if months and months_later(first, months) == last:
-                return months_later(begin, months).astimezone(UTC)
+            if months and add_months(held.starts_at, months, zone) == held.expires_at:
+                return add_months(start, months, zone)
         return start + (held.expires_at - held.starts_at)
     except (ValueError, OverflowError):
         return None
+
+
+def is_midnight(moment: datetime, zone: tzinfo) -> bool:
+    return moment.astimezone(zone).time() == time.min
 
 
 def renewal(held: License, now: datetime) -> dict[str, object]:

@@ -7,11 +7,12 @@ from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.timezone import get_current_timezone
 from msgspec import Struct
 
+from kit.values.calendar import add_months
 from licensing.licenses.models import License
 from operators.base.model_admin import ScopedAdmin
-from operators.customers.follow_ups import months_later
 from operators.customers.quotas import Quota
 
 TEMPLATE = "template"  # name in the form's query
@@ -42,7 +43,7 @@ TEMPLATES = {
             "price_amount": Decimal(500),
             "price_currency": "USD",
             "starts_at": start,
-            "expires_at": months_later(start, 12),
+            "expires_at": add_months(start, 12, get_current_timezone()),
         },
     ),
 }

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import cast
 
 from django import forms
+from django.utils.timezone import get_current_timezone_name
 from msgspec import Struct
 from unfold.widgets import UnfoldAdminTextInputWidget
 
@@ -59,6 +60,12 @@ class QuotaFields(forms.Form):
             self.add_error("access_amount", "Enter the price of a further access.")
         if is_charged and not most_owed and "most_owed" not in self.errors:
             self.add_error("most_owed", "Enter how much may be owed before accesses are denied.")
+
+
+def count_here(fields: services.WalletFields) -> None:
+    """Count the refill's days and months in the operator's time zone."""
+    if (refill := fields.get("refill")) is not None:
+        refill["zone"] = get_current_timezone_name()
 
 
 class Quota(Struct, frozen=True):
@@ -119,6 +126,7 @@ class Quota(Struct, frozen=True):
             },
         }
         fields = cast(services.WalletFields, validate_fields(WalletSerializer(), body))
+        count_here(fields)
         return services.create_wallet(issued.account_id, fields)
 
     def in_words(self) -> list[str]:

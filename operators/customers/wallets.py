@@ -32,6 +32,7 @@ from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times.shown import shown_time
+from operators.customers.quotas import count_here
 from operators.customers.wallet_forms import (
     TermFields,
     Terms,
@@ -110,6 +111,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         if fields.get("of_license"):
             body["licenseId"] = fields["of_license"]
         checked = cast(ServiceFields, {**validate_fields(WalletSerializer(), body), "id": fields["id"]})
+        count_here(checked)
         made = services.create_wallet(fields["account"].pk, checked)
         if fields.get("amount"):
             grant = validate_fields(GrantSerializer(), {"amount": plain(fields["amount"] or 0)})  # type: ignore[arg-type]
@@ -179,8 +181,10 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
 
         def perform(fields: TermFields) -> str:
             terms = terms_in_body(fields, lock_book(wallet).wallet)
-            body = validate_fields(WalletChangeSerializer(partial=True), terms)
-            services.update_wallet(wallet, cast(ServiceFields, body))
+            checked = cast(ServiceFields, validate_fields(WalletChangeSerializer(partial=True), terms))
+            if wallet.refill_anchor is None:
+                count_here(checked)
+            services.update_wallet(wallet, checked)
             return "Saved."
 
         def current(*, lock: bool) -> dict[str, object]:

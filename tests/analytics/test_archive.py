@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import close_old_connections, connection, transaction
 from django.utils import timezone
 from pyarrow import parquet
+from pyiceberg.table import StaticTable
 
 from analytics.archive import changes, copying
 from analytics.archive.copying import FIELDS, archive
@@ -23,7 +24,7 @@ from licensing.account_deletion import delete_account
 from licensing.requesters.models import Requester
 from tests import factories
 from tests.analytics.recording import record_all, requester, some_events
-from tests.archived import folder, place, prefix, s3_server
+from tests.archived import folder, newest_table, place, prefix, s3_server
 from tests.commands.test_import_access_log import combined, publisher, written
 from tests.commands.test_import_access_log import run as import_log
 
@@ -251,3 +252,13 @@ def test_a_copy_begins_after_the_changes_that_are_under_way(table):
     assert {row["facts"] for row in archived(table).values()} == {'{"changed":true}'}
     assert ArchivedMonth.objects.get().is_current
     Requester.objects.all().delete()
+
+
+def test_readers_that_know_only_the_folder_open_the_newest_version(events, table, place):
+    archive(NOW)
+    archive(NOW + timedelta(days=31))
+    properties = newest_table(place).io.properties
+    by_folder = StaticTable.from_metadata(f"{place.uri}/licensing/decisions", properties)
+    assert by_folder.scan().count() == len(recorded(NOW + timedelta(days=31)))
+    assert len(place.files("version-hint.text")) == 1
+    assert len(place.files(".metadata.json")) == 2

@@ -78,6 +78,7 @@ def test_the_policy_of_the_guide_is_enough_and_opens_no_other_prefix(
     assert pages(api, "sort=created", 100) == before
     assert api.delete(f"/v1/requesters/{events.last().requester.requester_id}").status in (200, 204)
     call_command("archive_events")  # deletes files
+    place.copy_to(place.beside())
     settings.ARCHIVE_DIR = place.beside().setting
     with pytest.raises(ArchiveError, match="ACCESS_DENIED"):
         archive(NOW, anew=True)

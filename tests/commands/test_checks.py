@@ -7,7 +7,9 @@ from django.core.checks import run_checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 from django.test import override_settings
+from django.utils import timezone
 
+from analytics.archive.models import ArchiveHorizon
 from run import ROOT
 
 LONG = "correct horse battery staple, and then some more of it"
@@ -139,3 +141,19 @@ def test_data_in_the_folder_of_the_code_are_told_of():
 def test_a_directory_open_to_others_is_told_of(tmp_path):
     tmp_path.chmod(0o755)
     assert found() == {"accounts.W004"}
+
+
+def test_an_archive_open_to_all_accounts_is_a_warning(tmp_path):
+    folder = tmp_path / "archive"
+    folder.mkdir(mode=0o750)
+    assert found(ARCHIVE_DIR=str(folder)) == set()
+    folder.chmod(0o755)
+    assert found(ARCHIVE_DIR=str(folder)) == {"analytics.W001"}
+
+
+@pytest.mark.django_db
+def test_months_that_only_the_archive_has_need_its_packages(monkeypatch):
+    monkeypatch.setattr("analytics.archive.system_checks.PACKAGES", ("pyarrow", "no_such_package"))
+    assert found() == set()
+    ArchiveHorizon.objects.create(begin=timezone.now())
+    assert found() == {"analytics.W002"}

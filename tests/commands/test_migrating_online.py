@@ -11,6 +11,7 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connection, migrations, models, transaction
 from django.db.migrations.state import ModelState, ProjectState
 
+from config.management.commands import migrate as migrating
 from kit.storage import lock_waits
 from kit.storage.lock_waits import MILLISECONDS, short_lock_waits, until_unlocked
 from kit.storage.online_indexes import AddIndexOnline, RemoveIndexOnline, ReplaceIndexOnline, is_valid, name_of_part
@@ -239,3 +240,30 @@ def until(condition: Callable[[], object], seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+@only_postgresql
+def test_processes_that_migrate_at_once_take_turns(monkeypatch, capsys):
+    monkeypatch.setattr(migrating, "PAUSE", 0.01)
+    done = threading.Event()
+
+    def migrate_too() -> None:
+        try:
+            call_command("migrate", verbosity=0)
+            done.set()
+        finally:
+            connection.close()
+
+    other = threading.Thread(target=migrate_too)
+    with migrating.Command().turn("default"):
+        other.start()
+        while "Another process is migrating this database. Waiting for it." not in capsys.readouterr().err:
+            assert not done.wait(0.05)
+    other.join(60)
+    assert done.is_set()
+
+
+@only_postgresql
+def test_an_index_that_is_built_concurrently_does_not_wait_for_the_turn(table):
+    with migrating.Command().turn("default"):
+        run(AddIndexOnline("parted", INDEX))

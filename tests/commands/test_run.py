@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 
 import run
-from launcher import documentation, progress, testing
+from launcher import documentation, installing, progress, testing
 from launcher.processes import RunError, call
 from launcher.progress import MigrationNames, PackageCount, Progress
 from operators.staff.services import create_operator
@@ -88,6 +89,64 @@ def test_output_is_read_while_the_command_runs():
     lines = []
     assert call(sys.executable, "-c", "print('one'); print('two')", read=lines.append) == (0, "")
     assert lines == ["one\n", "two\n"]
+
+
+# --- Setting up ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def installed(monkeypatch, tmp_path):
+    """Return the locks that set-ups install into an empty folder, instead of installing them."""
+    locks, venv = [], tmp_path / ".venv"
+    python = venv / "bin" / "python"
+
+    def note(doing, *command, **_):
+        locks.append(Path(command[-1]).name)
+        python.parent.mkdir(exist_ok=True)
+        python.touch()
+
+    monkeypatch.setattr(installing, "VENV", venv)
+    monkeypatch.setattr(installing, "PYTHON", python)
+    monkeypatch.setattr(installing, "must", note)
+    monkeypatch.setattr(installing, "installer", lambda: ["pip"])
+    monkeypatch.setattr(installing, "works", lambda *_: True)
+    monkeypatch.setattr(run, "build_docs", lambda stamp: None)
+    return locks
+
+
+def test_a_set_up_keeps_the_extras_that_the_installation_had(installed, monkeypatch):
+    assert run.main(["setup"]) == 0
+    assert installed == ["requirements.txt"]
+    assert run.main(["setup", "--archive"]) == 0
+    assert installed == ["requirements.txt", "requirements-archive.txt"]
+    installed.clear()
+    monkeypatch.setattr(installing, "digest", lambda lock: f"digest of the next version of {lock}".replace(" ", "-"))
+    assert run.main(["setup"]) == 0
+    assert installed == ["requirements.txt", "requirements-archive.txt"]
+    assert run.main(["setup"]) == 0
+    assert installed == ["requirements.txt", "requirements-archive.txt"]
+
+
+def test_a_set_up_that_was_cut_short_keeps_the_extras_and_begins_again(installed, monkeypatch):
+    run.main(["setup", "--archive"])
+    stamp = installing.VENV / "setup.lock"
+    stamp.write_text(installing.ARCHIVE)
+    (installing.VENV / "half-a-package").touch()
+    installed.clear()
+    run.main(["setup"])
+    assert installed == ["requirements.txt", "requirements-archive.txt"]
+    assert not (installing.VENV / "half-a-package").exists()
+
+
+def test_the_lock_of_the_archive_has_the_pins_of_the_tests():
+    def pins(lock):
+        return dict(re.findall(r"^(\S+)==(\S+)", (run.ROOT / lock).read_text(), re.MULTILINE))
+
+    archive, dev, runtime = map(pins, (installing.ARCHIVE, installing.DEV, installing.RUNTIME))
+    assert archive.items() <= dev.items()
+    assert runtime.items() <= archive.items()
+    assert {"pyarrow", "pyiceberg", "sqlalchemy"} <= archive.keys()
+    assert "--hash=sha256:" in (run.ROOT / installing.ARCHIVE).read_text()
 
 
 # --- Who can sign in after `run.py --empty` --------------------------------------------------------------------------

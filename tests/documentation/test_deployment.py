@@ -297,6 +297,12 @@ def pinned(package: str) -> str:
     return str(major)
 
 
+OF_COMPOSE = {
+    "BACKUP_DAYS",
+    "REQUIREMENTS",
+    "SERVICE_MEMORY",
+    "POSTGRES_MEMORY",
+}  # in .env, for the containers
 on_compose = pytest.mark.parametrize("compose", ["compose.yaml", "deploy/high-availability/compose.yaml"])
 
 
@@ -321,7 +327,7 @@ def test_compose_has_what_the_printed_commands_name():
     assert "service" in made["services"]
     assert set(made["x-service"]["environment"]) <= SETTINGS
     named = set(re.findall(r"`([A-Z_]{5,})`", (ROOT / DEPLOYMENT).read_text().partition("## With Docker")[2]))
-    assert named <= {*made["x-service"]["environment"], "POSTGRES_PASSWORD", "ADMIN_REQUIRE_TOTP"}
+    assert named <= {*made["x-service"]["environment"], "POSTGRES_PASSWORD", "ADMIN_REQUIRE_TOTP", *OF_COMPOSE}
 
 
 @on_compose
@@ -357,7 +363,6 @@ def test_prometheus_is_told_where_to_ask():
 
 OPTIONAL = {
     "tracing": "docs/reference/observability.md",
-    "archive": "docs/guides/archive.md",
     "spark": "docs/guides/archive.md",
 }
 

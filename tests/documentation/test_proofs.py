@@ -171,12 +171,13 @@ PROOFS = {
         "docs/reference/observability.md",
         "# prometheus.yml",
     ): f"{HERE}/test_deployment.py::test_prometheus_is_told_where_to_ask",
-    ("docs/guides/archive.md", ".venv/bin/python -m pip install 'pyiceberg"): (
-        f"{HERE}/test_deployment.py::test_the_guide_of_an_optional_group_installs_its_packages"
+    ("docs/guides/archive.md", "python3 run.py setup --archive"): (
+        "tests/commands/test_run.py::test_a_set_up_keeps_the_extras_that_the_installation_had"
     ),
     ("docs/guides/archive.md", ".venv/bin/python manage.py archive_events"): (
         "tests/analytics/test_archive.py::test_the_closed_months_of_all_accounts_are_archived_as_they_were_recorded"
     ),
+    ("docs/guides/archive.md", "setfacl"): "Needs a user of an engine, and a file system with ACLs.",
     ("docs/guides/archive.md", "{"): (
         "tests/analytics/test_archive_on_s3.py::test_the_policy_of_the_guide_is_enough_and_opens_no_other_prefix"
     ),

@@ -97,7 +97,9 @@ class Node(Postgres):
         return self.execute(*self.entry, action)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        with psycopg.connect(self.url, autocommit=True) as connection:
+        """Return what `psql` in the container would."""
+        inside = f"host={self.directory} port={self.port} user=postgres dbname=licensing"
+        with psycopg.connect(inside, autocommit=True) as connection:
             return connection.execute(query).fetchall()  # type: ignore[call-overload,no-any-return]
 
 
@@ -270,6 +272,16 @@ def test_without_the_standby_commits_wait_until_the_primary_is_told_to_go_on_alo
         containers.follow(step('docker compose exec db1 psql --command "ALTER SYSTEM RESET', primary))
         assert eventually(lambda: standby_of(primary) == (standby.name, "streaming", "sync"))
     assert ledger.discrepancies() == []
+
+
+def test_neither_the_service_nor_the_standby_is_a_superuser(containers: Containers):
+    primary, _ = roles(containers)
+    query = "SELECT rolname::text, rolsuper, rolcanlogin FROM pg_roles WHERE rolcanlogin ORDER BY rolname"
+    assert primary.rows(query) == [("licensing", False, True), ("postgres", True, True), ("replicator", False, True)]
+    with pytest.raises(psycopg.OperationalError, match=r"pg_hba\.conf rejects"):
+        psycopg.connect(primary.url.replace("licensing:", "postgres:", 1))
+    with psycopg.connect(primary.url) as service, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        service.execute("SET session_replication_role = replica")
 
 
 def test_no_second_database_is_made(containers: Containers):

@@ -14,6 +14,7 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from accounts.webhooks import worker  # noqa: F401 - it has a metric of its own
+from config import upkeep  # noqa: F401 - so have its jobs
 from config.server import threads  # noqa: F401 - so have they
 from kit.telemetry import tables
 from tests.standing import Unblock
@@ -27,8 +28,10 @@ SHOWN = {target["expr"] for panel in PANELS for target in panel["targets"]}
 QUERIES = sorted(SHOWN | {rule["expr"] for rule in RULES})
 
 # The words of PromQL that the queries use, what Prometheus adds itself, and Grafana's variable.
-LANGUAGE = {"sum", "max", "rate", "increase", "topk", "histogram_quantile", "vector", "by", "or", "on"}
-ADDED = {"up"} if connection.vendor == "postgresql" else {"up", "licensing_table_bytes"}
+LANGUAGE = {"abs", "time", "sum", "max", "rate", "increase", "topk", "histogram_quantile", "vector", "by", "or", "on"}
+ADDED = {"up", "licensing_archive_end_timestamp_seconds"}  # the latter only with an archive
+if connection.vendor != "postgresql":
+    ADDED.add("licensing_table_bytes")
 ADDED_LABELS = {"job", "instance", "le", "table"}
 
 

@@ -57,3 +57,11 @@ def test_with_a_token_everybody_needs_it(settings):
 def test_a_token_of_other_characters_is_only_wrong(settings):
     settings.METRICS_TOKEN = TOKEN
     assert read(Authorization="Bearer ü") == 404
+
+
+def test_with_a_token_any_host_may_be_asked_for(settings):
+    settings.METRICS_TOKEN, settings.ALLOWED_HOSTS = TOKEN, ["api.pub.example"]
+    assert read(Host="10.2.3.4:8000", Authorization=f"Bearer {TOKEN}") == 200
+    assert read(Host="10.2.3.4:8000") == 400
+    settings.METRICS_TOKEN = ""
+    assert read(Host="rebound.example") == 400

@@ -2,10 +2,10 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
-from django.utils import timezone
 
 from accounts.events.retention import purge
 from kit.commands import ServiceCommand
+from kit.storage.reading import stored_now
 
 MOST_DAYS = 3_650
 
@@ -25,5 +25,5 @@ class Command(ServiceCommand):
     def perform(self, *, keep_days: int, **_: object) -> tuple[str, dict[str, object]]:
         if not 0 <= keep_days <= MOST_DAYS:
             raise CommandError(f"--keep-days takes 0 to {MOST_DAYS:,} days.")
-        count = purge(timezone.now() - timedelta(days=keep_days))
+        count = purge(stored_now() - timedelta(days=keep_days))
         return f"Deleted {count} events.", {"deleted": count}

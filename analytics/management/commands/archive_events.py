@@ -2,9 +2,9 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
-from django.utils import timezone
 
 from kit.commands import ServiceCommand
+from kit.storage.reading import stored_now
 from kit.values.timestamps import render_timestamp
 
 
@@ -30,9 +30,9 @@ class Command(ServiceCommand):
             from analytics.archive.dropping import drop_archived  # noqa: PLC0415 - as above
         except ModuleNotFoundError as error:
             raise CommandError(f"{error}. docs/guides/archive.md says what to install.") from None
-        now, days = timezone.now(), settings.ARCHIVE_AFTER_DAYS
+        now, days = stored_now(), settings.ARCHIVE_AFTER_DAYS
         copied, removed = archive(now, anew=anew)
-        said = f"Archived {copied} months and removed {removed}."
+        said = f"Archived {copied} months, and deleted {removed} from the archive."
         told: dict[str, object] = {"archived": copied, "removed": removed}
         if drop or days:
             begin = drop_archived(now, now - timedelta(days=days))

@@ -1,8 +1,9 @@
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from analytics.statements.checking import differences
 from analytics.statements.closing import close_due
 from kit.commands import ServiceCommand
+from kit.storage.clocks import watch
 
 
 class Command(ServiceCommand):
@@ -18,6 +19,10 @@ class Command(ServiceCommand):
     def perform(self, *, check: bool, **_: object) -> tuple[str, dict[str, object]]:
         if not check:
             closed = close_due()
+            if (fault := watch.fault()) is not None:
+                raise CommandError(
+                    f"This machine's clock is {fault}. Synchronise it, and run it again. Closed nothing."
+                )
             return f"Closed {closed:,} months.", {"closed": closed}
         found = differences()
         told = "\n".join(

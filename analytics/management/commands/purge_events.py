@@ -2,10 +2,10 @@ from datetime import timedelta
 
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
-from django.utils import timezone
 
 from analytics.events.retention import purge_events
 from kit.commands import ServiceCommand
+from kit.storage.reading import stored_now
 
 MOST_DAYS = 36_500
 
@@ -20,7 +20,7 @@ class Command(ServiceCommand):
     def perform(self, *, keep_days: int, **_: object) -> tuple[str, dict[str, object]]:
         if not 0 <= keep_days <= MOST_DAYS:
             raise CommandError(f"--keep-days takes 0 to {MOST_DAYS:,} days.")
-        partitions, events = purge_events(timezone.now() - timedelta(days=keep_days))
+        partitions, events = purge_events(stored_now() - timedelta(days=keep_days))
         if connection.vendor != "postgresql":
             return f"Deleted {events} decisions.", {"deleted": events}
         sentence = f"Dropped {', '.join(partitions) or 'no partition'}."

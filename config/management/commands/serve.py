@@ -15,6 +15,7 @@ from uvicorn.config import STARTUP_FAILURE
 
 from accounts.keys import pepper
 from accounts.limits.limiter import Limiter
+from analytics.archive.system_checks import archive_can_be_read
 from config import copying, schema
 from config.server.open_files import allow_connections
 from config.server.stopping import StoppingServer, Workers
@@ -96,12 +97,15 @@ def check_database() -> None:
     """
     try:
         fault = fault_of_database()
+        warnings = archive_can_be_read(None)
     except DatabaseError:
         return
     finally:
         connections.close_all()
     if fault is not None:
         raise CommandError(fault)
+    for warning in warnings:
+        logger.warning("%s Install them: %s", warning.msg, warning.hint)
 
 
 def fault_of_database() -> str | None:

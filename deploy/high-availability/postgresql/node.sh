@@ -17,15 +17,39 @@ primary_answers() {
     psql "$PRIMARY" --quiet --command ";" >/dev/null 2>&1
 }
 
+# The service's role is no superuser, so that the triggers which protect the ledger and the audit log bind it, too.
+create_roles() {
+    cat <<SQL
+CREATE ROLE licensing LOGIN PASSWORD '$PGPASSWORD';
+
+CREATE ROLE replicator LOGIN REPLICATION PASSWORD '$PGPASSWORD';
+
+CREATE DATABASE $PGDATABASE OWNER licensing;
+
+REVOKE ALL ON DATABASE $PGDATABASE FROM PUBLIC;
+
+GRANT CONNECT ON DATABASE $PGDATABASE TO replicator;
+
+SQL
+}
+
+# What pg_rewind reads of the primary.
+allow_rewinding() {
+    for reading in "pg_ls_dir(text, boolean, boolean)" "pg_stat_file(text, boolean)" "pg_read_binary_file(text)" \
+        "pg_read_binary_file(text, bigint, bigint, boolean)"; do
+        printf 'GRANT EXECUTE ON FUNCTION pg_catalog.%s TO replicator;\n\n' "$reading"
+    done
+}
+
 create() {
     [ ! -e "$PGDATA" ] || fail "there are data in $PGDATA already."
     ! primary_answers || fail "the other node is a primary already. Start this one: it copies it."
     rm -rf "$new"
     # The built-in locale sorts alike on every machine: indexes of libc's break with another version of libc.
-    printf '%s\n' "$PGPASSWORD" | initdb --pgdata "$new" --username "$PGUSER" --pwfile /dev/stdin \
-        --auth scram-sha-256 --data-checksums --encoding UTF8 --locale C --locale-provider builtin \
-        --builtin-locale C.UTF-8 --no-instructions
-    echo "CREATE DATABASE $PGDATABASE" | postgres --single -D "$new" postgres >/dev/null
+    initdb --pgdata "$new" --username "$PGUSER" --auth-local trust --auth-host scram-sha-256 --data-checksums \
+        --encoding UTF8 --locale C --locale-provider builtin --builtin-locale C.UTF-8 --no-instructions
+    create_roles | postgres --single -j -D "$new" postgres >/dev/null
+    allow_rewinding | postgres --single -j -D "$new" "$PGDATABASE" >/dev/null
     mv "$new" "$PGDATA"
 }
 

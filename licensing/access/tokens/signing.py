@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from accounts.sealing import sealer
 from kit.http.errors import ServiceUnavailable
+from kit.storage.reading import stored_now
 from licensing.access.answers import Answer
 from licensing.access.lifetimes import token_seconds
 from licensing.access.models import Algorithm, SigningKey
@@ -120,7 +121,7 @@ def rotate(overlap: timedelta, algorithm: str = Algorithm.EDDSA) -> SigningKey:
     """Create and return a new active key. The previous one verifies for `overlap`, as do tokens that other processes
     still sign with it.
     """
-    now = timezone.now()
+    now = stored_now()
     active = SigningKey.objects.filter(algorithm=algorithm, active=True)
     list(active.select_for_update())
     active.update(active=False, retires_at=now + overlap)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 from msgspec import Struct
 
+from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.access.event_loop.blocking_calls import on_own_connection
 from licensing.edge.verification.models import AddressName
@@ -45,5 +46,5 @@ def keep_names_now(names: Sequence[VerifiedName]) -> list[None]:
 def forget_outdated_names() -> int:
     """Delete outdated names and return their number."""
     with turn_to_write():
-        deleted, _ = AddressName.objects.filter(looked_up_at__lte=timezone.now() - VALID).delete()
+        deleted, _ = AddressName.objects.filter(looked_up_at__lte=stored_now() - VALID).delete()
     return deleted
