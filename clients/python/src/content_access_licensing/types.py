@@ -1,4 +1,3 @@
-# Shapes: f836f07c1ceb57d2
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class ActiveRequester(TypedDict):
     requests: int
 
 
-ActorType: TypeAlias = Literal["command", "key", "operator", "system"]
+ActorType: TypeAlias = Literal['command', 'key', 'operator', 'system']
 
 
 AddressRange: TypeAlias = str
@@ -52,47 +51,13 @@ class PricePerAccess(TypedDict):
     currency: str
 
 
-class ApiKey(TypedDict):
-    """
-    An API key. Its full text, `key`, is only in the reply that creates it.
-    """
-
-    id: str
-    object: str
-    name: str
-    type: str
-    prefix: str
-    permissions: list[str]
-    allowedIps: list[str]
-    allowedHosts: list[str]
-    expiresAt: str | None
-    createdAt: str
-    lastUsedAt: str | None
-    revokedAt: str | None
-
-
 AllowedIp: TypeAlias = str
 
 
 AllowedHost: TypeAlias = str
 
 
-ApiKeyPermission: TypeAlias = Literal[
-    "content:read",
-    "content:write",
-    "policies:read",
-    "policies:write",
-    "access:check",
-    "analytics:read",
-    "webhooks:manage",
-    "api_keys:manage",
-    "licenses:read",
-    "licenses:write",
-    "revenue:read",
-    "revenue:write",
-    "audit:read",
-    "*",
-]
+ApiKeyPermission: TypeAlias = Literal['content:read', 'content:write', 'policies:read', 'policies:write', 'access:check', 'analytics:read', 'webhooks:manage', 'api_keys:manage', 'licenses:read', 'licenses:write', 'revenue:read', 'revenue:write', 'audit:read', '*']
 
 
 class AttributeComparison(TypedDict):
@@ -196,10 +161,10 @@ class Metadata2(TypedDict):
     wordCount: NotRequired[int | None]
 
 
-ContentStatus: TypeAlias = Literal["active", "archived"]
+ContentStatus: TypeAlias = Literal['active', 'archived']
 
 
-ContentType: TypeAlias = Literal["article", "report", "image", "dataset", "video"]
+ContentType: TypeAlias = Literal['article', 'report', 'image', 'dataset', 'video']
 
 
 ContentTypes: TypeAlias = list[ContentType]
@@ -322,26 +287,6 @@ class CrawlsOfOperator(TypedDict):
     operator: str
 
 
-class CreatedApiKey(TypedDict):
-    """
-    An API key. Its full text, `key`, is only in the reply that creates it.
-    """
-
-    id: str
-    object: str
-    name: str
-    type: str
-    prefix: str
-    permissions: list[str]
-    allowedIps: list[str]
-    allowedHosts: list[str]
-    expiresAt: str | None
-    createdAt: str
-    lastUsedAt: str | None
-    revokedAt: str | None
-    key: str
-
-
 class CreditAccess(TypedDict):
     """
     Whether a wallet could pay an amount now.
@@ -366,173 +311,7 @@ class CreditsShown(TypedDict):
     required: NotRequired[Decimal]
 
 
-Currency: TypeAlias = Literal[
-    "AED",
-    "AFN",
-    "ALL",
-    "AMD",
-    "AOA",
-    "ARS",
-    "AUD",
-    "AWG",
-    "AZN",
-    "BAM",
-    "BBD",
-    "BDT",
-    "BHD",
-    "BIF",
-    "BMD",
-    "BND",
-    "BOB",
-    "BOV",
-    "BRL",
-    "BSD",
-    "BTN",
-    "BWP",
-    "BYN",
-    "BZD",
-    "CAD",
-    "CDF",
-    "CHE",
-    "CHF",
-    "CHW",
-    "CLF",
-    "CLP",
-    "CNY",
-    "COP",
-    "COU",
-    "CRC",
-    "CUP",
-    "CVE",
-    "CZK",
-    "DJF",
-    "DKK",
-    "DOP",
-    "DZD",
-    "EGP",
-    "ERN",
-    "ETB",
-    "EUR",
-    "FJD",
-    "FKP",
-    "GBP",
-    "GEL",
-    "GHS",
-    "GIP",
-    "GMD",
-    "GNF",
-    "GTQ",
-    "GYD",
-    "HKD",
-    "HNL",
-    "HTG",
-    "HUF",
-    "IDR",
-    "ILS",
-    "INR",
-    "IQD",
-    "IRR",
-    "ISK",
-    "JMD",
-    "JOD",
-    "JPY",
-    "KES",
-    "KGS",
-    "KHR",
-    "KMF",
-    "KPW",
-    "KRW",
-    "KWD",
-    "KYD",
-    "KZT",
-    "LAK",
-    "LBP",
-    "LKR",
-    "LRD",
-    "LSL",
-    "LYD",
-    "MAD",
-    "MDL",
-    "MGA",
-    "MKD",
-    "MMK",
-    "MNT",
-    "MOP",
-    "MRU",
-    "MUR",
-    "MVR",
-    "MWK",
-    "MXN",
-    "MXV",
-    "MYR",
-    "MZN",
-    "NAD",
-    "NGN",
-    "NIO",
-    "NOK",
-    "NPR",
-    "NZD",
-    "OMR",
-    "PAB",
-    "PEN",
-    "PGK",
-    "PHP",
-    "PKR",
-    "PLN",
-    "PYG",
-    "QAR",
-    "RON",
-    "RSD",
-    "RUB",
-    "RWF",
-    "SAR",
-    "SBD",
-    "SCR",
-    "SDG",
-    "SEK",
-    "SGD",
-    "SHP",
-    "SLE",
-    "SOS",
-    "SRD",
-    "SSP",
-    "STN",
-    "SVC",
-    "SYP",
-    "SZL",
-    "THB",
-    "TJS",
-    "TMT",
-    "TND",
-    "TOP",
-    "TRY",
-    "TTD",
-    "TWD",
-    "TZS",
-    "UAH",
-    "UGX",
-    "USD",
-    "USN",
-    "UYI",
-    "UYU",
-    "UYW",
-    "UZS",
-    "VED",
-    "VES",
-    "VND",
-    "VUV",
-    "WST",
-    "XAD",
-    "XAF",
-    "XCD",
-    "XCG",
-    "XOF",
-    "XPF",
-    "YER",
-    "ZAR",
-    "ZMW",
-    "ZWG",
-]
+Currency: TypeAlias = Literal['AED', 'AFN', 'ALL', 'AMD', 'AOA', 'ARS', 'AUD', 'AWG', 'AZN', 'BAM', 'BBD', 'BDT', 'BHD', 'BIF', 'BMD', 'BND', 'BOB', 'BOV', 'BRL', 'BSD', 'BTN', 'BWP', 'BYN', 'BZD', 'CAD', 'CDF', 'CHE', 'CHF', 'CHW', 'CLF', 'CLP', 'CNY', 'COP', 'COU', 'CRC', 'CUP', 'CVE', 'CZK', 'DJF', 'DKK', 'DOP', 'DZD', 'EGP', 'ERN', 'ETB', 'EUR', 'FJD', 'FKP', 'GBP', 'GEL', 'GHS', 'GIP', 'GMD', 'GNF', 'GTQ', 'GYD', 'HKD', 'HNL', 'HTG', 'HUF', 'IDR', 'ILS', 'INR', 'IQD', 'IRR', 'ISK', 'JMD', 'JOD', 'JPY', 'KES', 'KGS', 'KHR', 'KMF', 'KPW', 'KRW', 'KWD', 'KYD', 'KZT', 'LAK', 'LBP', 'LKR', 'LRD', 'LSL', 'LYD', 'MAD', 'MDL', 'MGA', 'MKD', 'MMK', 'MNT', 'MOP', 'MRU', 'MUR', 'MVR', 'MWK', 'MXN', 'MXV', 'MYR', 'MZN', 'NAD', 'NGN', 'NIO', 'NOK', 'NPR', 'NZD', 'OMR', 'PAB', 'PEN', 'PGK', 'PHP', 'PKR', 'PLN', 'PYG', 'QAR', 'RON', 'RSD', 'RUB', 'RWF', 'SAR', 'SBD', 'SCR', 'SDG', 'SEK', 'SGD', 'SHP', 'SLE', 'SOS', 'SRD', 'SSP', 'STN', 'SVC', 'SYP', 'SZL', 'THB', 'TJS', 'TMT', 'TND', 'TOP', 'TRY', 'TTD', 'TWD', 'TZS', 'UAH', 'UGX', 'USD', 'USN', 'UYI', 'UYU', 'UYW', 'UZS', 'VED', 'VES', 'VND', 'VUV', 'WST', 'XAD', 'XAF', 'XCD', 'XCG', 'XOF', 'XPF', 'YER', 'ZAR', 'ZMW', 'ZWG']
 
 
 class Deleted(TypedDict):
@@ -569,7 +348,7 @@ class EdgeWindow(TypedDict):
     reset: int
 
 
-EntryType: TypeAlias = Literal["adjustment", "license", "usage"]
+EntryType: TypeAlias = Literal['adjustment', 'license', 'usage']
 
 
 class Erased(TypedDict):
@@ -592,81 +371,10 @@ class Event(TypedDict):
     previous: NotRequired[dict[str, Any]]
 
 
-EventPattern: TypeAlias = Literal[
-    "*",
-    "access.*",
-    "api_key.*",
-    "content.*",
-    "grant.*",
-    "import.*",
-    "license.*",
-    "limit.*",
-    "policy.*",
-    "revenue.*",
-    "wallet.*",
-    "webhook_endpoint.*",
-    "content.created",
-    "content.archived",
-    "content.updated",
-    "content.deleted",
-    "policy.created",
-    "policy.updated",
-    "policy.rolled_back",
-    "policy.deleted",
-    "api_key.created",
-    "api_key.updated",
-    "api_key.rotated",
-    "api_key.revoked",
-    "api_key.expiring",
-    "license.created",
-    "license.updated",
-    "license.revoked",
-    "license.expiring",
-    "license.expired",
-    "wallet.low",
-    "wallet.exhausted",
-    "wallet.topped_up",
-    "grant.expiring",
-    "revenue.adjusted",
-    "import.finished",
-    "access.denied",
-    "access.allowed",
-    "limit.reached",
-    "webhook_endpoint.disabled",
-]
+EventPattern: TypeAlias = Literal['*', 'access.*', 'api_key.*', 'content.*', 'grant.*', 'import.*', 'license.*', 'limit.*', 'policy.*', 'requester.*', 'revenue.*', 'wallet.*', 'webhook_endpoint.*', 'content.created', 'content.archived', 'content.updated', 'content.deleted', 'policy.created', 'policy.updated', 'policy.rolled_back', 'policy.deleted', 'api_key.created', 'api_key.updated', 'api_key.rotated', 'api_key.revoked', 'api_key.expiring', 'requester.updated', 'license.created', 'license.updated', 'license.revoked', 'license.expiring', 'license.expired', 'wallet.low', 'wallet.exhausted', 'wallet.topped_up', 'grant.expiring', 'revenue.adjusted', 'import.finished', 'access.denied', 'access.allowed', 'limit.reached', 'webhook_endpoint.disabled']
 
 
-EventType: TypeAlias = Literal[
-    "access.allowed",
-    "access.denied",
-    "api_key.created",
-    "api_key.expiring",
-    "api_key.revoked",
-    "api_key.rotated",
-    "api_key.updated",
-    "content.archived",
-    "content.created",
-    "content.deleted",
-    "content.updated",
-    "grant.expiring",
-    "import.finished",
-    "license.created",
-    "license.expired",
-    "license.expiring",
-    "license.revoked",
-    "license.updated",
-    "limit.reached",
-    "ping",
-    "policy.created",
-    "policy.deleted",
-    "policy.rolled_back",
-    "policy.updated",
-    "revenue.adjusted",
-    "wallet.exhausted",
-    "wallet.low",
-    "wallet.topped_up",
-    "webhook_endpoint.disabled",
-]
+EventType: TypeAlias = Literal['access.allowed', 'access.denied', 'api_key.created', 'api_key.expiring', 'api_key.revoked', 'api_key.rotated', 'api_key.updated', 'content.archived', 'content.created', 'content.deleted', 'content.updated', 'grant.expiring', 'import.finished', 'license.created', 'license.expired', 'license.expiring', 'license.revoked', 'license.updated', 'limit.reached', 'ping', 'policy.created', 'policy.deleted', 'policy.rolled_back', 'policy.updated', 'requester.updated', 'revenue.adjusted', 'wallet.exhausted', 'wallet.low', 'wallet.topped_up', 'webhook_endpoint.disabled']
 
 
 class Evidence(TypedDict):
@@ -756,7 +464,7 @@ class Grant(TypedDict):
     created: str
 
 
-GrantKind: TypeAlias = Literal["paid", "promotional", "refill", "refund"]
+GrantKind: TypeAlias = Literal['paid', 'promotional', 'refill', 'refund']
 
 
 class GrantRequest(TypedDict):
@@ -792,9 +500,28 @@ class HeldLicenseOfTestRequest(TypedDict):
     expiresAt: NotRequired[str | None]
 
 
-Identification: TypeAlias = Literal[
-    "address", "api_key", "license_token", "nothing", "reverse_dns", "signature", "site", "user_agent"
-]
+Identification: TypeAlias = Literal['address', 'api_key', 'license_token', 'nothing', 'reverse_dns', 'signature', 'site', 'user_agent']
+
+
+class KeyRateLimit(TypedDict):
+    """
+    At most `requests` with the key per UTC minute, hour or day.
+    """
+
+    requests: int
+    period: str
+
+
+KeyRateLimitPeriod: TypeAlias = Literal['minute', 'hour', 'day']
+
+
+class KeyRateLimitRequest(TypedDict):
+    """
+    At most `requests` with the key per UTC minute, hour or day.
+    """
+
+    requests: int
+    period: KeyRateLimitPeriod
 
 
 class KeyTextRequest(TypedDict):
@@ -805,7 +532,7 @@ class KeyTextRequest(TypedDict):
     key: str
 
 
-KeyType: TypeAlias = Literal["secret", "public"]
+KeyType: TypeAlias = Literal['secret', 'public']
 
 
 class LedgerEntry(TypedDict):
@@ -885,7 +612,7 @@ class LicenseClientWithSecret(TypedDict):
     secret: str
 
 
-LicenseStatus: TypeAlias = Literal["active", "expired", "revoked"]
+LicenseStatus: TypeAlias = Literal['active', 'expired', 'revoked']
 
 
 LicenseType: TypeAlias = str
@@ -918,7 +645,7 @@ class MergeRequest(TypedDict):
     into: str
 
 
-Mode: TypeAlias = Literal["disabled", "enforce", "observe"]
+Mode: TypeAlias = Literal['disabled', 'enforce', 'observe']
 
 
 class Money(TypedDict):
@@ -1014,6 +741,7 @@ class OutcomeKey(TypedDict):
     permissions: list[str]
     allowedIps: list[str]
     allowedHosts: list[str]
+    rateLimit: KeyRateLimit | None
     expiresAt: str | None
     createdAt: str
     lastUsedAt: str | None
@@ -1083,15 +811,6 @@ class PagesOfDay(TypedDict):
     date: str
 
 
-class PaginatedApiKeyList(TypedDict):
-    object: str
-    data: list[ApiKey]
-    hasMore: bool
-    nextCursor: NotRequired[str]
-    totalCount: NotRequired[int]
-    totalCountIsExact: NotRequired[bool]
-
-
 class PaginatedAuditEntryList(TypedDict):
     object: str
     data: list[AuditEntry]
@@ -1147,6 +866,7 @@ class PatchedApiKeyChangeRequest(TypedDict):
     permissions: NotRequired[list[ApiKeyPermission]]
     allowedIps: NotRequired[list[AllowedIp] | None]
     allowedHosts: NotRequired[list[AllowedHost] | None]
+    rateLimit: NotRequired[KeyRateLimitRequest | None]
     expiresAt: NotRequired[str | None]
 
 
@@ -1262,7 +982,7 @@ class ProxyConfig(TypedDict):
     omitted: list[OmittedPattern]
 
 
-RateLimitPeriod: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month"]
+RateLimitPeriod: TypeAlias = Literal['second', 'minute', 'hour', 'day', 'week', 'month']
 
 
 class RateLimitShown(TypedDict):
@@ -1275,18 +995,7 @@ class RateLimitShown(TypedDict):
     per: NotRequired[str]
 
 
-Reason: TypeAlias = Literal[
-    "content_archived",
-    "credits_exhausted",
-    "host_not_allowed",
-    "license_expired",
-    "no_license",
-    "no_policy",
-    "permission_not_granted",
-    "policy_denied",
-    "quota_exceeded",
-    "rate_limit_exceeded",
-]
+Reason: TypeAlias = Literal['content_archived', 'credits_exhausted', 'host_not_allowed', 'license_expired', 'no_license', 'no_policy', 'permission_not_granted', 'policy_denied', 'quota_exceeded', 'rate_limit_exceeded']
 
 
 class ReasonCount(TypedDict):
@@ -1330,7 +1039,7 @@ class ReferrerShown(TypedDict):
     referrals: int
 
 
-RefillPeriod: TypeAlias = Literal["day", "week", "month", "year"]
+RefillPeriod: TypeAlias = Literal['day', 'week', 'month', 'year']
 
 
 class Requester(TypedDict):
@@ -1446,7 +1155,7 @@ class RotationRequest(TypedDict):
     overlapSeconds: NotRequired[int | None]
 
 
-RuleAction: TypeAlias = Literal["allow", "deny"]
+RuleAction: TypeAlias = Literal['allow', 'deny']
 
 
 class RuleRateLimit(TypedDict):
@@ -1597,6 +1306,9 @@ class TraceStep(TypedDict):
     failed: FailedCondition | None
 
 
+UnlistedSigners: TypeAlias = Literal['pay', 'deny']
+
+
 class UsageBucket(TypedDict):
     date: str
     requests: int
@@ -1684,174 +1396,7 @@ class WalletEntry(TypedDict):
     created: str
 
 
-WalletUnit: TypeAlias = Literal[
-    "access",
-    "AED",
-    "AFN",
-    "ALL",
-    "AMD",
-    "AOA",
-    "ARS",
-    "AUD",
-    "AWG",
-    "AZN",
-    "BAM",
-    "BBD",
-    "BDT",
-    "BHD",
-    "BIF",
-    "BMD",
-    "BND",
-    "BOB",
-    "BOV",
-    "BRL",
-    "BSD",
-    "BTN",
-    "BWP",
-    "BYN",
-    "BZD",
-    "CAD",
-    "CDF",
-    "CHE",
-    "CHF",
-    "CHW",
-    "CLF",
-    "CLP",
-    "CNY",
-    "COP",
-    "COU",
-    "CRC",
-    "CUP",
-    "CVE",
-    "CZK",
-    "DJF",
-    "DKK",
-    "DOP",
-    "DZD",
-    "EGP",
-    "ERN",
-    "ETB",
-    "EUR",
-    "FJD",
-    "FKP",
-    "GBP",
-    "GEL",
-    "GHS",
-    "GIP",
-    "GMD",
-    "GNF",
-    "GTQ",
-    "GYD",
-    "HKD",
-    "HNL",
-    "HTG",
-    "HUF",
-    "IDR",
-    "ILS",
-    "INR",
-    "IQD",
-    "IRR",
-    "ISK",
-    "JMD",
-    "JOD",
-    "JPY",
-    "KES",
-    "KGS",
-    "KHR",
-    "KMF",
-    "KPW",
-    "KRW",
-    "KWD",
-    "KYD",
-    "KZT",
-    "LAK",
-    "LBP",
-    "LKR",
-    "LRD",
-    "LSL",
-    "LYD",
-    "MAD",
-    "MDL",
-    "MGA",
-    "MKD",
-    "MMK",
-    "MNT",
-    "MOP",
-    "MRU",
-    "MUR",
-    "MVR",
-    "MWK",
-    "MXN",
-    "MXV",
-    "MYR",
-    "MZN",
-    "NAD",
-    "NGN",
-    "NIO",
-    "NOK",
-    "NPR",
-    "NZD",
-    "OMR",
-    "PAB",
-    "PEN",
-    "PGK",
-    "PHP",
-    "PKR",
-    "PLN",
-    "PYG",
-    "QAR",
-    "RON",
-    "RSD",
-    "RUB",
-    "RWF",
-    "SAR",
-    "SBD",
-    "SCR",
-    "SDG",
-    "SEK",
-    "SGD",
-    "SHP",
-    "SLE",
-    "SOS",
-    "SRD",
-    "SSP",
-    "STN",
-    "SVC",
-    "SYP",
-    "SZL",
-    "THB",
-    "TJS",
-    "TMT",
-    "TND",
-    "TOP",
-    "TRY",
-    "TTD",
-    "TWD",
-    "TZS",
-    "UAH",
-    "UGX",
-    "USD",
-    "USN",
-    "UYI",
-    "UYU",
-    "UYW",
-    "UZS",
-    "VED",
-    "VES",
-    "VND",
-    "VUV",
-    "WST",
-    "XAD",
-    "XAF",
-    "XCD",
-    "XCG",
-    "XOF",
-    "XPF",
-    "YER",
-    "ZAR",
-    "ZMW",
-    "ZWG",
-]
+WalletUnit: TypeAlias = Literal['access', 'AED', 'AFN', 'ALL', 'AMD', 'AOA', 'ARS', 'AUD', 'AWG', 'AZN', 'BAM', 'BBD', 'BDT', 'BHD', 'BIF', 'BMD', 'BND', 'BOB', 'BOV', 'BRL', 'BSD', 'BTN', 'BWP', 'BYN', 'BZD', 'CAD', 'CDF', 'CHE', 'CHF', 'CHW', 'CLF', 'CLP', 'CNY', 'COP', 'COU', 'CRC', 'CUP', 'CVE', 'CZK', 'DJF', 'DKK', 'DOP', 'DZD', 'EGP', 'ERN', 'ETB', 'EUR', 'FJD', 'FKP', 'GBP', 'GEL', 'GHS', 'GIP', 'GMD', 'GNF', 'GTQ', 'GYD', 'HKD', 'HNL', 'HTG', 'HUF', 'IDR', 'ILS', 'INR', 'IQD', 'IRR', 'ISK', 'JMD', 'JOD', 'JPY', 'KES', 'KGS', 'KHR', 'KMF', 'KPW', 'KRW', 'KWD', 'KYD', 'KZT', 'LAK', 'LBP', 'LKR', 'LRD', 'LSL', 'LYD', 'MAD', 'MDL', 'MGA', 'MKD', 'MMK', 'MNT', 'MOP', 'MRU', 'MUR', 'MVR', 'MWK', 'MXN', 'MXV', 'MYR', 'MZN', 'NAD', 'NGN', 'NIO', 'NOK', 'NPR', 'NZD', 'OMR', 'PAB', 'PEN', 'PGK', 'PHP', 'PKR', 'PLN', 'PYG', 'QAR', 'RON', 'RSD', 'RUB', 'RWF', 'SAR', 'SBD', 'SCR', 'SDG', 'SEK', 'SGD', 'SHP', 'SLE', 'SOS', 'SRD', 'SSP', 'STN', 'SVC', 'SYP', 'SZL', 'THB', 'TJS', 'TMT', 'TND', 'TOP', 'TRY', 'TTD', 'TWD', 'TZS', 'UAH', 'UGX', 'USD', 'USN', 'UYI', 'UYU', 'UYW', 'UZS', 'VED', 'VES', 'VND', 'VUV', 'WST', 'XAD', 'XAF', 'XCD', 'XCG', 'XOF', 'XPF', 'YER', 'ZAR', 'ZMW', 'ZWG']
 
 
 class WebhookAttempt(TypedDict):
@@ -1893,10 +1438,10 @@ class WebhookEndpoint(TypedDict):
     updated: str
 
 
-WebhookStatus: TypeAlias = Literal["enabled", "disabled"]
+WebhookStatus: TypeAlias = Literal['enabled', 'disabled']
 
 
-Weekday: TypeAlias = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+Weekday: TypeAlias = Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 
 
 Weekdays: TypeAlias = list[Weekday]
@@ -1961,6 +1506,26 @@ class AdjustmentRequest(TypedDict):
     description: NotRequired[str | None]
 
 
+class ApiKey(TypedDict):
+    """
+    An API key. Its full text, `key`, is only in the reply that creates it.
+    """
+
+    id: str
+    object: str
+    name: str
+    type: str
+    prefix: str
+    permissions: list[str]
+    allowedIps: list[str]
+    allowedHosts: list[str]
+    rateLimit: KeyRateLimit | None
+    expiresAt: str | None
+    createdAt: str
+    lastUsedAt: str | None
+    revokedAt: str | None
+
+
 class ApiKeyBulkRowRequest(TypedDict):
     """
     A key to create, or changes to the key with this `id`.
@@ -1972,6 +1537,7 @@ class ApiKeyBulkRowRequest(TypedDict):
     permissions: NotRequired[list[ApiKeyPermission] | None]
     allowedIps: NotRequired[list[AllowedIp] | None]
     allowedHosts: NotRequired[list[AllowedHost] | None]
+    rateLimit: NotRequired[KeyRateLimitRequest | None]
     expiresAt: NotRequired[str | None]
 
 
@@ -1985,6 +1551,7 @@ class ApiKeyRequest(TypedDict):
     permissions: NotRequired[list[ApiKeyPermission] | None]
     allowedIps: NotRequired[list[AllowedIp] | None]
     allowedHosts: NotRequired[list[AllowedHost] | None]
+    rateLimit: NotRequired[KeyRateLimitRequest | None]
     expiresAt: NotRequired[str | None]
 
 
@@ -2083,6 +1650,27 @@ class CrawlerTable(TypedDict):
     object: str
     date: str
     data: list[Crawler]
+
+
+class CreatedApiKey(TypedDict):
+    """
+    An API key. Its full text, `key`, is only in the reply that creates it.
+    """
+
+    id: str
+    object: str
+    name: str
+    type: str
+    prefix: str
+    permissions: list[str]
+    allowedIps: list[str]
+    allowedHosts: list[str]
+    rateLimit: KeyRateLimit | None
+    expiresAt: str | None
+    createdAt: str
+    lastUsedAt: str | None
+    revokedAt: str | None
+    key: str
 
 
 class Decision(TypedDict):
@@ -2291,16 +1879,17 @@ class OfferBatchRequest(TypedDict):
 
 class OwnAccount(TypedDict):
     """
-    The account of the requesting key.
+    The account of the requesting key. Public keys do not see how much of the plan is used.
     """
 
     id: str
     object: str
     name: str
     plan: str
-    limits: Limits
-    edgeLimits: EdgeLimits
+    limits: NotRequired[Limits]
+    edgeLimits: NotRequired[EdgeLimits]
     unknownHost: str | None
+    unlistedSigners: str
     key: OwnKey
     created: str
 
@@ -2317,6 +1906,15 @@ class PageShown(TypedDict):
     url: str | None
     lastSeen: str
     visitors: list[VisitorOfPage]
+
+
+class PaginatedApiKeyList(TypedDict):
+    object: str
+    data: list[ApiKey]
+    hasMore: bool
+    nextCursor: NotRequired[str]
+    totalCount: NotRequired[int]
+    totalCountIsExact: NotRequired[bool]
 
 
 class PaginatedDecisionList(TypedDict):
@@ -2388,6 +1986,7 @@ class PatchedAccountChangeRequest(TypedDict):
     """
 
     unknownHost: NotRequired[RuleAction | None]
+    unlistedSigners: NotRequired[UnlistedSigners]
 
 
 class PatchedSiteRequest(TypedDict):
@@ -2454,7 +2053,7 @@ class RateLimit(TypedDict):
 
     requests: int
     period: RateLimitPeriod
-    per: NotRequired[Literal["requester", "visitor"]]
+    per: NotRequired[Literal['requester', 'visitor']]
 
 
 class Recovered(TypedDict):
@@ -2519,23 +2118,23 @@ class RevenueReport(TypedDict):
 
 
 Schedule = TypedDict(
-    "Schedule",
+    'Schedule',
     {
-        "days": NotRequired[Weekday | Weekdays],
-        "from": NotRequired[str],
-        "to": NotRequired[str],
-        "timeZone": str,
+        'days': NotRequired[Weekday | Weekdays],
+        'from': NotRequired[str],
+        'to': NotRequired[str],
+        'timeZone': str,
     },
 )
 
 
 ScheduleShown = TypedDict(
-    "ScheduleShown",
+    'ScheduleShown',
     {
-        "days": NotRequired[str | WeekdaysShown],
-        "from": NotRequired[str],
-        "to": NotRequired[str],
-        "timeZone": str,
+        'days': NotRequired[str | WeekdaysShown],
+        'from': NotRequired[str],
+        'to': NotRequired[str],
+        'timeZone': str,
     },
 )
 
@@ -2578,7 +2177,7 @@ class Site(TypedDict):
     linkLabel: str | None
     mode: str
     unknown: str
-    robotsTxt: str | None
+    robotsTxt: NotRequired[str | None]
     rules: list[SiteRule]
     verifiedAt: str | None
     verification: Verification
@@ -2836,7 +2435,7 @@ class DecisionBatch(TypedDict):
 
 
 class DenyRule(TypedDict):
-    action: Literal["deny"]
+    action: Literal['deny']
     priority: NotRequired[int]
     conditions: Conditions
     message: NotRequired[str]
@@ -2949,7 +2548,7 @@ class RuleShown(TypedDict):
 
 
 class AllowRule(TypedDict):
-    action: Literal["allow"]
+    action: Literal['allow']
     priority: NotRequired[int]
     conditions: Conditions
     message: NotRequired[str]
@@ -2971,8 +2570,8 @@ class Policy(TypedDict):
     rules: list[RuleShown]
     defaultAction: str
     mode: str
-    tests: list[PolicyTest]
-    metadata: dict[str, str | float | bool | None]
+    tests: NotRequired[list[PolicyTest]]
+    metadata: NotRequired[dict[str, str | float | bool | None]]
     version: int
     created: str
     updated: NotRequired[str]
@@ -3011,8 +2610,8 @@ class PolicyRevision(TypedDict):
     rules: list[RuleShown]
     defaultAction: str
     mode: str
-    tests: list[PolicyTest]
-    metadata: dict[str, str | float | bool | None]
+    tests: NotRequired[list[PolicyTest]]
+    metadata: NotRequired[dict[str, str | float | bool | None]]
     version: int
     created: str
     updated: NotRequired[str]
@@ -3028,7 +2627,7 @@ class SimulationBodyRequest(TypedDict):
 
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
-    period: NotRequired[Literal["7d", "30d", "90d", "year", "all"]]
+    period: NotRequired[Literal['7d', '30d', '90d', 'year', 'all']]
     startDate: NotRequired[str | None]
     endDate: NotRequired[str | None]
     limit: NotRequired[int | None]
