@@ -1,4 +1,4 @@
-// Shapes: f836f07c1ceb57d2
+// Shapes: c37afeef2dd69eab
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -125,6 +125,8 @@ export interface components {
             allowedIps: string[];
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts: string[];
+            /** @description A limit of this key, below the plan's, which applies too. Null: only the plan's. Default: that of the key that creates it. Does not apply at the edge. */
+            rateLimit: components["schemas"]["KeyRateLimit"] | null;
             /**
              * Format: date-time
              * @description When the key expires; null for never. Default: the expiry of the key that creates it.
@@ -186,6 +188,8 @@ export interface components {
             allowedIps?: string[] | null;
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts?: string[] | null;
+            /** @description A limit of this key, below the plan's, which applies too. Null: only the plan's. Default: that of the key that creates it. Does not apply at the edge. */
+            rateLimit?: components["schemas"]["KeyRateLimitRequest"] | null;
             /** @description When the key expires; null for never. Default: the expiry of the key that creates it. */
             expiresAt?: string | null;
         };
@@ -203,6 +207,8 @@ export interface components {
             allowedIps?: string[] | null;
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts?: string[] | null;
+            /** @description A limit of this key, below the plan's, which applies too. Null: only the plan's. Default: that of the key that creates it. Does not apply at the edge. */
+            rateLimit?: components["schemas"]["KeyRateLimitRequest"] | null;
             /** @description When the key expires; null for never. Default: the expiry of the key that creates it. */
             expiresAt?: string | null;
         };
@@ -1042,6 +1048,8 @@ export interface components {
             allowedIps: string[];
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts: string[];
+            /** @description A limit of this key, below the plan's, which applies too. Null: only the plan's. Default: that of the key that creates it. Does not apply at the edge. */
+            rateLimit: components["schemas"]["KeyRateLimit"] | null;
             /**
              * Format: date-time
              * @description When the key expires; null for never. Default: the expiry of the key that creates it.
@@ -1327,7 +1335,7 @@ export interface components {
             /** @description The kind of the object. */
             object: "event" | (string & {});
             /** @description The kind of it. */
-            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
+            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
             /**
              * Format: date-time
              * @description When it was created.
@@ -1343,9 +1351,9 @@ export interface components {
             };
         };
         /** @enum {string} */
-        EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
+        EventPattern: "*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "requester.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "requester.updated" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled";
         /** @enum {string} */
-        EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled";
+        EventType: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled";
         /** @description A source that states facts of a crawler. */
         Evidence: {
             /** @description The fields that the source states. */
@@ -1513,6 +1521,21 @@ export interface components {
         };
         /** @enum {string} */
         Identification: "address" | "api_key" | "license_token" | "nothing" | "reverse_dns" | "signature" | "site" | "user_agent";
+        /** @description At most `requests` with the key per UTC minute, hour or day. */
+        KeyRateLimit: {
+            /** @description Fewer than the plan allows in the period. */
+            requests: number;
+            /** @description The length of the window. */
+            period: "minute" | "hour" | "day" | (string & {});
+        };
+        /** @enum {string} */
+        KeyRateLimitPeriod: "minute" | "hour" | "day";
+        /** @description At most `requests` with the key per UTC minute, hour or day. */
+        KeyRateLimitRequest: {
+            /** @description Fewer than the plan allows in the period. */
+            requests: number;
+            period: components["schemas"]["KeyRateLimitPeriod"];
+        };
         /** @description The full text of a key to find. */
         KeyTextRequest: {
             /** @description The full key, as it stands where it leaked. */
@@ -1576,7 +1599,7 @@ export interface components {
             readonly object: "license" | (string & {});
             /** @description The caller's own id. It stays. */
             requesterId: string;
-            /** @description The requester's name. */
+            /** @description The requester's name. Given here, it names a requester that has none, and changes no name. */
             requesterName: string | null;
             /** @description The licence's id in your own system. Unique within the account. */
             externalId: string | null;
@@ -1675,7 +1698,7 @@ export interface components {
             id?: string | null;
             /** @description Required when creating a licence. The caller's own id. */
             requesterId?: string;
-            /** @description The requester's name. */
+            /** @description The requester's name. Given here, it names a requester that has none, and changes no name. */
             requesterName?: string | null;
             /** @description The licence's id in your own system. Unique within the account. */
             externalId?: string | null;
@@ -1714,7 +1737,7 @@ export interface components {
             readonly object: "license_client" | (string & {});
             /** @description The requester whose licences the tokens represent. */
             requesterId: string;
-            /** @description The requester's name. */
+            /** @description The requester's name. Given here, it names a requester that has none, and changes no name. */
             requesterName: string | null;
             /** @description A label for people; by default the requester's id. */
             name: string;
@@ -1745,7 +1768,7 @@ export interface components {
         LicenseClientRequest: {
             /** @description The requester whose licences the tokens represent. */
             requesterId: string;
-            /** @description The requester's name. */
+            /** @description The requester's name. Given here, it names a requester that has none, and changes no name. */
             requesterName?: string | null;
             /** @description A label for people; by default the requester's id. */
             name?: string | null;
@@ -1758,7 +1781,7 @@ export interface components {
             readonly object: "license_client" | (string & {});
             /** @description The requester whose licences the tokens represent. */
             requesterId: string;
-            /** @description The requester's name. */
+            /** @description The requester's name. Given here, it names a requester that has none, and changes no name. */
             requesterName: string | null;
             /** @description A label for people; by default the requester's id. */
             name: string;
@@ -1791,7 +1814,7 @@ export interface components {
         LicenseRequest: {
             /** @description The caller's own id. It stays. */
             requesterId: string;
-            /** @description The requester's name. */
+            /** @description The requester's name. Given here, it names a requester that has none, and changes no name. */
             requesterName?: string | null;
             /** @description The licence's id in your own system. Unique within the account. */
             externalId?: string | null;
@@ -2014,6 +2037,8 @@ export interface components {
             allowedIps: string[];
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts: string[];
+            /** @description A limit of this key, below the plan's, which applies too. Null: only the plan's. Default: that of the key that creates it. Does not apply at the edge. */
+            rateLimit: components["schemas"]["KeyRateLimit"] | null;
             /**
              * Format: date-time
              * @description When the key expires; null for never. Default: the expiry of the key that creates it.
@@ -2037,7 +2062,7 @@ export interface components {
             /** @description The full key. Shown only in this reply. */
             readonly key?: string;
         };
-        /** @description The account of the requesting key. */
+        /** @description The account of the requesting key. Public keys do not see how much of the plan is used. */
         OwnAccount: {
             /** @description The resource's id. */
             id: string;
@@ -2047,10 +2072,12 @@ export interface components {
             name: string;
             /** @description The plan that sets the limits. */
             plan: "starter" | "professional" | "enterprise" | (string & {});
-            limits: components["schemas"]["Limits"];
-            edgeLimits: components["schemas"]["EdgeLimits"];
+            limits?: components["schemas"]["Limits"];
+            edgeLimits?: components["schemas"]["EdgeLimits"];
             /** @description Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the account enforces, else `allow`. */
             unknownHost: ("allow" | "deny" | (string & {})) | null;
+            /** @description Whether signers (Web Bot Auth) that the table of crawlers does not list can pay prices at the edge. `deny`: only with a valid licence or a wallet. */
+            unlistedSigners: "pay" | "deny" | (string & {});
             key: components["schemas"]["OwnKey"];
             /**
              * Format: date-time
@@ -2469,6 +2496,8 @@ export interface components {
         PatchedAccountChangeRequest: {
             /** @description Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the account enforces, else `allow`. */
             unknownHost?: components["schemas"]["RuleAction"] | null;
+            /** @description Whether signers (Web Bot Auth) that the table of crawlers does not list can pay prices at the edge. `deny`: only with a valid licence or a wallet. */
+            unlistedSigners?: components["schemas"]["UnlistedSigners"];
         };
         /** @description The fields of a key that can be changed; type and permissions cannot. */
         PatchedApiKeyChangeRequest: {
@@ -2482,6 +2511,8 @@ export interface components {
             allowedIps?: string[] | null;
             /** @description Hosts for which the key can be used at the edge; others return 403. Empty: any host. Default: the hosts of the key that creates it. Other endpoints ignore it. */
             allowedHosts?: string[] | null;
+            /** @description A limit of this key, below the plan's, which applies too. Null: only the plan's. Default: that of the key that creates it. Does not apply at the edge. */
+            rateLimit?: components["schemas"]["KeyRateLimitRequest"] | null;
             /** @description When the key expires; null for never. A later date makes an expired key valid again. */
             expiresAt?: string | null;
         };
@@ -2534,7 +2565,7 @@ export interface components {
         PatchedLicenseRequest: {
             /** @description The caller's own id. It stays. */
             requesterId?: string;
-            /** @description The requester's name. */
+            /** @description The requester's name. Given here, it names a requester that has none, and changes no name. */
             requesterName?: string | null;
             /** @description The licence's id in your own system. Unique within the account. */
             externalId?: string | null;
@@ -2581,7 +2612,7 @@ export interface components {
             defaultAction?: components["schemas"]["RuleAction"];
             /** @description Whether decisions are enforced or only recorded. */
             mode?: components["schemas"]["Mode"];
-            /** @description Tests that every version must pass before it is saved. */
+            /** @description Tests that every version must pass before it is saved. Absent for public keys. */
             tests?: components["schemas"]["PolicyTestRequest"][] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -2638,7 +2669,7 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             /** @description What happens to pages without a policy. */
             unknown?: components["schemas"]["RuleAction"];
-            /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
+            /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. Absent for public keys. */
             robotsTxt?: string | null;
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
             rules?: components["schemas"]["SiteRuleRequest"][] | null;
@@ -2756,8 +2787,8 @@ export interface components {
             defaultAction: "allow" | "deny" | (string & {});
             /** @description Whether decisions are enforced or only recorded. */
             mode: "disabled" | "enforce" | "observe" | (string & {});
-            /** @description Tests that every version must pass before it is saved. */
-            tests: components["schemas"]["PolicyTest"][];
+            /** @description Tests that every version must pass before it is saved. Absent for public keys. */
+            tests?: components["schemas"]["PolicyTest"][];
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {
@@ -2765,7 +2796,7 @@ export interface components {
              *       "seats": 25
              *     }
              */
-            metadata: {
+            metadata?: {
                 [key: string]: string | number | boolean | null;
             };
             /** @description The revision, counted from 1. */
@@ -2825,7 +2856,7 @@ export interface components {
             defaultAction?: components["schemas"]["RuleAction"];
             /** @description Whether decisions are enforced or only recorded. */
             mode?: components["schemas"]["Mode"];
-            /** @description Tests that every version must pass before it is saved. */
+            /** @description Tests that every version must pass before it is saved. Absent for public keys. */
             tests?: components["schemas"]["PolicyTestRequest"][] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -2854,7 +2885,7 @@ export interface components {
             defaultAction?: components["schemas"]["RuleAction"];
             /** @description Whether decisions are enforced or only recorded. */
             mode?: components["schemas"]["Mode"];
-            /** @description Tests that every version must pass before it is saved. */
+            /** @description Tests that every version must pass before it is saved. Absent for public keys. */
             tests?: components["schemas"]["PolicyTestRequest"][] | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
@@ -2892,8 +2923,8 @@ export interface components {
             defaultAction: "allow" | "deny" | (string & {});
             /** @description Whether decisions are enforced or only recorded. */
             mode: "disabled" | "enforce" | "observe" | (string & {});
-            /** @description Tests that every version must pass before it is saved. */
-            tests: components["schemas"]["PolicyTest"][];
+            /** @description Tests that every version must pass before it is saved. Absent for public keys. */
+            tests?: components["schemas"]["PolicyTest"][];
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {
@@ -2901,7 +2932,7 @@ export interface components {
              *       "seats": 25
              *     }
              */
-            metadata: {
+            metadata?: {
                 [key: string]: string | number | boolean | null;
             };
             /** @description The revision, counted from 1. */
@@ -3029,7 +3060,7 @@ export interface components {
             /** @description The resource's id. */
             id: string;
             /** @description The kind of it. */
-            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
+            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
             /**
              * Format: date-time
              * @description When it was created.
@@ -3075,7 +3106,7 @@ export interface components {
             every: "day" | "week" | "month" | "year" | (string & {});
             /**
              * Format: date-time
-             * @description Start of a period. Default: when the refill was set.
+             * @description Start of a period. Default: when the refill was set. Days and months are counted at its offset.
              */
             anchor: string;
             rollover: components["schemas"]["Rollover"];
@@ -3087,7 +3118,7 @@ export interface components {
             /** @description A number or a decimal in a string, with up to 6 places. */
             amount: string;
             every: components["schemas"]["RefillPeriod"];
-            /** @description Start of a period. Default: when the refill was set. */
+            /** @description Start of a period. Default: when the refill was set. Days and months are counted at its offset. */
             anchor?: string | null;
             /** @description What of a refill stays when the next one comes. */
             rollover?: components["schemas"]["RolloverRequest"] | null;
@@ -3460,7 +3491,7 @@ export interface components {
              */
             url: string;
             /** @description Event types, groups such as `content.*`, or `*` (default). */
-            events: ("*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled" | (string & {}))[];
+            events: ("*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "requester.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "requester.updated" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled" | (string & {}))[];
             /** @description Free text for people. */
             description: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
@@ -3504,7 +3535,7 @@ export interface components {
             /** @description The kind of the object. */
             object: "event" | (string & {});
             /** @description The kind of it. */
-            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
+            type: "access.allowed" | "access.denied" | "api_key.created" | "api_key.expiring" | "api_key.revoked" | "api_key.rotated" | "api_key.updated" | "content.archived" | "content.created" | "content.deleted" | "content.updated" | "grant.expiring" | "import.finished" | "license.created" | "license.expired" | "license.expiring" | "license.revoked" | "license.updated" | "limit.reached" | "ping" | "policy.created" | "policy.deleted" | "policy.rolled_back" | "policy.updated" | "requester.updated" | "revenue.adjusted" | "wallet.exhausted" | "wallet.low" | "wallet.topped_up" | "webhook_endpoint.disabled" | (string & {});
             /**
              * Format: date-time
              * @description When it was created.
@@ -3624,8 +3655,8 @@ export interface components {
             mode: "disabled" | "enforce" | "observe" | (string & {});
             /** @description What happens to pages without a policy. */
             unknown: "allow" | "deny" | (string & {});
-            /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
-            robotsTxt: string | null;
+            /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. Absent for public keys. */
+            robotsTxt?: string | null;
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
             rules: components["schemas"]["SiteRule"][];
             /**
@@ -3667,7 +3698,7 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             /** @description What happens to pages without a policy. */
             unknown?: components["schemas"]["RuleAction"];
-            /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. */
+            /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. Absent for public keys. */
             robotsTxt?: string | null;
             /** @description The policies of its pages. An item registered by its `source` keeps its own policy. */
             rules?: components["schemas"]["SiteRuleRequest"][] | null;
@@ -3675,7 +3706,7 @@ export interface components {
         /** @description A path pattern and the policy of its pages. */
         SiteRule: {
             /**
-             * @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.
+             * @description The beginning of a path; `*` stands for anything (at most 10 times) and a final `$` for the end. The longest wins.
              * @example /premium/*
              */
             pattern: string;
@@ -3685,7 +3716,7 @@ export interface components {
         /** @description A path pattern and the policy of its pages. */
         SiteRuleRequest: {
             /**
-             * @description The beginning of a path; `*` stands for anything and a final `$` for the end. The longest wins.
+             * @description The beginning of a path; `*` stands for anything (at most 10 times) and a final `$` for the end. The longest wins.
              * @example /premium/*
              */
             pattern: string;
@@ -3700,7 +3731,7 @@ export interface components {
             object: "statement" | (string & {});
             /** @description Null for entries that name no requester. */
             requesterId: string | null;
-            /** @description The requester's name. */
+            /** @description In a closed statement, the name when it was closed. */
             requesterName: string | null;
             /** @description The UTC month in which the entries were recorded, for example `2026-01`. */
             month: string;
@@ -3882,6 +3913,8 @@ export interface components {
             /** @description The condition that did not hold. Of the decisive rule `permissions`, if it allows and does not grant the permission that was asked for. */
             failed: components["schemas"]["FailedCondition"] | null;
         };
+        /** @enum {string} */
+        UnlistedSigners: "pay" | "deny";
         UsageBucket: {
             /** @description Start of the bucket: `YYYY-MM-DD` for days, weeks (Monday) and months (the first); a timestamp for hours. */
             date: string;
@@ -4142,7 +4175,7 @@ export interface components {
              */
             url: string;
             /** @description Event types, groups such as `content.*`, or `*` (default). */
-            events: ("*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled" | (string & {}))[];
+            events: ("*" | "access.*" | "api_key.*" | "content.*" | "grant.*" | "import.*" | "license.*" | "limit.*" | "policy.*" | "requester.*" | "revenue.*" | "wallet.*" | "webhook_endpoint.*" | "content.created" | "content.archived" | "content.updated" | "content.deleted" | "policy.created" | "policy.updated" | "policy.rolled_back" | "policy.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.expiring" | "requester.updated" | "license.created" | "license.updated" | "license.revoked" | "license.expiring" | "license.expired" | "wallet.low" | "wallet.exhausted" | "wallet.topped_up" | "grant.expiring" | "revenue.adjusted" | "import.finished" | "access.denied" | "access.allowed" | "limit.reached" | "webhook_endpoint.disabled" | (string & {}))[];
             /** @description Free text for people. */
             description: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
@@ -4198,7 +4231,7 @@ export interface components {
         Window: {
             /** @description Requests included in the plan. */
             limit: number;
-            /** @description Requests by all keys of the account in this window, including this one. */
+            /** @description Requests with all secret keys of the account in this window, including this one. */
             used: number;
             /** @description How many requests are left in the window. */
             remaining: number;

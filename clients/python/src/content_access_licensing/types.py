@@ -1,3 +1,4 @@
+# Shapes: c37afeef2dd69eab
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class ActiveRequester(TypedDict):
     requests: int
 
 
-ActorType: TypeAlias = Literal['command', 'key', 'operator', 'system']
+ActorType: TypeAlias = Literal["command", "key", "operator", "system"]
 
 
 AddressRange: TypeAlias = str
@@ -57,7 +58,22 @@ AllowedIp: TypeAlias = str
 AllowedHost: TypeAlias = str
 
 
-ApiKeyPermission: TypeAlias = Literal['content:read', 'content:write', 'policies:read', 'policies:write', 'access:check', 'analytics:read', 'webhooks:manage', 'api_keys:manage', 'licenses:read', 'licenses:write', 'revenue:read', 'revenue:write', 'audit:read', '*']
+ApiKeyPermission: TypeAlias = Literal[
+    "content:read",
+    "content:write",
+    "policies:read",
+    "policies:write",
+    "access:check",
+    "analytics:read",
+    "webhooks:manage",
+    "api_keys:manage",
+    "licenses:read",
+    "licenses:write",
+    "revenue:read",
+    "revenue:write",
+    "audit:read",
+    "*",
+]
 
 
 class AttributeComparison(TypedDict):
@@ -161,10 +177,10 @@ class Metadata2(TypedDict):
     wordCount: NotRequired[int | None]
 
 
-ContentStatus: TypeAlias = Literal['active', 'archived']
+ContentStatus: TypeAlias = Literal["active", "archived"]
 
 
-ContentType: TypeAlias = Literal['article', 'report', 'image', 'dataset', 'video']
+ContentType: TypeAlias = Literal["article", "report", "image", "dataset", "video"]
 
 
 ContentTypes: TypeAlias = list[ContentType]
@@ -311,7 +327,173 @@ class CreditsShown(TypedDict):
     required: NotRequired[Decimal]
 
 
-Currency: TypeAlias = Literal['AED', 'AFN', 'ALL', 'AMD', 'AOA', 'ARS', 'AUD', 'AWG', 'AZN', 'BAM', 'BBD', 'BDT', 'BHD', 'BIF', 'BMD', 'BND', 'BOB', 'BOV', 'BRL', 'BSD', 'BTN', 'BWP', 'BYN', 'BZD', 'CAD', 'CDF', 'CHE', 'CHF', 'CHW', 'CLF', 'CLP', 'CNY', 'COP', 'COU', 'CRC', 'CUP', 'CVE', 'CZK', 'DJF', 'DKK', 'DOP', 'DZD', 'EGP', 'ERN', 'ETB', 'EUR', 'FJD', 'FKP', 'GBP', 'GEL', 'GHS', 'GIP', 'GMD', 'GNF', 'GTQ', 'GYD', 'HKD', 'HNL', 'HTG', 'HUF', 'IDR', 'ILS', 'INR', 'IQD', 'IRR', 'ISK', 'JMD', 'JOD', 'JPY', 'KES', 'KGS', 'KHR', 'KMF', 'KPW', 'KRW', 'KWD', 'KYD', 'KZT', 'LAK', 'LBP', 'LKR', 'LRD', 'LSL', 'LYD', 'MAD', 'MDL', 'MGA', 'MKD', 'MMK', 'MNT', 'MOP', 'MRU', 'MUR', 'MVR', 'MWK', 'MXN', 'MXV', 'MYR', 'MZN', 'NAD', 'NGN', 'NIO', 'NOK', 'NPR', 'NZD', 'OMR', 'PAB', 'PEN', 'PGK', 'PHP', 'PKR', 'PLN', 'PYG', 'QAR', 'RON', 'RSD', 'RUB', 'RWF', 'SAR', 'SBD', 'SCR', 'SDG', 'SEK', 'SGD', 'SHP', 'SLE', 'SOS', 'SRD', 'SSP', 'STN', 'SVC', 'SYP', 'SZL', 'THB', 'TJS', 'TMT', 'TND', 'TOP', 'TRY', 'TTD', 'TWD', 'TZS', 'UAH', 'UGX', 'USD', 'USN', 'UYI', 'UYU', 'UYW', 'UZS', 'VED', 'VES', 'VND', 'VUV', 'WST', 'XAD', 'XAF', 'XCD', 'XCG', 'XOF', 'XPF', 'YER', 'ZAR', 'ZMW', 'ZWG']
+Currency: TypeAlias = Literal[
+    "AED",
+    "AFN",
+    "ALL",
+    "AMD",
+    "AOA",
+    "ARS",
+    "AUD",
+    "AWG",
+    "AZN",
+    "BAM",
+    "BBD",
+    "BDT",
+    "BHD",
+    "BIF",
+    "BMD",
+    "BND",
+    "BOB",
+    "BOV",
+    "BRL",
+    "BSD",
+    "BTN",
+    "BWP",
+    "BYN",
+    "BZD",
+    "CAD",
+    "CDF",
+    "CHE",
+    "CHF",
+    "CHW",
+    "CLF",
+    "CLP",
+    "CNY",
+    "COP",
+    "COU",
+    "CRC",
+    "CUP",
+    "CVE",
+    "CZK",
+    "DJF",
+    "DKK",
+    "DOP",
+    "DZD",
+    "EGP",
+    "ERN",
+    "ETB",
+    "EUR",
+    "FJD",
+    "FKP",
+    "GBP",
+    "GEL",
+    "GHS",
+    "GIP",
+    "GMD",
+    "GNF",
+    "GTQ",
+    "GYD",
+    "HKD",
+    "HNL",
+    "HTG",
+    "HUF",
+    "IDR",
+    "ILS",
+    "INR",
+    "IQD",
+    "IRR",
+    "ISK",
+    "JMD",
+    "JOD",
+    "JPY",
+    "KES",
+    "KGS",
+    "KHR",
+    "KMF",
+    "KPW",
+    "KRW",
+    "KWD",
+    "KYD",
+    "KZT",
+    "LAK",
+    "LBP",
+    "LKR",
+    "LRD",
+    "LSL",
+    "LYD",
+    "MAD",
+    "MDL",
+    "MGA",
+    "MKD",
+    "MMK",
+    "MNT",
+    "MOP",
+    "MRU",
+    "MUR",
+    "MVR",
+    "MWK",
+    "MXN",
+    "MXV",
+    "MYR",
+    "MZN",
+    "NAD",
+    "NGN",
+    "NIO",
+    "NOK",
+    "NPR",
+    "NZD",
+    "OMR",
+    "PAB",
+    "PEN",
+    "PGK",
+    "PHP",
+    "PKR",
+    "PLN",
+    "PYG",
+    "QAR",
+    "RON",
+    "RSD",
+    "RUB",
+    "RWF",
+    "SAR",
+    "SBD",
+    "SCR",
+    "SDG",
+    "SEK",
+    "SGD",
+    "SHP",
+    "SLE",
+    "SOS",
+    "SRD",
+    "SSP",
+    "STN",
+    "SVC",
+    "SYP",
+    "SZL",
+    "THB",
+    "TJS",
+    "TMT",
+    "TND",
+    "TOP",
+    "TRY",
+    "TTD",
+    "TWD",
+    "TZS",
+    "UAH",
+    "UGX",
+    "USD",
+    "USN",
+    "UYI",
+    "UYU",
+    "UYW",
+    "UZS",
+    "VED",
+    "VES",
+    "VND",
+    "VUV",
+    "WST",
+    "XAD",
+    "XAF",
+    "XCD",
+    "XCG",
+    "XOF",
+    "XPF",
+    "YER",
+    "ZAR",
+    "ZMW",
+    "ZWG",
+]
 
 
 class Deleted(TypedDict):
@@ -348,7 +530,7 @@ class EdgeWindow(TypedDict):
     reset: int
 
 
-EntryType: TypeAlias = Literal['adjustment', 'license', 'usage']
+EntryType: TypeAlias = Literal["adjustment", "license", "usage"]
 
 
 class Erased(TypedDict):
@@ -371,10 +553,84 @@ class Event(TypedDict):
     previous: NotRequired[dict[str, Any]]
 
 
-EventPattern: TypeAlias = Literal['*', 'access.*', 'api_key.*', 'content.*', 'grant.*', 'import.*', 'license.*', 'limit.*', 'policy.*', 'requester.*', 'revenue.*', 'wallet.*', 'webhook_endpoint.*', 'content.created', 'content.archived', 'content.updated', 'content.deleted', 'policy.created', 'policy.updated', 'policy.rolled_back', 'policy.deleted', 'api_key.created', 'api_key.updated', 'api_key.rotated', 'api_key.revoked', 'api_key.expiring', 'requester.updated', 'license.created', 'license.updated', 'license.revoked', 'license.expiring', 'license.expired', 'wallet.low', 'wallet.exhausted', 'wallet.topped_up', 'grant.expiring', 'revenue.adjusted', 'import.finished', 'access.denied', 'access.allowed', 'limit.reached', 'webhook_endpoint.disabled']
+EventPattern: TypeAlias = Literal[
+    "*",
+    "access.*",
+    "api_key.*",
+    "content.*",
+    "grant.*",
+    "import.*",
+    "license.*",
+    "limit.*",
+    "policy.*",
+    "requester.*",
+    "revenue.*",
+    "wallet.*",
+    "webhook_endpoint.*",
+    "content.created",
+    "content.archived",
+    "content.updated",
+    "content.deleted",
+    "policy.created",
+    "policy.updated",
+    "policy.rolled_back",
+    "policy.deleted",
+    "api_key.created",
+    "api_key.updated",
+    "api_key.rotated",
+    "api_key.revoked",
+    "api_key.expiring",
+    "requester.updated",
+    "license.created",
+    "license.updated",
+    "license.revoked",
+    "license.expiring",
+    "license.expired",
+    "wallet.low",
+    "wallet.exhausted",
+    "wallet.topped_up",
+    "grant.expiring",
+    "revenue.adjusted",
+    "import.finished",
+    "access.denied",
+    "access.allowed",
+    "limit.reached",
+    "webhook_endpoint.disabled",
+]
 
 
-EventType: TypeAlias = Literal['access.allowed', 'access.denied', 'api_key.created', 'api_key.expiring', 'api_key.revoked', 'api_key.rotated', 'api_key.updated', 'content.archived', 'content.created', 'content.deleted', 'content.updated', 'grant.expiring', 'import.finished', 'license.created', 'license.expired', 'license.expiring', 'license.revoked', 'license.updated', 'limit.reached', 'ping', 'policy.created', 'policy.deleted', 'policy.rolled_back', 'policy.updated', 'requester.updated', 'revenue.adjusted', 'wallet.exhausted', 'wallet.low', 'wallet.topped_up', 'webhook_endpoint.disabled']
+EventType: TypeAlias = Literal[
+    "access.allowed",
+    "access.denied",
+    "api_key.created",
+    "api_key.expiring",
+    "api_key.revoked",
+    "api_key.rotated",
+    "api_key.updated",
+    "content.archived",
+    "content.created",
+    "content.deleted",
+    "content.updated",
+    "grant.expiring",
+    "import.finished",
+    "license.created",
+    "license.expired",
+    "license.expiring",
+    "license.revoked",
+    "license.updated",
+    "limit.reached",
+    "ping",
+    "policy.created",
+    "policy.deleted",
+    "policy.rolled_back",
+    "policy.updated",
+    "requester.updated",
+    "revenue.adjusted",
+    "wallet.exhausted",
+    "wallet.low",
+    "wallet.topped_up",
+    "webhook_endpoint.disabled",
+]
 
 
 class Evidence(TypedDict):
@@ -464,7 +720,7 @@ class Grant(TypedDict):
     created: str
 
 
-GrantKind: TypeAlias = Literal['paid', 'promotional', 'refill', 'refund']
+GrantKind: TypeAlias = Literal["paid", "promotional", "refill", "refund"]
 
 
 class GrantRequest(TypedDict):
@@ -500,7 +756,9 @@ class HeldLicenseOfTestRequest(TypedDict):
     expiresAt: NotRequired[str | None]
 
 
-Identification: TypeAlias = Literal['address', 'api_key', 'license_token', 'nothing', 'reverse_dns', 'signature', 'site', 'user_agent']
+Identification: TypeAlias = Literal[
+    "address", "api_key", "license_token", "nothing", "reverse_dns", "signature", "site", "user_agent"
+]
 
 
 class KeyRateLimit(TypedDict):
@@ -512,7 +770,7 @@ class KeyRateLimit(TypedDict):
     period: str
 
 
-KeyRateLimitPeriod: TypeAlias = Literal['minute', 'hour', 'day']
+KeyRateLimitPeriod: TypeAlias = Literal["minute", "hour", "day"]
 
 
 class KeyRateLimitRequest(TypedDict):
@@ -532,7 +790,7 @@ class KeyTextRequest(TypedDict):
     key: str
 
 
-KeyType: TypeAlias = Literal['secret', 'public']
+KeyType: TypeAlias = Literal["secret", "public"]
 
 
 class LedgerEntry(TypedDict):
@@ -612,7 +870,7 @@ class LicenseClientWithSecret(TypedDict):
     secret: str
 
 
-LicenseStatus: TypeAlias = Literal['active', 'expired', 'revoked']
+LicenseStatus: TypeAlias = Literal["active", "expired", "revoked"]
 
 
 LicenseType: TypeAlias = str
@@ -645,7 +903,7 @@ class MergeRequest(TypedDict):
     into: str
 
 
-Mode: TypeAlias = Literal['disabled', 'enforce', 'observe']
+Mode: TypeAlias = Literal["disabled", "enforce", "observe"]
 
 
 class Money(TypedDict):
@@ -982,7 +1240,7 @@ class ProxyConfig(TypedDict):
     omitted: list[OmittedPattern]
 
 
-RateLimitPeriod: TypeAlias = Literal['second', 'minute', 'hour', 'day', 'week', 'month']
+RateLimitPeriod: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month"]
 
 
 class RateLimitShown(TypedDict):
@@ -995,7 +1253,18 @@ class RateLimitShown(TypedDict):
     per: NotRequired[str]
 
 
-Reason: TypeAlias = Literal['content_archived', 'credits_exhausted', 'host_not_allowed', 'license_expired', 'no_license', 'no_policy', 'permission_not_granted', 'policy_denied', 'quota_exceeded', 'rate_limit_exceeded']
+Reason: TypeAlias = Literal[
+    "content_archived",
+    "credits_exhausted",
+    "host_not_allowed",
+    "license_expired",
+    "no_license",
+    "no_policy",
+    "permission_not_granted",
+    "policy_denied",
+    "quota_exceeded",
+    "rate_limit_exceeded",
+]
 
 
 class ReasonCount(TypedDict):
@@ -1039,7 +1308,7 @@ class ReferrerShown(TypedDict):
     referrals: int
 
 
-RefillPeriod: TypeAlias = Literal['day', 'week', 'month', 'year']
+RefillPeriod: TypeAlias = Literal["day", "week", "month", "year"]
 
 
 class Requester(TypedDict):
@@ -1155,7 +1424,7 @@ class RotationRequest(TypedDict):
     overlapSeconds: NotRequired[int | None]
 
 
-RuleAction: TypeAlias = Literal['allow', 'deny']
+RuleAction: TypeAlias = Literal["allow", "deny"]
 
 
 class RuleRateLimit(TypedDict):
@@ -1306,7 +1575,7 @@ class TraceStep(TypedDict):
     failed: FailedCondition | None
 
 
-UnlistedSigners: TypeAlias = Literal['pay', 'deny']
+UnlistedSigners: TypeAlias = Literal["pay", "deny"]
 
 
 class UsageBucket(TypedDict):
@@ -1396,7 +1665,174 @@ class WalletEntry(TypedDict):
     created: str
 
 
-WalletUnit: TypeAlias = Literal['access', 'AED', 'AFN', 'ALL', 'AMD', 'AOA', 'ARS', 'AUD', 'AWG', 'AZN', 'BAM', 'BBD', 'BDT', 'BHD', 'BIF', 'BMD', 'BND', 'BOB', 'BOV', 'BRL', 'BSD', 'BTN', 'BWP', 'BYN', 'BZD', 'CAD', 'CDF', 'CHE', 'CHF', 'CHW', 'CLF', 'CLP', 'CNY', 'COP', 'COU', 'CRC', 'CUP', 'CVE', 'CZK', 'DJF', 'DKK', 'DOP', 'DZD', 'EGP', 'ERN', 'ETB', 'EUR', 'FJD', 'FKP', 'GBP', 'GEL', 'GHS', 'GIP', 'GMD', 'GNF', 'GTQ', 'GYD', 'HKD', 'HNL', 'HTG', 'HUF', 'IDR', 'ILS', 'INR', 'IQD', 'IRR', 'ISK', 'JMD', 'JOD', 'JPY', 'KES', 'KGS', 'KHR', 'KMF', 'KPW', 'KRW', 'KWD', 'KYD', 'KZT', 'LAK', 'LBP', 'LKR', 'LRD', 'LSL', 'LYD', 'MAD', 'MDL', 'MGA', 'MKD', 'MMK', 'MNT', 'MOP', 'MRU', 'MUR', 'MVR', 'MWK', 'MXN', 'MXV', 'MYR', 'MZN', 'NAD', 'NGN', 'NIO', 'NOK', 'NPR', 'NZD', 'OMR', 'PAB', 'PEN', 'PGK', 'PHP', 'PKR', 'PLN', 'PYG', 'QAR', 'RON', 'RSD', 'RUB', 'RWF', 'SAR', 'SBD', 'SCR', 'SDG', 'SEK', 'SGD', 'SHP', 'SLE', 'SOS', 'SRD', 'SSP', 'STN', 'SVC', 'SYP', 'SZL', 'THB', 'TJS', 'TMT', 'TND', 'TOP', 'TRY', 'TTD', 'TWD', 'TZS', 'UAH', 'UGX', 'USD', 'USN', 'UYI', 'UYU', 'UYW', 'UZS', 'VED', 'VES', 'VND', 'VUV', 'WST', 'XAD', 'XAF', 'XCD', 'XCG', 'XOF', 'XPF', 'YER', 'ZAR', 'ZMW', 'ZWG']
+WalletUnit: TypeAlias = Literal[
+    "access",
+    "AED",
+    "AFN",
+    "ALL",
+    "AMD",
+    "AOA",
+    "ARS",
+    "AUD",
+    "AWG",
+    "AZN",
+    "BAM",
+    "BBD",
+    "BDT",
+    "BHD",
+    "BIF",
+    "BMD",
+    "BND",
+    "BOB",
+    "BOV",
+    "BRL",
+    "BSD",
+    "BTN",
+    "BWP",
+    "BYN",
+    "BZD",
+    "CAD",
+    "CDF",
+    "CHE",
+    "CHF",
+    "CHW",
+    "CLF",
+    "CLP",
+    "CNY",
+    "COP",
+    "COU",
+    "CRC",
+    "CUP",
+    "CVE",
+    "CZK",
+    "DJF",
+    "DKK",
+    "DOP",
+    "DZD",
+    "EGP",
+    "ERN",
+    "ETB",
+    "EUR",
+    "FJD",
+    "FKP",
+    "GBP",
+    "GEL",
+    "GHS",
+    "GIP",
+    "GMD",
+    "GNF",
+    "GTQ",
+    "GYD",
+    "HKD",
+    "HNL",
+    "HTG",
+    "HUF",
+    "IDR",
+    "ILS",
+    "INR",
+    "IQD",
+    "IRR",
+    "ISK",
+    "JMD",
+    "JOD",
+    "JPY",
+    "KES",
+    "KGS",
+    "KHR",
+    "KMF",
+    "KPW",
+    "KRW",
+    "KWD",
+    "KYD",
+    "KZT",
+    "LAK",
+    "LBP",
+    "LKR",
+    "LRD",
+    "LSL",
+    "LYD",
+    "MAD",
+    "MDL",
+    "MGA",
+    "MKD",
+    "MMK",
+    "MNT",
+    "MOP",
+    "MRU",
+    "MUR",
+    "MVR",
+    "MWK",
+    "MXN",
+    "MXV",
+    "MYR",
+    "MZN",
+    "NAD",
+    "NGN",
+    "NIO",
+    "NOK",
+    "NPR",
+    "NZD",
+    "OMR",
+    "PAB",
+    "PEN",
+    "PGK",
+    "PHP",
+    "PKR",
+    "PLN",
+    "PYG",
+    "QAR",
+    "RON",
+    "RSD",
+    "RUB",
+    "RWF",
+    "SAR",
+    "SBD",
+    "SCR",
+    "SDG",
+    "SEK",
+    "SGD",
+    "SHP",
+    "SLE",
+    "SOS",
+    "SRD",
+    "SSP",
+    "STN",
+    "SVC",
+    "SYP",
+    "SZL",
+    "THB",
+    "TJS",
+    "TMT",
+    "TND",
+    "TOP",
+    "TRY",
+    "TTD",
+    "TWD",
+    "TZS",
+    "UAH",
+    "UGX",
+    "USD",
+    "USN",
+    "UYI",
+    "UYU",
+    "UYW",
+    "UZS",
+    "VED",
+    "VES",
+    "VND",
+    "VUV",
+    "WST",
+    "XAD",
+    "XAF",
+    "XCD",
+    "XCG",
+    "XOF",
+    "XPF",
+    "YER",
+    "ZAR",
+    "ZMW",
+    "ZWG",
+]
 
 
 class WebhookAttempt(TypedDict):
@@ -1438,10 +1874,10 @@ class WebhookEndpoint(TypedDict):
     updated: str
 
 
-WebhookStatus: TypeAlias = Literal['enabled', 'disabled']
+WebhookStatus: TypeAlias = Literal["enabled", "disabled"]
 
 
-Weekday: TypeAlias = Literal['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
+Weekday: TypeAlias = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
 Weekdays: TypeAlias = list[Weekday]
@@ -2053,7 +2489,7 @@ class RateLimit(TypedDict):
 
     requests: int
     period: RateLimitPeriod
-    per: NotRequired[Literal['requester', 'visitor']]
+    per: NotRequired[Literal["requester", "visitor"]]
 
 
 class Recovered(TypedDict):
@@ -2118,23 +2554,23 @@ class RevenueReport(TypedDict):
 
 
 Schedule = TypedDict(
-    'Schedule',
+    "Schedule",
     {
-        'days': NotRequired[Weekday | Weekdays],
-        'from': NotRequired[str],
-        'to': NotRequired[str],
-        'timeZone': str,
+        "days": NotRequired[Weekday | Weekdays],
+        "from": NotRequired[str],
+        "to": NotRequired[str],
+        "timeZone": str,
     },
 )
 
 
 ScheduleShown = TypedDict(
-    'ScheduleShown',
+    "ScheduleShown",
     {
-        'days': NotRequired[str | WeekdaysShown],
-        'from': NotRequired[str],
-        'to': NotRequired[str],
-        'timeZone': str,
+        "days": NotRequired[str | WeekdaysShown],
+        "from": NotRequired[str],
+        "to": NotRequired[str],
+        "timeZone": str,
     },
 )
 
@@ -2435,7 +2871,7 @@ class DecisionBatch(TypedDict):
 
 
 class DenyRule(TypedDict):
-    action: Literal['deny']
+    action: Literal["deny"]
     priority: NotRequired[int]
     conditions: Conditions
     message: NotRequired[str]
@@ -2548,7 +2984,7 @@ class RuleShown(TypedDict):
 
 
 class AllowRule(TypedDict):
-    action: Literal['allow']
+    action: Literal["allow"]
     priority: NotRequired[int]
     conditions: Conditions
     message: NotRequired[str]
@@ -2627,7 +3063,7 @@ class SimulationBodyRequest(TypedDict):
 
     rules: NotRequired[list[Rule]]
     defaultAction: NotRequired[RuleAction]
-    period: NotRequired[Literal['7d', '30d', '90d', 'year', 'all']]
+    period: NotRequired[Literal["7d", "30d", "90d", "year", "all"]]
     startDate: NotRequired[str | None]
     endDate: NotRequired[str | None]
     limit: NotRequired[int | None]
