@@ -92,8 +92,9 @@ def of_robots(body: bytes, told: Publication) -> Iterator[Finding]:
         yield Finding("note", "license_not_named", "", "robots.txt does not name license.xml (License: …).")
     said = list(statements(named))
     promises = {one.url: one.uses for one in told.terms}
+    everywhere = told.everywhere
     for path, yes, _ in said:
-        extra = yes - promises.get(path, told.everywhere)
+        extra = yes - promises.get(path, everywhere)
         if extra:
             pattern = "" if path == EVERYWHERE else path
             message = f"robots.txt permits {list_uses(extra)}, which the policies do not promise."

@@ -27,6 +27,7 @@ from licensing.edge.publishing.documents import terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.terms import MAX_COMPARISONS, MAX_ITEM_TERMS, Item, terms_of
+from licensing.edge.site_published import MOST_BYTES, of_robots
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import MAX_RULES as MAX_POLICY_RULES
 from licensing.policies.rules import parse_rules
@@ -106,6 +107,15 @@ def terms_of_items(size: int) -> Loop:
 def published_documents(size: int) -> Loop:
     terms = [Terms(f"/items/{number}$", frozenset({"search"} if number % 2 else ())) for number in range(size)]
     return lambda: write_documents(Publication("pub.example", terms, "Example Media"))
+
+
+def published_robots_txt(size: int) -> Loop:
+    """Compare a fetched robots.txt, in which each line is about another path, with the entries of documents."""
+    line = "Content-Usage: /{:06} train-ai=y\n"
+    body = "".join(map(line.format, range(size // len(line)))).encode()
+    terms = [Terms(f"/items/{number}$") for number in range(3 * MAX_ITEM_TERMS)]
+    publication = Publication("pub.example", terms, "Example Media")
+    return lambda: list(of_robots(body, publication))
 
 
 def match_page(patterns: list[str], path: str) -> Loop:
@@ -194,6 +204,7 @@ CASES = {
         lambda size: terms_of_patterns([f"/{number}/*" for number in range(size)]), MAX_RULES
     ),
     "entries of documents": Case(published_documents, 3 * MAX_ITEM_TERMS),
+    "lines of a fetched robots.txt": Case(published_robots_txt, MOST_BYTES),
     "a page and patterns with wildcards": Case(
         lambda size: match_page(many_wildcards(size), "/" + "a" * 2000), MAX_RULES
     ),
