@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.factories import ALLOW_ALL
+from tests.factories import ALLOW_ALL, DENY_ALL
 from tests.faults.harness import Deployment
 
 pytestmark = pytest.mark.faults
@@ -138,6 +138,38 @@ def test_a_policy_changed_through_one_process_decides_the_next_check_in_all(
         for worker in workers:
             answer = worker.post("/v1/access/check", json=check(item)).json()
             assert (answer["policyVersion"], answer["allowed"]) == (version, bool(rules))
+
+
+VISIT = {"X-Forwarded-Host": "pub.example", "X-Forwarded-Uri": "/premium/x", "X-Forwarded-For": "192.0.2.1"}
+# What a visitor sends in vain, and the status while the site enforces. Nothing is recorded then.
+IN_VAIN = {
+    "token": ({"Authorization": "License a.b.c"}, 401),
+    "price": ({"Authorization": "", "Crawler-Max-Price": "many"}, 400),
+}
+
+
+@pytest.mark.parametrize(("sent", "refused"), IN_VAIN.values(), ids=IN_VAIN)
+def test_a_refused_token_or_price_follows_a_change_through_one_process_in_all(
+    server: Deployment, workers: list[httpx.Client], key: str, sent: dict[str, str], refused: int
+) -> None:
+    policy = workers[0].post("/v1/policies", json={"name": "Closed", "rules": [DENY_ALL]}).json()["id"]
+    rules = [{"pattern": "/*", "policyId": policy}]
+    site = workers[0].post("/v1/sites", json={"host": "pub.example", "rules": rules, "mode": "enforce"}).json()["id"]
+
+    def visit(worker: httpx.Client, headers: dict[str, str]) -> int:
+        return worker.get("/v1/access/forward", headers={**VISIT, "X-Licensing-Key": key, **headers}).status_code
+
+    for _, changer in in_turn(workers):
+        for worker in workers:
+            assert (visit(worker, {"Authorization": ""}), visit(worker, sent)) == (403, refused)
+        for path, closed, opened in (
+            (f"/v1/sites/{site}", {"mode": "enforce"}, {"mode": "observe"}),
+            (f"/v1/policies/{policy}", {"rules": [DENY_ALL]}, {"rules": [ALLOW_ALL]}),
+        ):
+            assert changer.patch(path, json=opened).status_code == 200
+            assert [visit(worker, sent) for worker in workers] == [200] * len(workers)
+            assert changer.patch(path, json=closed).status_code == 200
+            assert [visit(worker, sent) for worker in workers] == [refused] * len(workers)
 
 
 def test_an_item_archived_through_one_process_is_checked_as_it_is_now_in_all(

@@ -108,8 +108,9 @@ class Gateway:
         """Decide and record the checks of an admitted request.
 
         Returns the answers in the order of the checks; an answer is NotFound if the item does not exist. `keep` makes
-        the reply that is stored with the record. Raises what `keep` raises, Taken, and LeftToDjango if there is no
-        record or the reply depends on it. `render` may be called during the commit, with answers that may change.
+        the reply that is stored with the record. Raises what `keep` raises, KeyTaken, Outdated if the key is for other
+        hosts now, and LeftToDjango if there is no record or the reply depends on it. `render` may be called during the
+        commit, with answers that may change.
 
         The record confirms that the key and the facts are of one epoch: a key that was revoked, or lost its
         permission, gets no decision, however long the body took to arrive.
