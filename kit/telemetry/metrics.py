@@ -50,9 +50,13 @@ class Family(Collector, Generic[M]):
         self.name, self.text, self.width = name, text, width
         self.labels = list(labels)
         self.series = list(product(*labels.values()))
-        self.values: Cells = numbers(name, len(self.series) * width)
         self.lock = Lock()
+        self.allocate()
         families[name] = self
+
+    def allocate(self) -> None:
+        """Set `values` to zeros, in the place that the settings name now."""
+        self.values: Cells = numbers(self.name, len(self.series) * self.width)
 
     def place(self, *labels: str) -> int:
         return self.series.index(labels) * self.width

@@ -33,6 +33,7 @@ ON_ONE_LEG = {
             "test_unfit_redis.py",
             "test_valkey_sentinel.py",
             "test_valkey_cluster.py",
+            "test_workers.py",
         ),
     ],
 }

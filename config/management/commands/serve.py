@@ -17,7 +17,8 @@ from accounts.keys import pepper
 from accounts.limits.limiter import Limiter
 from config import copying, schema
 from config.server.open_files import allow_connections
-from config.server.stopping import StoppingServer, Workers
+from config.server.stopping import StoppingServer
+from config.server.workers import Workers
 from kit.ports import why_unusable
 from kit.storage.outages import is_read_only
 from kit.storage.poolers import are_sessions_shared, keeps_no_session_state
@@ -173,7 +174,10 @@ def serve_on(ports: list[uvicorn.Config]) -> None:
     """Run the same processes on one port or two."""
     sockets = [port.bind_socket() for port in ports]
     if ports[0].workers > 1:
-        Workers(ports[0], sockets).run()
+        workers = Workers(ports[0], sockets)
+        workers.run()
+        if workers.failed_to_start:
+            sys.exit(STARTUP_FAILURE)
         return
     server = StoppingServer(ports[0])
     with suppress(KeyboardInterrupt):

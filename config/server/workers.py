@@ -1,0 +1,161 @@
+"""Worker processes, and the parent that starts them, replaces those that die, and stops them.
+
+A worker stops when its pipe to the parent ends, because the parent closed it or died. Workers leave signals to the
+parent: it closes its own listening socket first, so that the last worker to close the port has taken every connection.
+"""
+
+import logging
+import signal
+from contextlib import suppress
+from socket import socket
+from time import monotonic
+from types import FrameType
+
+from uvicorn import Config
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess, multiprocess
+from uvicorn.supervisors.multiprocess import Process
+
+from config.server.stopping import StoppingServer
+from kit.telemetry.metrics import Counter
+
+logger = logging.getLogger(__name__)
+
+QUICK_SECONDS = 60.0  # a worker that dies sooner is started again after a pause
+LONGEST_PAUSE = 30.0
+
+worker_deaths = Counter(
+    "licensing_worker_deaths", "Worker processes that died, or were killed because they hung, and were replaced."
+)
+
+
+class WorkerServer(StoppingServer):
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Leave a signal to the parent. A second Ctrl-C ends the stop at once, as in uvicorn."""
+        if self.should_exit and sig == signal.SIGINT:
+            self.force_exit = True
+
+
+class Worker(Process):
+    """A worker process: `target` and `always_pong` run in the worker, all else in the parent."""
+
+    def __init__(self, config: Config, sockets: list[socket]) -> None:
+        super().__init__(config, sockets)
+        self.started_at = 0.0
+        self.asked_at: float | None = None  # when it was asked for a sign of life that has not come yet
+
+    def target(self, sockets: list[socket] | None = None) -> None:
+        self.parent_conn.close()  # this process's copy: the parent's is then the only one
+        self._server = WorkerServer(self.config)
+        super().target(sockets)
+
+    def always_pong(self) -> None:
+        with suppress(EOFError, OSError):
+            super().always_pong()
+        logger.info("The parent process stops this worker, or has died.")
+        self.server.should_exit = True
+
+    def start(self) -> None:
+        super().start()
+        self.started_at = monotonic()
+
+    def hangs(self, now: float) -> bool:
+        """Whether the worker has not answered for too long. Asks again after each answer, and never waits."""
+        try:
+            if self.asked_at is None:
+                self.parent_conn.send(b"ping")
+                self.asked_at = now
+            elif self.parent_conn.poll():
+                self.parent_conn.recv()
+                self.asked_at = None
+        except (OSError, EOFError):  # it is about to end
+            return False
+        return self.asked_at is not None and now - self.asked_at > self.config.timeout_worker_healthcheck
+
+    def terminate(self) -> None:
+        self.parent_conn.close()
+        self.child_conn.close()
+
+
+class Workers(Multiprocess):
+    """The parent of the worker processes."""
+
+    processes: list[Worker]  # type: ignore[assignment]
+
+    def __init__(self, config: Config, sockets: list[socket]) -> None:
+        super().__init__(config, sockets)
+        vars(multiprocess)["Process"] = Worker  # Multiprocess has no parameter for it
+        self.restarts: dict[Worker, float] = {}  # dead workers, with the time at which each is replaced
+        self.quick_deaths = 0  # in succession
+        self.failed_to_start = False
+        worker_deaths.allocate()  # in the directory of metrics, which this run has made after the import
+
+    def init_processes(self) -> None:
+        for _ in range(self.processes_num):
+            self.processes.append(self.start_worker())
+
+    def start_worker(self) -> Worker:
+        worker = Worker(self.config, self.sockets)
+        worker.start()
+        return worker
+
+    def keep_subprocess_alive(self) -> None:
+        now = monotonic()
+        for index, worker in enumerate(self.processes):
+            if worker not in self.restarts:
+                self.look_at(worker, now)
+            if self.should_exit.is_set():
+                return
+            if worker in self.restarts and now >= self.restarts[worker]:
+                del self.restarts[worker]
+                self.processes[index] = self.start_worker()
+
+    def look_at(self, worker: Worker, now: float) -> None:
+        """Bury the worker if it has died or hangs."""
+        if not worker.process.is_alive():
+            self.bury(worker, now, cause_of_death(worker.process.exitcode))
+        elif worker.hangs(now):
+            worker.process.kill()
+            worker.process.join()
+            seconds = self.config.timeout_worker_healthcheck
+            self.bury(worker, now, f"it was killed, because it did not answer for {seconds} seconds")
+
+    def bury(self, worker: Worker, now: float, cause: str) -> None:
+        """Log and count a dead worker, and decide when to replace it."""
+        worker.terminate()  # closes its pipe
+        if worker.exitcode == STARTUP_FAILURE:  # as would the next one
+            logger.error("Worker %d failed to start; the service stops.", worker.pid)
+            self.failed_to_start = True
+            self.should_exit.set()
+            return
+        worker_deaths.add(0)
+        self.quick_deaths = self.quick_deaths + 1 if now - worker.started_at < QUICK_SECONDS else 0
+        pause = pause_after(self.quick_deaths)
+        self.restarts[worker] = now + pause
+        when = f"in {pause:g} s" if pause else "now"
+        logger.warning("Worker %d died: %s. Another one starts %s.", worker.pid, cause, when)
+
+    def terminate_all(self) -> None:
+        for each in self.sockets:
+            each.close()
+        super().terminate_all()
+
+
+def pause_after(quick_deaths: int) -> float:
+    """Return the seconds to wait before the next start: none at first, then 1, 2, 4 and so on."""
+    if quick_deaths < 2:
+        return 0.0
+    doublings = min(quick_deaths - 2, 10)  # LONGEST_PAUSE is reached sooner
+    return min(2.0**doublings, LONGEST_PAUSE)
+
+
+def cause_of_death(exit_code: int | None) -> str:
+    """Return what ended a process, in words: a signal by its name, or its exit status."""
+    if exit_code is None or exit_code >= 0:
+        return f"it exited with status {exit_code}"
+    try:
+        name = signal.Signals(-exit_code).name
+    except ValueError:
+        name = f"signal {-exit_code}"
+    hint = " (the kernel kills a process so when memory runs out)" if name == "SIGKILL" else ""
+    return f"it was ended by {name}{hint}"
