@@ -1,4 +1,4 @@
-"""A directory shared by several workers for their metrics, so that any of them can add up all."""
+"""Metrics of several workers: a directory that they share, so that any of them can add up all, and their deaths."""
 
 import fcntl
 import os
@@ -12,8 +12,12 @@ from typing import IO
 from django.conf import settings
 
 from kit.private_files import private_directory
+from kit.telemetry.metrics import Counter
 
 PREFIX = "metrics-"
+worker_deaths = Counter(
+    "licensing_worker_deaths", "Worker processes that died, or were killed because they hung, and were replaced."
+)
 
 
 @contextmanager

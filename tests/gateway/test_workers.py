@@ -8,7 +8,8 @@ from uvicorn import Config
 from uvicorn.config import STARTUP_FAILURE
 
 from config.server import workers
-from config.server.workers import LONGEST_PAUSE, QUICK_SECONDS, Workers, cause_of_death, pause_after, worker_deaths
+from config.server.workers import LONGEST_PAUSE, QUICK_SECONDS, Workers, cause_of_death, pause_after
+from kit.telemetry.workers import worker_deaths
 
 
 class Clock:
