@@ -31,8 +31,8 @@ class MicroBatch(Generic[T, R]):
     An item may carry work whose result is needed later, to be done while its call is under way and the event loop
     idle. The work may be skipped and its errors are ignored: code that needs the result does it then.
 
-    An exception fails exactly the items of its call; one of `gather` fails all that wait. At `max_waiting` items further ones are rejected with
-    ServiceUnavailable, which bounds memory.
+    An exception fails exactly the items of its call; one of `gather` fails all that wait. At `max_waiting` items
+    further ones are rejected with ServiceUnavailable, which bounds memory.
     """
 
     def __init__(
