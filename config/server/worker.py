@@ -6,6 +6,7 @@ port has taken every connection.
 
 import logging
 import signal
+import sys
 from contextlib import suppress
 from socket import socket
 from time import monotonic
@@ -15,6 +16,7 @@ from uvicorn import Config
 from uvicorn.supervisors.multiprocess import Process
 
 from config.server.stopping import StoppingServer
+from kit.telemetry.output import log_uncaught_errors
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +39,12 @@ class Worker(Process):
     def target(self, sockets: list[socket] | None = None) -> None:
         self.parent_conn.close()  # this process's copy: the parent's is then the only one
         self._server = WorkerServer(self.config)
-        super().target(sockets)
+        log_uncaught_errors()
+        try:
+            super().target(sockets)
+        except Exception:  # multiprocessing would print it
+            logger.critical("The worker ends, because of an error", exc_info=True)
+            sys.exit(1)
 
     def always_pong(self) -> None:
         with suppress(EOFError, OSError):
