@@ -5,8 +5,11 @@ import sys
 import threading
 from io import TextIOBase
 from types import TracebackType
+from typing import TextIO, cast
 
-from django.conf import settings
+from django.core.management.base import OutputWrapper
+
+from kit.telemetry.logs import JsonLines
 
 logger = logging.getLogger(__name__)
 
@@ -23,8 +26,13 @@ class LogStream(TextIOBase):
         return len(text)
 
 
+def log_output(target: logging.Logger, level: int) -> OutputWrapper:
+    """Return a stream for a command's `stdout` or `stderr`."""
+    return OutputWrapper(cast(TextIO, LogStream(target, level)))
+
+
 def is_log_json() -> bool:
-    return bool(settings.LOGGING["handlers"]["console"]["formatter"] == "json")
+    return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)
 
 
 def log_uncaught_errors() -> None:

@@ -8,6 +8,7 @@ import logging
 import os
 from mmap import mmap
 from pathlib import Path
+from typing import BinaryIO
 
 from prometheus_client import values
 from prometheus_client.mmap_dict import MmapedDict
@@ -47,6 +48,9 @@ def report(error: OSError) -> None:
 
 class ReservedDict(MmapedDict):
     """prometheus_client's file of values, reserved when it is created or grows."""
+
+    # None if the values are in memory alone
+    _f: BinaryIO | None  # type: ignore[assignment]
 
     def __init__(self, filename: str, read_mode: bool = False) -> None:
         try:

@@ -9,7 +9,7 @@ from threading import Thread
 import uvicorn
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connections
 from uvicorn.config import STARTUP_FAILURE
 
@@ -22,7 +22,7 @@ from config.server.workers import Workers
 from kit.ports import why_unusable
 from kit.storage.outages import is_read_only
 from kit.storage.poolers import are_sessions_shared, keeps_no_session_state
-from kit.telemetry.output import LogStream, is_log_json, log_uncaught_errors
+from kit.telemetry.output import is_log_json, log_output, log_uncaught_errors
 from kit.telemetry.workers import shared_metrics
 from licensing.content.rekeying import has_stale_keys
 
@@ -46,9 +46,9 @@ class Command(BaseCommand):
         log_uncaught_errors()
         issues = self.stderr
         if is_log_json():
-            self.stdout = OutputWrapper(LogStream(logger, logging.INFO))
-            self.stderr = OutputWrapper(LogStream(logger, logging.ERROR))  # Django writes CommandErrors to it
-            issues = OutputWrapper(LogStream(logger, logging.WARNING))
+            self.stdout = log_output(logger, logging.INFO)
+            self.stderr = log_output(logger, logging.ERROR)  # Django writes CommandErrors to it
+            issues = log_output(logger, logging.WARNING)
         if not 0 <= admin_port <= 65_535 or admin_port == settings.PORT:
             raise CommandError(f"The admin's port must be from 1 to 65535 and not {settings.PORT}, the API's.")
         # For this process's middleware and its worker processes.
