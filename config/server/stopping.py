@@ -26,7 +26,8 @@ class StoppingServer(Server):
         accepted = [connection for each in listening for connection in take_queue(each)]
         loop = asyncio.get_running_loop()
         for connection in accepted:
-            await loop.connect_accepted_socket(self.new_protocol, connection)
+            with suppress(OSError):  # its client has reset it
+                await loop.connect_accepted_socket(self.new_protocol, connection)
         await super().shutdown()
 
     def new_protocol(self) -> asyncio.Protocol:
@@ -38,7 +39,11 @@ def take_queue(listening: socket) -> list[socket]:
     """Accept every waiting connection, then close the socket."""
     listening.setblocking(False)
     taken = []
-    with closing(listening), suppress(OSError):  # the queue is empty, or this process may open no more files
+    with closing(listening):
         while True:
-            taken.append(listening.accept()[0])
-    return taken
+            try:
+                taken.append(listening.accept()[0])
+            except ConnectionAbortedError:
+                continue
+            except OSError:  # the queue is empty, or this process may open no more files
+                return taken

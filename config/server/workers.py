@@ -40,6 +40,12 @@ class Workers(Multiprocess):
         worker.start()
         return worker
 
+    def run(self) -> None:
+        try:
+            super().run()
+        finally:
+            self.terminate_all()  # also if this process fails: at its end it waits for the workers
+
     def keep_subprocess_alive(self) -> None:
         now = monotonic()
         for index, worker in enumerate(self.processes):
@@ -48,8 +54,18 @@ class Workers(Multiprocess):
             if self.should_exit.is_set():
                 return
             if worker in self.restarts and now >= self.restarts[worker]:
-                del self.restarts[worker]
-                self.processes[index] = self.start_worker()
+                self.replace(index, now)
+
+    def replace(self, index: int, now: float) -> None:
+        """Start another worker in place of the dead one; later, if there is no room for a process."""
+        dead = self.processes[index]
+        try:
+            self.processes[index] = self.start_worker()
+        except OSError as error:
+            logger.warning("No worker can be started: %s. The next attempt is in %g s.", error, LONGEST_PAUSE)
+            self.restarts[dead] = now + LONGEST_PAUSE
+        else:
+            del self.restarts[dead]
 
     def look_at(self, worker: Worker, now: float) -> None:
         """Bury the worker if it has died or hangs."""

@@ -29,7 +29,7 @@ class StandIn:
         self.pid = len(self.started)
         self.process = SimpleNamespace(is_alive=lambda: self.exitcode is None, kill=self.kill, join=lambda: None)
         self.process.exitcode = None
-        self.is_silent = False
+        self.is_silent = self.is_stopped = False
 
     def start(self) -> None:
         self.started_at = workers.monotonic()
@@ -45,7 +45,7 @@ class StandIn:
         return self.is_silent
 
     def terminate(self) -> None:
-        pass
+        self.is_stopped = True
 
 
 @pytest.fixture
@@ -119,6 +119,37 @@ def test_a_worker_that_hangs_is_killed_and_replaced(
     parent.keep_subprocess_alive()
     assert parent.processes == [started[2], started[1]]
     assert "it was killed, because it did not answer for" in caplog.text
+
+
+def test_without_room_for_a_process_the_next_attempt_is_later(
+    parent: Workers, started: list[StandIn], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> StandIn:
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    started[0].die(-9)
+    with monkeypatch.context() as full:
+        full.setattr(parent, "start_worker", refuse)
+        parent.keep_subprocess_alive()
+    parent.keep_subprocess_alive()
+    assert len(started) == 2
+    clock.now += LONGEST_PAUSE
+    parent.keep_subprocess_alive()
+    assert parent.processes == [started[2], started[1]]
+
+
+def test_a_parent_that_fails_lets_its_workers_stop(
+    parent: Workers, started: list[StandIn], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(parent, "keep_subprocess_alive", fail)
+    monkeypatch.setattr(parent.should_exit, "wait", lambda _: False)
+    with pytest.raises(RuntimeError):
+        parent.run()
+    assert started
+    assert all(worker.is_stopped for worker in started)
 
 
 def test_the_service_ends_if_a_worker_cannot_start(parent: Workers, started: list[StandIn]) -> None:
