@@ -50,7 +50,7 @@ class Workers(Multiprocess):
         now = monotonic()
         for index, worker in enumerate(self.processes):
             if worker not in self.restarts:
-                self.look_at(worker, now)
+                self.watch(worker, now)
             if self.should_exit.is_set():
                 return
             if worker in self.restarts and now >= self.restarts[worker]:
@@ -67,17 +67,17 @@ class Workers(Multiprocess):
         else:
             del self.restarts[dead]
 
-    def look_at(self, worker: Worker, now: float) -> None:
-        """Bury the worker if it has died or hangs."""
+    def watch(self, worker: Worker, now: float) -> None:
+        """Note the death of the worker; kill it first if it hangs."""
         if not worker.process.is_alive():
-            self.bury(worker, now, cause_of_death(worker.process.exitcode))
+            self.note_death(worker, now, cause_of_death(worker.process.exitcode))
         elif worker.hangs(now):
             worker.process.kill()
             worker.process.join()
             seconds = self.config.timeout_worker_healthcheck
-            self.bury(worker, now, f"it was killed, because it did not answer for {seconds} seconds")
+            self.note_death(worker, now, f"it was killed, because it did not answer for {seconds} seconds")
 
-    def bury(self, worker: Worker, now: float, cause: str) -> None:
+    def note_death(self, worker: Worker, now: float, cause: str) -> None:
         """Log and count a dead worker, and decide when to replace it."""
         worker.terminate()  # closes its pipe
         if worker.exitcode == STARTUP_FAILURE:  # as would the next one
