@@ -18,6 +18,7 @@ from config.database_figures import database_figures
 from kit.http.middleware import TrustedProxies, client_address_of
 from kit.telemetry.metrics import BuildInfo, registry
 from kit.telemetry.tables import TableSizes
+from kit.telemetry.workers import worker_deaths  # noqa: F401 - the parent counts them, every worker shows them
 from kit.version import VERSION
 from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
 

@@ -12,7 +12,7 @@ from kit.http.middleware import request_id_of
 from kit.http.rendering import render_json
 from kit.statements import own_connection
 from kit.storage import clocks
-from kit.storage.outages import DISK_FULL, cause_of, is_read_only, outages
+from kit.storage.outages import DISK_FULL, TIMEOUT, cause_of, is_read_only, outages
 from kit.version import VERSION
 
 PROBES = frozenset({"/livez", "/readyz"})
@@ -62,7 +62,7 @@ class Readiness:
         asking = self.asking
         await asyncio.wait([asking], timeout=SECONDS)  # wait_for requires a task since Python 3.12
         if not asking.done():
-            return readiness_with(outages.of_pool() if outages.pool else "timeout")
+            return readiness_with(outages.pool_cause() or TIMEOUT)
         return asking.result()
 
     def ask(self) -> Report:

@@ -13,6 +13,7 @@ from config.server_settings import HEAVY_THREADS, THREADS
 from kit.environ import env, env_bool, env_hosts, env_int, env_list, env_parsed, env_seconds, env_url
 from kit.http import deprecations
 from kit.private_files import close_to_others, private_directory
+from kit.telemetry.reserved_files import use_reserved_files
 from kit.values.same_page import SamePage
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -232,6 +233,7 @@ PAGE_RETENTION_DAYS = env_int("PAGE_RETENTION_DAYS", 400, 3_650)  # of the page 
 PROMETHEUS_MULTIPROC_DIR = env("PROMETHEUS_MULTIPROC_DIR")  # needed with several workers; `manage.py serve` sets it
 if PROMETHEUS_MULTIPROC_DIR:
     private_directory(Path(PROMETHEUS_MULTIPROC_DIR))
+    use_reserved_files()
 METRICS_TOKEN = env("METRICS_TOKEN")
 ACCESS_LOG = env_bool("ACCESS_LOG")
 # enables traces, if the `tracing` packages are installed

@@ -142,6 +142,7 @@ ON_POSTGRESQL_ALONE = {
         "test_unfit_redis",
         "test_valkey_cluster",
         "test_valkey_sentinel",
+        "test_workers",
     ],
     "faults/proxies": ["test_database_outages"],
     "world": [],

@@ -1,10 +1,14 @@
 """The outcome of recording a decision."""
 
+import logging
 from datetime import timedelta
 
 from msgspec import Struct
 
 from kit.http.errors import ServiceUnavailable
+from kit.storage.outages import outages
+
+logger = logging.getLogger(__name__)
 
 # Pages and summaries count a minute some seconds after its end (analytics.events.summaries.GRACE): what is decided
 # earlier must be in a transaction by then.
@@ -55,4 +59,6 @@ LATE = Outcome(stale=True, late=True)
 
 
 def too_late() -> ServiceUnavailable:
+    """Return the error of a decision that was not recorded in time. Logs it as an outage of the database."""
+    outages.log_timeout(logger, f"a decision was not recorded within {RECORDED_WITHIN.seconds} seconds")
     return ServiceUnavailable("The decision could not be recorded in time. Try again.", retry_after=1)

@@ -32,8 +32,8 @@ class MicroBatch(Generic[T, R]):
     An item may carry work whose result is needed later, to be done while its call is under way and the event loop
     idle. The work may be skipped and its errors are ignored: code that needs the result does it then.
 
-    An exception fails exactly the items of its call. At `max_waiting` items further ones are rejected with
-    ServiceUnavailable, which bounds memory.
+    An exception fails exactly the items of its call; one of `gather` fails all that wait. At `max_waiting` items
+    further ones are rejected with ServiceUnavailable, which bounds memory.
     """
 
     def __init__(
@@ -89,16 +89,24 @@ class MicroBatch(Generic[T, R]):
         try:
             while self.waiting:
                 if self.gather is not None:
-                    await self.gather()
-                    if not self.waiting:  # another call took them
+                    try:
+                        await self.gather()
+                    except Exception as error:  # every waiting request reports it
+                        self.fail_waiting(error)
+                    if not self.waiting:  # or another call took them
                         return
                 batch, self.waiting = self.waiting[: self.max_items], self.waiting[self.max_items :]
                 await self.serve(batch)
-                if self.next_answers is not None:
-                    self.next_answers.set_result(None)
-                    self.next_answers = None
+                self.notify_of_answers()
         finally:
             self.tasks.discard(asyncio.current_task())
+            if not self.tasks:
+                self.notify_of_answers()
+
+    def notify_of_answers(self) -> None:
+        if self.next_answers is not None:
+            self.next_answers.set_result(None)
+            self.next_answers = None
 
     @traced(role="batch")
     async def serve(self, batch: "list[tuple[T, Waiter[R], Work | None]]") -> None:

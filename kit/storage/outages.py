@@ -45,6 +45,8 @@ MESSAGES = {
     "the database system is shutting down": "shutting_down",
     "No space left on device": DISK_FULL,
 }
+TIMEOUT = "timeout"
+POOL_EXHAUSTED = "pool_exhausted"
 FAILED = "failed"  # the database answered, with an error that is not about itself
 
 
@@ -56,7 +58,7 @@ def cause_of(error: BaseException) -> str:
     if isinstance(error, Promoted):
         return "promoted"
     if isinstance(error, PoolTimeout):
-        return outages.of_pool()
+        return outages.pool_cause() or POOL_EXHAUSTED
     code = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
     if code is not None:
         return CAUSES.get(code, FAILED)
@@ -71,7 +73,11 @@ def is_outage(error: BaseException) -> bool:
 
 
 def describe_outage(error: BaseException) -> str:
-    return f"The database did not answer ({cause_of(error)}): {' '.join(str(error).split())}"
+    return describe(cause_of(error), " ".join(str(error).split()))
+
+
+def describe(cause: str, details: str) -> str:
+    return f"The database did not answer ({cause}): {details}"
 
 
 class OutageLog:
@@ -85,7 +91,14 @@ class OutageLog:
         self.disk_full_at: float | None = None  # when a write last failed for want of space
 
     def log(self, logger: logging.Logger, error: BaseException) -> None:
-        cause, now = cause_of(error), monotonic()
+        self.log_cause(logger, cause_of(error), describe_outage(error))
+
+    def log_timeout(self, logger: logging.Logger, details: str) -> None:
+        """Log that the database took too long, without an error of its own."""
+        self.log_cause(logger, TIMEOUT, describe(TIMEOUT, details))
+
+    def log_cause(self, logger: logging.Logger, cause: str, message: str) -> None:
+        now = monotonic()
         if cause == DISK_FULL:
             self.disk_full_at = now
         with self.lock:
@@ -95,7 +108,7 @@ class OutageLog:
             self.logged[cause] = now
             before = self.silent.pop(cause, 0)
         more = f" ({before:,} more failures since this was last logged)" if before else ""
-        logger.error("%s%s", describe_outage(error), more)
+        logger.error("%s%s", message, more)
 
     def is_disk_full(self) -> bool:
         """Whether a write failed within the last DISK_FULL_SECONDS because the database's disk was full."""
@@ -104,11 +117,15 @@ class OutageLog:
     def note_pool(self, error: BaseException) -> None:
         self.pool = cause_of(error), monotonic()
 
-    def of_pool(self) -> str:
-        """Return why the pool has no connection: its last failure, or that all connections are in use."""
+    def note_connection(self) -> None:
+        """Forget why the pool could not connect, because it has connected since."""
+        self.pool = None
+
+    def pool_cause(self) -> str | None:
+        """Return why the pool cannot connect; None if it can, or has not failed for a while."""
         if self.pool is not None and monotonic() - self.pool[1] < SILENT_SECONDS:
             return self.pool[0]
-        return "pool_exhausted"
+        return None
 
 
 outages = OutageLog()

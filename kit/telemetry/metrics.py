@@ -25,6 +25,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from kit.telemetry.processes import Workers
+from kit.telemetry.reserved_files import report, reserve
 
 SUFFIX = ".cells"
 M = TypeVar("M", bound=Metric)
@@ -52,9 +53,13 @@ class Family(Collector, Generic[M]):
         self.name, self.text, self.width = name, text, width
         self.labels = list(labels)
         self.series = list(product(*labels.values()))
-        self.values: Cells = numbers(name, len(self.series) * width)
         self.lock = Lock()
+        self.allocate()
         families[name] = self
+
+    def allocate(self) -> None:
+        """Set `values` to zeros, in the place that the settings name now."""
+        self.values: Cells = numbers(self.name, len(self.series) * self.width)
 
     def place(self, *labels: str) -> int:
         return self.series.index(labels) * self.width
@@ -179,14 +184,20 @@ def registry() -> CollectorRegistry:
 
 
 def numbers(name: str, size: int) -> Cells:
-    """Return zeros, in memory or in a file of this process; an existing file of the same process id continues."""
+    """Return zeros, in memory or in a file of this process; an existing file of the same process id continues.
+
+    A file that finds no room is replaced by memory, and missing in /metrics.
+    """
     if not settings.PROMETHEUS_MULTIPROC_DIR:
         return [0.0] * size
     path = Path(settings.PROMETHEUS_MULTIPROC_DIR) / f"{name}.{os.getpid()}{SUFFIX}"
-    with path.open("a+b") as file:
-        # Allocate now: on a full disk, writing to a mapped page without a block would kill the process.
-        os.posix_fallocate(file.fileno(), 0, size * 8)
-        return memoryview(mmap(file.fileno(), size * 8)).cast("d")
+    try:
+        reserve(path, size * 8)
+        with path.open("r+b") as file:
+            return memoryview(mmap(file.fileno(), size * 8)).cast("d")
+    except OSError as error:
+        report(error)
+        return [0.0] * size
 
 
 def files_of(name: str) -> list[Path]:

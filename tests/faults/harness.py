@@ -21,7 +21,7 @@ import psycopg
 from launcher.testing import SETTINGS
 from run import ROOT
 from tests import templates
-from tests.services import Postgres, Valkey, dies_with, free_port
+from tests.services import Postgres, Valkey, dies_with, free_port, unprivileged_child
 
 T = TypeVar("T")
 START_SECONDS = 600  # for a busy machine; a server that exited fails at once
@@ -151,7 +151,7 @@ class Deployment:
     # --- The server --------------------------------------------------------------------------------------------------
 
     def launch(self, program: Sequence[str] = SERVE) -> None:
-        """Start the program without waiting for it."""
+        """Start the program without waiting for it. Even root's has no privileges, as in production."""
         self.startups_before = self.log().count("Application startup complete")
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
@@ -162,7 +162,7 @@ class Deployment:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # its processes form one group, which `kill` ends as a whole
-                preexec_fn=dies_with(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - two system calls
+                preexec_fn=unprivileged_child(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - system calls
             )
 
     def start(self, program: Sequence[str] = SERVE) -> None:

@@ -8,8 +8,10 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import psutil
 import pytest
 
 from tests.factories import ALLOW_ALL
@@ -218,3 +220,31 @@ def test_an_item_that_no_process_knows_yet_is_looked_up_again_when_postgresql_is
         server.postgres.start()
         time.sleep(HEALED_SECONDS)
         assert statuses_of(items[2]) == [200] * len(workers)
+
+
+def test_readyz_names_a_hang_of_postgresql_although_it_was_restarted_before(server: Deployment, key: str) -> None:
+    assert server.postgres
+
+    def database_of(worker: httpx.Client) -> str:
+        return str(worker.get("/readyz").json()["checks"]["database"])
+
+    with server.client_of_each_worker(key) as workers:
+        server.postgres.stop("fast")
+        for worker in workers:  # each process notes why it cannot connect
+            assert database_of(worker) != "ok"
+        server.postgres.start()
+        for worker in workers:
+            assert eventually(lambda worker=worker: database_of(worker) == "ok")
+        assert server.postgres.process
+        parent = psutil.Process(server.postgres.process.pid)
+        hung = [parent, *parent.children(recursive=True)]
+        for process in hung:
+            process.suspend()
+        try:
+            with ThreadPoolExecutor(len(workers)) as threads:
+                causes = set(threads.map(database_of, workers))
+        finally:
+            for process in hung:
+                process.resume()
+    assert "timeout" in causes
+    assert causes <= {"timeout", "unreachable"}  # a process may have tried to connect meanwhile

@@ -1,102 +1,127 @@
 """A stopping server answers each request of a connection that it accepted (docs/guides/deployment.md).
 
 A proxy sends a request to another upstream if the connection was refused; it does not repeat a POST that was sent.
+The server has no privileges, as with the systemd unit and the Dockerfile, even if the tests run as root.
 """
 
 import os
 import signal
 import socket
-import time
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
+import psutil
 import pytest
 
-from tests.faults.harness import Deployment, eventually
+from tests.faults.harness import Deployment, eventually, listens
 from tests.faults.traffic import request
 
 pytestmark = pytest.mark.faults
 
-SENDERS = 8
-ROUNDS = 2
+WAITING = 20
 
 
-def send(server: Deployment, key: str) -> str:
-    """Send a check on a new connection, as a proxy without keep-alive does. Returns what became of it."""
-    check = request("POST", "/v1/access/check", key, {"externalId": "none", "requester": "org_acme"})
+@pytest.fixture
+def check(key: str) -> bytes:
+    """A request for an access check that leaves the connection open."""
+    fields = {"externalId": "none", "requester": "org_acme"}
+    return request("POST", "/v1/access/check", key, fields, Connection="keep-alive")
+
+
+@pytest.fixture(params=[True, False], ids=["as systemd stops it", "as Docker stops it"])
+def whole_group(request: pytest.FixtureRequest) -> bool:
+    """Whether every process gets the signal, or the parent alone."""
+    return bool(request.param)
+
+
+def terminate(server: Deployment, *, whole_group: bool) -> None:
+    assert server.process
+    if whole_group:
+        os.killpg(server.process.pid, signal.SIGTERM)
+    else:
+        server.process.send_signal(signal.SIGTERM)
+
+
+def connect(server: Deployment) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=60)
+
+
+def reset(connection: socket.socket) -> None:
+    """Close the connection as a client does that crashes."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def read_to_end(connection: socket.socket) -> bytes:
+    """Return all that the server sends until it closes the connection."""
+    return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+def assert_ended(server: Deployment) -> None:
+    """Assert that the processes end by themselves and leave the port."""
+    assert server.process
+    server.process.wait(60)
+    assert not server.accepts_connections()
+
+
+@contextmanager
+def suspended_workers(server: Deployment) -> Iterator[None]:
+    """Suspend all processes that answer requests."""
+    workers = eventually(server.all_workers)
+    assert workers
+    for worker in workers:
+        worker.suspend()
     try:
-        connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-    except (ConnectionRefusedError, ConnectionResetError):  # before a request was sent
-        time.sleep(0.05)  # as a client would; the server needs the processor
-        return "refused"
-    with connection:
-        try:
+        yield
+    finally:
+        for worker in workers:
+            worker.resume()
+
+
+def parent_has_closed_port(server: Deployment) -> bool:
+    assert server.process
+    return server.workers == 1 or not listens(psutil.Process(server.process.pid))
+
+
+def test_a_stop_answers_each_connection_that_waits_in_the_queue(
+    server: Deployment, check: bytes, whole_group: bool
+) -> None:
+    with ExitStack() as stack:
+        with suspended_workers(server):
+            waiting = [stack.enter_context(connect(server)) for _ in range(WAITING)]
+            for connection in waiting:
+                connection.sendall(check)
+            reset(waiting.pop(1))
+            terminate(server, whole_group=whole_group)
+            assert eventually(lambda: parent_has_closed_port(server))
+        replies = [read_to_end(connection) for connection in waiting]
+    assert [reply[:12] for reply in replies] == [b"HTTP/1.1 404"] * (WAITING - 1)
+    assert_ended(server)
+
+
+def test_an_open_connection_gets_every_answer_and_learns_that_it_ends(
+    server: Deployment, check: bytes, whole_group: bool
+) -> None:
+    """A proxy sends requests on its open connections until it learns that they are closed."""
+    with connect(server) as connection:
+        terminate(server, whole_group=whole_group)
+        reply = b""
+        while b"connection: close" not in reply:
             connection.sendall(check)
             reply = connection.recv(65_536)
-        except ConnectionResetError:
-            return "reset"
-    return reply[:12].decode() or "closed without a reply"
+            assert reply.startswith(b"HTTP/1.1 404")
+        assert connection.recv(1) == b""
+    assert_ended(server)
 
 
-@pytest.mark.parametrize("whole_group", [True, False], ids=["as systemd stops it", "as Docker stops it"])
-def test_a_stop_refuses_connections_but_answers_each_that_it_accepted(
-    server: Deployment, key: str, whole_group: bool
+def test_a_request_that_arrives_while_the_server_stops_is_answered(
+    server: Deployment, check: bytes, whole_group: bool
 ) -> None:
-    ends: Counter[str] = Counter()
-    for _ in range(ROUNDS):
-        server.start()
-        stopped = Event()
-
-        def load(stopped: Event = stopped) -> Counter[str]:
-            found: Counter[str] = Counter()
-            while not stopped.is_set():
-                found[send(server, key)] += 1
-            return found
-
-        with ThreadPoolExecutor(SENDERS) as threads:
-            loads = [threads.submit(load) for _ in range(SENDERS)]
-            assert server.process
-            eventually(lambda: False, 0.5)  # under load
-            (os.killpg if whole_group else os.kill)(server.process.pid, signal.SIGTERM)
-            server.process.wait(60)
-            stopped.set()
-        for found in loads:
-            ends.update(found.result())
-    assert ends.pop("HTTP/1.1 404")
-    assert set(ends) <= {"refused"}, ends
-    server.start()
-
-
-def test_an_idle_connection_may_send_one_more_request(server: Deployment, key: str) -> None:
-    """A proxy sends requests on its open connections until it learns that they are closed."""
-    fields = {"externalId": "none", "requester": "org_acme"}
-    check = request("POST", "/v1/access/check", key, fields, Connection="keep-alive")
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as idle:
-        idle.sendall(check)
-        assert b"connection: close" not in idle.recv(65_536)
-        assert server.process
-        server.process.send_signal(signal.SIGTERM)
-        assert eventually(lambda: not server.accepts_connections())
-        idle.sendall(check)
-        reply = idle.recv(65_536)
-        assert reply.startswith(b"HTTP/1.1 404")
-        assert b"connection: close" in reply
-        assert idle.recv(1) == b""
-    server.process.wait(60)
-    server.start()
-
-
-def test_a_request_that_arrives_while_the_server_stops_is_answered(server: Deployment, key: str) -> None:
-    check = request("POST", "/v1/access/check", key, {"externalId": "none", "requester": "org_acme"})
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as begun:
+    with connect(server) as begun:
         begun.sendall(check[:20])
-        eventually(lambda: False, 0.5)  # the server has read it
-        assert server.process
-        server.process.send_signal(signal.SIGTERM)
+        terminate(server, whole_group=whole_group)
         assert eventually(lambda: not server.accepts_connections())
         begun.sendall(check[20:])
-        assert begun.recv(65_536).startswith(b"HTTP/1.1 404")
-        assert begun.recv(1) == b""
-    server.process.wait(60)
-    server.start()
+        assert read_to_end(begun).startswith(b"HTTP/1.1 404")
+    assert_ended(server)

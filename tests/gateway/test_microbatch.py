@@ -212,3 +212,29 @@ def test_only_batches_of_waiting_owners_are_kept_beyond_the_limit(monkeypatch) -
         return set(batches.batches)
 
     assert asyncio.run(scenario()) == {2, 3}
+
+
+def test_a_failure_while_a_call_waits_for_more_fails_what_waits_and_nothing_later() -> None:
+    async def scenario() -> None:
+        failures = [ValueError("gathering"), None]
+
+        async def gather() -> None:
+            await asyncio.sleep(0)
+            if (failure := failures.pop(0)) is not None:
+                raise failure
+
+        async def call(items):
+            return [item * 10 for item in items]
+
+        batch = MicroBatch(call, gather=gather)
+        answers = [batch.submit(1), batch.submit(2)]
+        await asyncio.sleep(0)  # the call waits for more
+        notified = batch.answers()
+        errors = await asyncio.wait_for(asyncio.gather(*answers, return_exceptions=True), 60)
+        assert [str(error) for error in errors] == ["gathering", "gathering"]
+        assert notified is not None
+        await asyncio.wait_for(notified, 60)
+        assert batch.answers() is None
+        assert await asyncio.wait_for(batch.submit(3), 60) == 30
+
+    asyncio.run(scenario())

@@ -12,12 +12,14 @@ from accounts.keys.authentication import Grant, find_grant
 from accounts.keys.callers import Caller
 from accounts.plans.epochs import bump, current_epoch
 from analytics.models import AccessEvent, LedgerEntry
+from analytics.recording import outcomes
 from analytics.recording.entries import KeyClaim, Reply
 from analytics.recording.outcomes import RECORDED_WITHIN
 from analytics.usage.report import usage_report
 from analytics.windows import Window
 from kit.http.admission import admit
 from kit.http.errors import ServiceUnavailable
+from kit.storage.outages import OutageLog
 from kit.values import ids
 from licensing.access.bodies import Check
 from licensing.access.checks import check_access
@@ -129,11 +131,18 @@ def test_what_waited_too_long_is_not_recorded_and_keeps_nothing_else_out(gateway
     assert AccessEvent.objects.count() == 1
 
 
-def test_what_waited_too_long_for_a_thread_is_refused_and_not_recorded(grant, account, checks):
+def test_what_waited_too_long_for_a_thread_is_refused_logged_once_and_not_recorded(
+    grant, account, checks, caplog, monkeypatch
+):
+    monkeypatch.setattr(outcomes, "outages", OutageLog())
     waited = timezone.now() - RECORDED_WITHIN - timedelta(seconds=1)
-    with pytest.raises(ServiceUnavailable):
-        check_access(account.pk, checks, waited, Caller(grant, None, "access:check", None))
+    for _ in range(2):
+        with pytest.raises(ServiceUnavailable):
+            check_access(account.pk, checks, waited, Caller(grant, None, "access:check", None))
     assert AccessEvent.objects.count() == 0
+    assert caplog.messages == [
+        "The database did not answer (timeout): a decision was not recorded within 8 seconds",
+    ]
 
 
 def test_recording_changes_no_entry(gateway, checks, entries_of):

@@ -111,3 +111,31 @@ def test_errors_of_statements_are_logged_each(caplog):
         "deadlock detected",
         "could not serialize access",
     ]
+
+
+def test_an_outage_without_an_error_of_its_own_is_logged_once_with_the_number_of_failures(caplog, monkeypatch):
+    log, now = OutageLog(), 100.0
+    monkeypatch.setattr(outages, "monotonic", lambda: now)
+    for _ in range(3):
+        log.log_timeout(logger, "a decision was late")
+    now += outages.SILENT_SECONDS
+    log.log_timeout(logger, "a decision was late")
+    assert caplog.messages == [
+        "The database did not answer (timeout): a decision was late",
+        "The database did not answer (timeout): a decision was late (2 more failures since this was last logged)",
+    ]
+
+
+def test_the_cause_of_an_outage_that_has_ended_is_not_that_of_the_next(monkeypatch):
+    log, now = OutageLog(), 100.0
+    monkeypatch.setattr(outages, "outages", log)
+    monkeypatch.setattr(outages, "monotonic", lambda: now)
+    log.note_pool(PsycopgError("FATAL:  the database system is shutting down"))
+    assert log.pool_cause() == "shutting_down"
+    log.note_connection()
+    assert log.pool_cause() is None
+    assert cause_of(raised_from(PoolTimeout("couldn't get a connection after 5.00 sec"))) == "pool_exhausted"
+
+    log.note_pool(PsycopgError("connection refused"))
+    now += outages.SILENT_SECONDS
+    assert log.pool_cause() is None

@@ -22,6 +22,7 @@ Mode = Literal["fast", "immediate"]
 START_SECONDS = 60
 STOP_SECONDS = 30
 PR_SET_PDEATHSIG = 1
+PR_CAPBSET_DROP = 24
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
@@ -193,6 +194,24 @@ def dies_with(parent: int, number: int) -> Callable[[], None] | None:
             os._exit(1)
 
     return before_exec
+
+
+def unprivileged_child(parent: int, number: int) -> Callable[[], None] | None:
+    """Like `dies_with`; the program also gets none of the capabilities of root.
+
+    It then may do what the service's own user may, except that it reads root's files.
+    """
+    before_exec = dies_with(parent, number)
+    if LIBC is None or before_exec is None or os.geteuid() != 0:
+        return before_exec
+    capabilities = int(Path("/proc/sys/kernel/cap_last_cap").read_text()) + 1
+
+    def before_exec_without_capabilities() -> None:
+        before_exec()
+        for capability in range(capabilities):
+            LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+    return before_exec_without_capabilities
 
 
 @contextmanager

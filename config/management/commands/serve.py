@@ -18,10 +18,12 @@ from accounts.limits.limiter import Limiter
 from analytics.archive.system_checks import archive_can_be_read
 from config import copying, schema
 from config.server.open_files import allow_connections
-from config.server.stopping import StoppingServer, Workers
+from config.server.stopping import StoppingServer
+from config.server.workers import Workers
 from kit.ports import why_unusable
 from kit.storage.outages import is_read_only
 from kit.storage.poolers import are_sessions_shared, keeps_no_session_state
+from kit.telemetry.output import is_log_json, log_output, log_uncaught_errors
 from kit.telemetry.workers import shared_metrics
 from licensing.content.rekeying import has_stale_keys
 
@@ -42,12 +44,18 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: object, admin_port: int, **options: object) -> None:
+        log_uncaught_errors()
+        issues = self.stderr
+        if is_log_json():
+            self.stdout = log_output(logger, logging.INFO)
+            self.stderr = log_output(logger, logging.ERROR)  # Django writes CommandErrors to it
+            issues = log_output(logger, logging.WARNING)
         if not 0 <= admin_port <= 65_535 or admin_port == settings.PORT:
             raise CommandError(f"The admin's port must be from 1 to 65535 and not {settings.PORT}, the API's.")
         # For this process's middleware and its worker processes.
         settings.ADMIN_PORT = admin_port
         os.environ["ADMIN_PORT"] = str(admin_port or "")
-        call_command("check", fail_level="ERROR")
+        call_command("check", fail_level="ERROR", stdout=self.stdout, stderr=issues)
         check_database()
         check_redis()
         allow_connections(settings.MAX_CONNECTIONS)
@@ -177,7 +185,10 @@ def serve_on(ports: list[uvicorn.Config]) -> None:
     """Run the same processes on one port or two."""
     sockets = [port.bind_socket() for port in ports]
     if ports[0].workers > 1:
-        Workers(ports[0], sockets).run()
+        workers = Workers(ports[0], sockets)
+        workers.run()
+        if workers.failed_to_start:
+            sys.exit(STARTUP_FAILURE)
         return
     server = StoppingServer(ports[0])
     with suppress(KeyboardInterrupt):

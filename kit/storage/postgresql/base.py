@@ -15,6 +15,7 @@ from psycopg.types.datetime import TimestamptzLoader
 from psycopg_pool import ConnectionPool
 
 from kit import statements
+from kit.storage.outages import outages
 from kit.storage.poolers import keeps_no_session_state
 from kit.storage.postgresql.schema import DatabaseSchemaEditor
 from kit.storage.postgresql.timelines import READ_TIMELINE, thread_timeline
@@ -39,10 +40,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, object]) -> Connection:
         connection: Connection = super().get_new_connection(conn_params)
+        known = vars(connection)
+        if self.alias == DEFAULT_DB_ALIAS and "is_known" not in known:
+            known["is_known"] = True
+            outages.note_connection()
         if keeps_no_session_state():
             return connection
         try:
-            self.set_up(connection, vars(connection))
+            self.set_up(connection, known)
         except Exception:
             if self.pool:
                 self.pool.putconn(connection)
