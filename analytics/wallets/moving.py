@@ -7,6 +7,7 @@ from accounts.auditing import audit
 from analytics.wallets.models import Grant, Wallet, WalletEntry, WalletEntryType, WalletMove
 from analytics.wallets.rows import keep, lock_book
 from kit.http.errors import ValidationFailed
+from kit.storage.reading import stored_now
 from kit.values.amounts import LARGEST, plain
 
 REFILL = (
@@ -30,6 +31,7 @@ def move_wallet(wallet_id: str, source: int, target: int, now: datetime) -> None
     with nothing: its entries are kept. Floor and thresholds of the target's count, and its refill if it has one.
     Raises ValidationFailed if the balance would exceed what a wallet holds.
     """
+    now = min(now, stored_now())  # nothing expires for good by a clock that is ahead
     wallet = Wallet.objects.get(pk=wallet_id)
     of_target = Wallet.objects.filter(requester_id=target, license=None, unit=wallet.unit).first()
     if wallet.license_id is not None or of_target is None:

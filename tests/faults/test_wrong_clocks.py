@@ -102,6 +102,15 @@ def test_a_check_spends_and_neither_expires_nor_refills_by_a_clock_that_is_ahead
     assert WalletEntry.objects.filter(type="spend").count() == 1
 
 
+def test_a_merge_moves_credit_and_expires_none(api, account, wallet, shift):
+    factories.license(account, requester_id="org_other", per_access="0.05")
+    factories.wallet(account, "USD", "1", requester_id="org_other")
+    shift(timedelta(days=40))
+    assert api.post("/v1/requesters/org_acme/merge", {"into": "org_other"}).status == 200
+    assert Wallet.objects.get(requester__requester_id="org_other").balance == Decimal(11)
+    assert not WalletEntry.objects.filter(type="expire").exists()
+
+
 def test_what_is_booked_has_the_time_of_postgresql(api, account, wallet, shift):
     held = License.objects.get()
     now = timezone.now()
