@@ -124,8 +124,8 @@ class ApiKeySerializer(StrictSerializer):
     )
 
     cleared = {"allowedIps": [], "allowedHosts": []}
-    owned = frozenset({"key"})
-    beside_state = frozenset({"lastUsedAt"})
+    owned = shown_once = frozenset({"key"})
+    growing = beside_state = frozenset({"lastUsedAt"})
 
 
 class ApiKeyChangeSerializer(ApiKeySerializer):

@@ -116,7 +116,7 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         that it could not create. A revoked key cannot be changed (409).
         """
         key = self.get_object_to_change()
-        fields = self.validated(ApiKeyChangeSerializer, partial=True)
+        fields = self.validated_change(key, ApiKeyChangeSerializer)
         return self.answer(services.update_api_key(key, fields, changed_by=self.grant))
 
     @extend_schema(summary="Revoke an API key", responses=ApiKeySerializer)

@@ -1,5 +1,6 @@
 """/v1/accounts/me: the requesting key, its account, and what is left of the plan."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -85,6 +86,7 @@ class AccountChangeSerializer(StrictSerializer):
     )
 
     owned = frozenset({"id", "object", "name", "plan", "limits", "edgeLimits", "key", "created"})
+    growing = frozenset({"limits", "edgeLimits"})
 
 
 class OwnAccountSerializer(serializers.Serializer):
@@ -156,6 +158,9 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
         key = self.get_object()
         return Response(pick_fields(render_account(key.account, key), self.fields_to_show()))
 
+    def shown_to_change(self, resource: ApiKey) -> Mapping[str, object]:
+        return render_account(resource.account, resource)
+
     @extend_schema(
         summary="Change the account of the key", request=AccountChangeSerializer, responses=OwnAccountSerializer
     )
@@ -165,5 +170,5 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
         Only operators can change name and plan.
         """
         key = self.get_object()
-        key.account = update_account(key.account, self.validated(AccountChangeSerializer, partial=True))
+        key.account = update_account(key.account, self.validated_change(key, AccountChangeSerializer))
         return Response(render_account(key.account, key))

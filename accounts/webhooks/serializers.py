@@ -189,7 +189,7 @@ class WebhookEndpointSerializer(StrictSerializer):
     updated = Timestamp(read_only=True)
 
     cleared = {"events": ["*"]}
-    owned = frozenset({"secret"})
+    owned = shown_once = frozenset({"secret"})
     beside_state = frozenset({"failingSince"})
 
     def validate_events(self, patterns: list[str]) -> list[str]:

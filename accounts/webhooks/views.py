@@ -58,7 +58,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         Disabling an endpoint drops its queued deliveries; `recover` can restore them.
         """
         endpoint = self.get_object_to_change()
-        return self.answer(services.update_endpoint(endpoint, self.validated(partial=True)))
+        return self.answer(services.update_endpoint(endpoint, self.validated_change(endpoint)))
 
     @extend_schema(summary="Delete a webhook endpoint", responses=DeletedEndpointSerializer)
     def destroy(self, request: Request, id: str) -> Response:

@@ -1,6 +1,7 @@
 """/v1/wallets: prepaid credit and quotas."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any, cast
@@ -82,11 +83,15 @@ class WalletViewSet(AccountViewSet[Wallet]):
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         return self.one(self.get_object())
 
+    def shown_to_change(self, resource: Wallet) -> Mapping[str, object]:
+        [book] = as_of([copy(resource)], timezone.now())
+        return WalletSerializer(book.wallet).data
+
     @extend_schema(summary="Update a wallet", request=WalletChangeSerializer)
     def partial_update(self, request: Request, id: str) -> HttpResponse:
         """Change `floor`, `thresholds` or `refill`; null ends the refills. Neither changes the balance."""
         wallet = self.get_object_to_change()
-        fields = cast("WalletFields", self.validated(WalletChangeSerializer, partial=True))
+        fields = cast("WalletFields", self.validated_change(wallet, WalletChangeSerializer))
         return self.one(services.update_wallet(wallet, fields))
 
     @extend_schema(summary="List a wallet's grants", responses=GrantSerializer(many=True))

@@ -60,10 +60,8 @@ def check_if_match(value: str, tag: str) -> None:
         return
     state = state_of(tag.strip('"'))
     if not any(state_of(opaque) == state for opaque in tags_in("If-Match", value)):
-        raise PreconditionFailed(
-            f'The resource has changed since it was read: If-Match has to be "{state}" now. '
-            "Read it again, then change it."
-        )
+        expected = f'The resource has changed since it was read: If-Match has to be "{state}" now.'
+        raise PreconditionFailed(f"{expected} Read it again, then change it.")
 
 
 def is_known(value: str, tag: str) -> bool:

@@ -246,7 +246,7 @@ class Id(Text):
 
 
 class StrictSerializer(serializers.Serializer):
-    """A serializer that rejects unknown fields and ignores those the service owns.
+    """A serializer that rejects unknown fields and ignores those the service owns (kit.rest.owned).
 
     `owned` names response fields beyond the declared read-only ones, such as an expanded relation, so that clients can
     send back what they read.
@@ -256,6 +256,8 @@ class StrictSerializer(serializers.Serializer):
     """
 
     owned: frozenset[str] = frozenset()
+    shown_once: frozenset[str] = frozenset()  # owned fields that only the reply of a creation has
+    growing: frozenset[str] = frozenset()  # owned fields that grow with requests (kit.rest.owned)
     example: ClassVar[Mapping[str, object]] = {}  # shown if something else than an object is sent
     cleared: ClassVar[Mapping[str, object]] = {}
     never_null: frozenset[str] = frozenset()

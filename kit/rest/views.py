@@ -20,6 +20,7 @@ from kit.http.queries import check_query, check_utf8
 from kit.rest.conditional import check_if_match, entity_tag, is_known
 from kit.rest.deprecated import tell
 from kit.rest.lists.mixin import ListMixin, M
+from kit.rest.owned import check_owned
 from kit.rest.pagination import KeysetPagination
 from kit.rest.sparse import pick_fields
 from kit.storage.sqlite_turns import turn_to_write
@@ -214,6 +215,26 @@ class ApiViewSet(Steps, ListMixin[M]):
         fields = read_object(self.request._request, exact=self.exact_numbers, has_rows=self.has_rows)
         chosen: Any = serializer_class or self.get_serializer_class()
         return validator(chosen, partial=partial).run_validation(fields)
+
+    def validated_change(self, resource: M, serializer_class: type[BaseSerializer] | None = None) -> dict[str, Any]:
+        """Validate the body of a PATCH of this resource and return its fields by Python name.
+
+        A field that the service owns is ignored if it has the value that the resource shows. Raises ValidationFailed
+        if it has another one.
+        """
+        chosen: Any = serializer_class or self.get_serializer_class()
+        fields = self.validated(chosen, partial=True)
+        known = validator(chosen, partial=True)
+        body = read_object(self.request._request, exact=self.exact_numbers)
+        secrets = getattr(self.serializer_class, "shown_once", frozenset())
+        owned = {name for name, field in known.fields.items() if field.read_only} | known.owned
+        if sent := [name for name in body if name in owned - secrets]:
+            check_owned(body, self.shown_to_change(resource), sent, getattr(chosen, "growing", frozenset()))
+        return fields
+
+    def shown_to_change(self, resource: M) -> Mapping[str, object]:
+        """Return the resource as a client may have read it."""
+        return self.serializer_class(resource).data
 
     def expansions(self, *relations: str) -> frozenset[str]:
         """Return the relations in `expand` (comma-separated). Raises InvalidRequest for others than `relations`."""

@@ -92,7 +92,7 @@ class ContentSerializer(StrictSerializer):
     status = Choice(
         choices=Status.choices,
         required=False,
-        help_text="New items are `active`; only a bulk row can create one `archived`, to which access is denied.",
+        help_text="Default: `active`. Access to an `archived` item is denied.",
     )
     stats = StatsSerializer(read_only=True, help_text="Only in replies about a single item.")
     created = Timestamp(read_only=True)
@@ -100,6 +100,7 @@ class ContentSerializer(StrictSerializer):
 
     cleared = {"tags": []}
     sometimes = beside_state = frozenset({"policy", "stats"})
+    growing = frozenset({"stats"})
 
     def to_representation(self, item: Content) -> Rendered:
         shown = {

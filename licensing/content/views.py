@@ -1,5 +1,7 @@
 """Endpoints under /v1/content."""
 
+from collections.abc import Mapping
+
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -17,7 +19,7 @@ from kit.rest.lists.windows import WindowedPagination
 from kit.rest.resources import require_resource
 from licensing.content import services
 from licensing.content.filters import ContentFilters
-from licensing.content.models import Content, Status
+from licensing.content.models import Content
 from licensing.content.serializers import BulkOutcomeSerializer, BulkSerializer, ContentSerializer
 from licensing.content.upserts import read_rows, upsert
 from licensing.deletion import DeletedSerializer, deletion_response
@@ -78,9 +80,8 @@ class ContentViewSet(AccountViewSet[Content]):
 
     @extend_schema(summary="Create content", responses={201: ContentSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """Creates a content item. Only `title` is required. The new item is `active`; `status` is ignored."""
-        fields = {**services.of_a_new_item(self.validated()), "status": Status.ACTIVE}
-        return self.answer(services.create_content(self.account_id, fields), 201)
+        """Creates a content item. Only `title` is required. The default `status` is `active`."""
+        return self.answer(services.create_content(self.account_id, services.of_a_new_item(self.validated())), 201)
 
     @extend_schema(
         summary="Create and update content in bulk",
@@ -107,10 +108,15 @@ class ContentViewSet(AccountViewSet[Content]):
         stats, hidden = stats_of(*counts), self.hidden_of_policy()
         return self.answer(item, stats=stats, expand=expand, hidden_of_policy=hidden)
 
+    def shown_to_change(self, resource: Content) -> Mapping[str, object]:
+        shown = {"stats": content_stats(self.account_id, resource.pk), "expand": frozenset({"policy"})}
+        return ContentSerializer(resource, context=shown).data
+
     @extend_schema(summary="Update content")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
         """Changes the given fields; null clears an optional field. `metadata` is merged key by key."""
-        item = services.update_content(self.get_object_to_change(), self.validated(partial=True))
+        item = self.get_object_to_change()
+        item = services.update_content(item, self.validated_change(item))
         return self.answer(item, stats=content_stats(self.account_id, item.pk))
 
     @extend_schema(summary="Delete content", responses=DeletedSerializer)

@@ -1,6 +1,6 @@
 """Endpoints below /v1/requesters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial, update_wrapper
 from http import HTTPStatus
 
@@ -77,6 +77,9 @@ class RequesterViewSet(AccountViewSet[Requester]):
         """With `stats`: how often it was allowed and denied, and when it last asked. Encode the id for a URL."""
         return self.one(self.get_object())
 
+    def shown_to_change(self, resource: Requester) -> Mapping[str, object]:
+        return RequesterProfileSerializer(resource, context={"stats": stats_of(resource)}).data
+
     @extend_schema(summary="Update a requester", request=RequesterProfileChangeSerializer)
     def partial_update(self, request: Request, id: str) -> HttpResponse:
         """Merge the given fields; null clears one; `metadata` is merged key by key.
@@ -84,9 +87,8 @@ class RequesterViewSet(AccountViewSet[Requester]):
         A requester that was merged into another one cannot be changed: that is a 409 that names the other one.
         """
         requester = self.get_object_to_change()
-        return self.one(
-            services.update_requester(requester, self.validated(RequesterProfileChangeSerializer, partial=True))
-        )
+        fields = self.validated_change(requester, RequesterProfileChangeSerializer)
+        return self.one(services.update_requester(requester, fields))
 
     @extend_schema(summary="Erase a requester's personal data", responses=ErasedSerializer)
     def destroy(self, request: Request, id: str) -> Response:

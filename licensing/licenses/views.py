@@ -83,7 +83,8 @@ class LicenseViewSet(AccountViewSet[License]):
 
         The requester cannot be changed. A revoked licence cannot be changed either: that is a 409.
         """
-        return self.answer(services.update_license(self.get_object_to_change(), self.validated(partial=True)))
+        held = self.get_object_to_change()
+        return self.answer(services.update_license(held, self.validated_change(held)))
 
     @extend_schema(summary="Revoke a licence", request=None, responses=LicenseSerializer)
     @action(detail=True, methods=["post"])

@@ -84,7 +84,7 @@ class PolicyViewSet(AccountViewSet[Policy]):
         If one of its `tests` fails, the API returns 422 naming it, and stores nothing.
         """
         policy = self.get_object_to_change()
-        return self.answer(services.update_policy(policy, self.validated(partial=True)))
+        return self.answer(services.update_policy(policy, self.validated_change(policy)))
 
     @extend_schema(summary="Delete a policy", responses=DeletedSerializer)
     def destroy(self, request: Request, id: str) -> Response:

@@ -34,7 +34,7 @@ class RequesterProfileSerializer(StrictSerializer):
     stats = RequesterStatsSerializer(read_only=True, help_text="Only in replies about a single requester.")
 
     sometimes = frozenset({"mergedInto", "stats"})
-    beside_state = frozenset({"stats"})
+    growing = beside_state = frozenset({"stats"})
 
     def to_representation(self, requester: Requester) -> Rendered:
         shown: Rendered = {

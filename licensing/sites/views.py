@@ -54,7 +54,8 @@ class SiteViewSet(AccountViewSet[Site]):
     @extend_schema(summary="Update a site")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
         """Changes the given fields. `rules` replaces the whole list."""
-        return self.answer(services.update_site(self.get_object_to_change(), self.validated(partial=True)))
+        site = self.get_object_to_change()
+        return self.answer(services.update_site(site, self.validated_change(site)))
 
     @extend_schema(summary="Verify a site's host", request=None, responses=SiteSerializer)
     @action(detail=True, methods=["post"])

@@ -79,8 +79,13 @@ def test_null_means_not_given(api, name):
     assert reply[name] == {"metadata": {}, "tags": []}.get(name)
 
 
-def test_an_item_begins_as_active_whatever_is_sent(api):
-    assert api.post("/v1/content", {"title": "x", "status": "archived"})["status"] == "active"
+def test_an_item_begins_with_the_status_that_is_sent(api):
+    made = api.post("/v1/content", {"title": "x", "status": "archived"})
+    assert api.get(f"/v1/content/{made['id']}")["status"] == made["status"] == "archived"
+    checked = api.post("/v1/access/check", {"contentId": made["id"], "requester": "org_acme"})
+    assert (checked["allowed"], checked["reason"]) == (False, "content_archived")
+    assert api.post("/v1/content", {"title": "x", "status": "active"})["status"] == "active"
+    assert api.post("/v1/content", {"title": "x", "status": "deleted"}).error["param"] == "status"
 
 
 def test_a_missing_title_is_named(api):

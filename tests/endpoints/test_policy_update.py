@@ -54,8 +54,12 @@ def test_a_condition_on_true_in_place_of_1_is_another_rule(api, policy):
 
 
 def test_what_was_read_can_be_sent_back(api, policy):
-    reply = api.patch(f"/v1/policies/{policy['id']}", {**policy, "version": 17})
+    path = f"/v1/policies/{policy['id']}"
+    reply = api.patch(path, policy)
     assert (reply.status, reply.body) == (200, policy)
+    refused = api.patch(path, {**policy, "name": "Lost", "version": 17})
+    assert (refused.status, refused.error["param"]) == (422, "version")
+    assert api.get(path).body == policy
 
 
 def test_null_cannot_clear_the_name(api, policy):

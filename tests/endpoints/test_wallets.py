@@ -253,6 +253,9 @@ def test_access_without_an_amount_answers_whether_the_least_charge_could_be_paid
 
 def test_a_wallet_can_be_changed_but_not_its_balance(api, wallet, grant):
     grant("5")
+    refused = api.patch(f"/v1/wallets/{wallet['id']}", {"floor": "-1", "balance": 7})
+    assert (refused.status, refused.error["param"]) == (422, "balance")
+    assert api.patch(f"/v1/wallets/{wallet['id']}", {"balance": "5.00"})["floor"] == 0
     changed = api.patch(f"/v1/wallets/{wallet['id']}", {"floor": "-2.5", "thresholds": [{"percent": 50}]})
     assert (changed["floor"], changed["thresholds"], changed["balance"]) == (-2.5, [{"percent": 50}], 5)
     assert api.get(f"/v1/wallets/{wallet['id']}/access", amount="7.5")["hasAccess"] is True
