@@ -1,0 +1,110 @@
+"""Parsers of text from outside take time in proportion to its length, whatever the text is.
+
+Each parser reads hostile texts at its documented limit and at half of it. Twice the length may take about twice as
+long. A parser that scans ahead from every position takes four times as long, and stops all other requests meanwhile.
+
+A new parser needs a case in CASES: how to call it, the longest text that reaches it, and texts that are hard for it.
+"""
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+import pytest
+
+from kit.values.pages import RegisteredPage, RequestedPages
+from kit.values.same_page import SamePage
+from kit.values.urls import normalise
+from licensing.edge.original import MAX_URI
+
+MOST = 2.5  # times as long for twice the length
+FLOOR = 0.002  # seconds of processor time; a parser that is faster at its limit stops nobody
+ROUNDS = 4  # a busy machine disturbs single measurements
+REPETITIONS = 3
+
+# Repeated up to the limit, each parser reads each of these, and its own.
+FRAGMENTS = (
+    *("a", " ", "\t", "0", "9", ".", ",", ";", ":", "/", "\\", "=", "&", "?", "#", "%", "+", "-", "_", "*", "!", "@"),
+    *('"', "'", "(", ")", "[", "]", "{", "}", "<", ">", "|", "~", "^", "\0", "\xe4", "ß", "\u200d"),
+    *("a ", "a,", "a=", "a;", "a.", "a:", "a/", "a&", '"a', '\\"', "[a", "[]", "a ]", " [", "x [", "()", "{}", "[1,"),
+    *("%5B", "%25", "%2525", "%2e%2e;/", "//", "../", "/../", "://:", "://", "a=b,", "a=b&", "a=b;", 'a="b",', "1,"),
+)
+
+
+class Case(NamedTuple):
+    """How to call a parser. `limit` is the longest text in characters; `frame` puts it where the parser expects it."""
+
+    parse: Callable[[str], object]
+    limit: int
+    fragments: tuple[str, ...] = ()
+    frame: str = "{}"
+    caches: tuple[Callable[[], None], ...] = ()  # cleared before each call
+
+    def text(self, fragment: str, length: int) -> str:
+        return self.frame.replace("{}", (fragment * (length // len(fragment) + 1))[:length], 1)
+
+
+SAME = SamePage(slash=True, index=True, parameters=frozenset({"a"}))
+
+CASES = {
+    "URL, normalised": Case(normalise, 2048, frame="https://pub.example/{}"),
+    "URL, its host": Case(normalise, 2048, frame="https://{}"),
+    "URL, its query": Case(normalise, 2048, frame="https://pub.example/?{}"),
+    "URL of an item, as a page": Case(
+        lambda url: RegisteredPage.from_url(url, SAME), 2048, frame="http://a.example/{}"
+    ),
+    "requested page, its path": Case(
+        lambda url: RequestedPages.from_url(url, None), MAX_URI, frame="https://a.example/{}"
+    ),
+    "requested page, its query": Case(
+        lambda url: RequestedPages.from_url(url, None),
+        MAX_URI,
+        ("%5Ba", "a%5B", "a[]=1&", "%2523a%255B=%2523;", "a%00[", "a%20", "#a&", "a%23=b%255B&"),
+        "https://a.example/p?{}",
+    ),
+    "requested page under SAME_PAGE": Case(
+        lambda url: RequestedPages.from_url(url, SAME), MAX_URI, frame="https://a.example/p?{}"
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_collection() -> Iterator[None]:
+    """Keep the garbage collector, which visits every object of the test run, out of the measurements."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_twice_the_text_takes_about_twice_the_time(name: str) -> None:
+    case = CASES[name]
+    slow = {fragment: ratio for fragment in (*FRAGMENTS, *case.fragments) if (ratio := growth(case, fragment)) > MOST}
+    assert slow == {}, f"{name}: more than {MOST} times as long for twice the length"
+
+
+def growth(case: Case, fragment: str) -> float:
+    """Return how many times as long the parser takes for twice the text; 0 if it takes less than FLOOR."""
+    whole, half = case.text(fragment, case.limit), case.text(fragment, case.limit // 2)
+    at_limit = seconds(case, whole)
+    at_half = float("inf")
+    for _ in range(ROUNDS):
+        for _ in range(REPETITIONS):
+            if at_limit < FLOOR:
+                return 0
+            at_half = min(at_half, seconds(case, half))
+            at_limit = min(at_limit, seconds(case, whole))
+        if at_limit <= MOST * at_half:
+            break
+    return at_limit / at_half
+
+
+def seconds(case: Case, text: str) -> float:
+    for clear in case.caches:
+        clear()
+    begin = time.process_time()
+    with suppress(Exception):  # most of these texts are refused
+        case.parse(text)
+    return time.process_time() - begin
