@@ -18,11 +18,22 @@ from kit.values.pages import RegisteredPage, RequestedPages
 from kit.values.same_page import SamePage
 from kit.values.urls import normalise
 from licensing.edge.original import MAX_URI
+from licensing.logs.combined import parse_combined, parse_common
+from licensing.logs.formats import (
+    CLOUDFRONT_FIELDS,
+    CloudFront,
+    detect_line,
+    parse_caddy,
+    parse_fastly,
+    parse_logpush,
+)
+from licensing.logs.importer import ASSET
+from licensing.logs.lines import MAX_LINE
 
 MOST = 2.5  # times as long for twice the length
 FLOOR = 0.002  # seconds of processor time; a parser that is faster at its limit stops nobody
 ROUNDS = 4  # a busy machine disturbs single measurements
-REPETITIONS = 3
+REPETITIONS = 2
 
 # Repeated up to the limit, each parser reads each of these, and its own.
 FRAGMENTS = (
@@ -46,6 +57,17 @@ class Case(NamedTuple):
         return self.frame.replace("{}", (fragment * (length // len(fragment) + 1))[:length], 1)
 
 
+LOGGED_TIME = "[24/Nov/2026:10:00:00 +0000]"
+LOGGED = f'{LOGGED_TIME} "GET /a HTTP/1.1" 200 5'
+HOSTILE_LINES = ("[", "[]", "x [", "x [] ", '] "', '[] "', '\\"', '"\\', "1.2.3.4, ", "1.2.3.4 ", "\\x22", ': "')
+
+
+def parse_cloudfront(text: str) -> object:
+    parse = CloudFront()
+    parse(f"#Fields: {' '.join(CLOUDFRONT_FIELDS)}")
+    return parse("\t".join(["2026-11-24", "10:00:00", "192.0.2.1", "GET", "a.example", text, text, "200", "-", text]))
+
+
 SAME = SamePage(slash=True, index=True, parameters=frozenset({"a"}))
 
 CASES = {
@@ -67,6 +89,19 @@ CASES = {
     "requested page under SAME_PAGE": Case(
         lambda url: RequestedPages.from_url(url, SAME), MAX_URI, frame="https://a.example/p?{}"
     ),
+    "log line before the time": Case(parse_combined, MAX_LINE, HOSTILE_LINES, f"{{}} {LOGGED}"),
+    "log line, user name": Case(parse_combined, MAX_LINE, HOSTILE_LINES, f"192.0.2.1 - {{}} {LOGGED}"),
+    "log line, request": Case(parse_combined, MAX_LINE, HOSTILE_LINES, f'192.0.2.1 - - {LOGGED_TIME} "GET {{}}'),
+    "log line, User-Agent": Case(parse_combined, MAX_LINE, HOSTILE_LINES, f'192.0.2.1 - - {LOGGED} "-" "{{}}'),
+    "log line of syslog": Case(
+        parse_common, MAX_LINE, ("nginx: ", "<1>", "<1"), f"<190>Nov 24 10:00:00 {{}} {LOGGED}"
+    ),
+    "log line, its format": Case(detect_line, MAX_LINE, ("<1>", "<1", "<1>{", '] "')),
+    "log line of Caddy": Case(parse_caddy, MAX_LINE, frame='{"ts":1,"status":200,"request":{"uri":"/{}'),
+    "log line of CloudFront": Case(parse_cloudfront, MAX_LINE, ("%25", "%C3")),
+    "log line of Fastly": Case(parse_fastly, MAX_LINE, ("<1>", "<1", '{"a":'), frame="<134>{}"),
+    "log line of Logpush": Case(parse_logpush, MAX_LINE, ('{"a":', '"a":[')),
+    "log line, path of an asset": Case(ASSET.match, MAX_LINE, ("/assets", "a/", "-", "x."), "/assets/{}"),
 }
 
 
