@@ -29,6 +29,11 @@ from licensing.logs.formats import (
 )
 from licensing.logs.importer import ASSET
 from licensing.logs.lines import MAX_LINE
+from licensing.policies.matching.attribute_conditions import read_condition
+from licensing.policies.matching.attributes import read_attributes
+from licensing.policies.matching.schedules import read_schedule
+from operators.policies.rule_rows import MOST_TYPED
+from operators.policies.trial import LONGEST
 
 MOST = 2.5  # times as long for twice the length
 FLOOR = 0.002  # seconds of processor time; a parser that is faster at its limit stops nobody
@@ -54,7 +59,7 @@ class Case(NamedTuple):
     caches: tuple[Callable[[], None], ...] = ()  # cleared before each call
 
     def text(self, fragment: str, length: int) -> str:
-        return self.frame.replace("{}", (fragment * (length // len(fragment) + 1))[:length], 1)
+        return self.frame.replace("{}", fragment * (length // len(fragment)), 1)
 
 
 LOGGED_TIME = "[24/Nov/2026:10:00:00 +0000]"
@@ -68,6 +73,7 @@ def parse_cloudfront(text: str) -> object:
     return parse("\t".join(["2026-11-24", "10:00:00", "192.0.2.1", "GET", "a.example", text, text, "200", "-", text]))
 
 
+TYPED = ("a=1, ", "a = b , ", '"a", ', '\\"', '"\\', "a= ", '"" ', "\r\n")
 SAME = SamePage(slash=True, index=True, parameters=frozenset({"a"}))
 
 CASES = {
@@ -102,6 +108,12 @@ CASES = {
     "log line of Fastly": Case(parse_fastly, MAX_LINE, ("<1>", "<1", '{"a":'), frame="<134>{}"),
     "log line of Logpush": Case(parse_logpush, MAX_LINE, ('{"a":', '"a":[')),
     "log line, path of an asset": Case(ASSET.match, MAX_LINE, ("/assets", "a/", "-", "x."), "/assets/{}"),
+    "attributes, typed": Case(read_attributes, LONGEST, TYPED),
+    "attributes, one typed": Case(read_attributes, LONGEST, TYPED, "a={}"),
+    "attributes, typed in quotes": Case(read_attributes, LONGEST, TYPED, 'a="{}'),
+    "condition on attributes, typed": Case(read_condition, MOST_TYPED, ("a = b\n", *TYPED), "a = {}"),
+    "schedule, typed": Case(read_schedule, MOST_TYPED, ("mon,", "mon-", "mon-fri, ", "09:00-", "- ", "a\t")),
+    "schedule, its hours typed": Case(read_schedule, MOST_TYPED, ("09:00-", "- "), "mon 09:00{} UTC"),
 }
 
 

@@ -170,6 +170,7 @@ def test_the_text_of_attributes_in_a_form_is_read_as_the_same(sent):
         ("country = DE", {"country": "DE"}),
         ('share=0.5, code="10"', {"share": 0.5, "code": "10"}),
         ("country=NO", {"country": "NO"}),
+        ('name="a, b=\\"c\\"" , seats=1,', {"name": 'a, b="c"', "seats": 1}),
         ("", {}),
     ],
 )
@@ -177,7 +178,9 @@ def test_attributes_can_be_typed(text, read):
     assert read_attributes(text) == read
 
 
-@pytest.mark.parametrize("text", ["country", "=DE", "country=DE seats=", 'name="x', "a b=1", "seats="])
+@pytest.mark.parametrize(
+    "text", ["country", "=DE", "country=DE seats=", 'name="x', "a b=1", "seats=", "seats= ,a=1", "a=1,,b=2"]
+)
 def test_a_text_that_names_no_attributes_is_refused_with_an_example(text):
     with pytest.raises(Fault, match="country=DE, seats=25"):
         read_attributes(text)

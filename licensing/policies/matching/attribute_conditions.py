@@ -19,15 +19,15 @@ from licensing.policies.condition_values import (
 )
 from licensing.policies.matching.attributes import (
     KEYS,
-    SCALAR,
     SCALARS,
     Json,
     Value,
-    every,
     parse_number,
     parse_size,
     parse_value,
+    scalar_in_list,
     scalar_of,
+    split_list,
     text_of_scalar,
 )
 
@@ -220,7 +220,6 @@ def as_json(value: object) -> Json:
 
 # --- As lines of a form ----------------------------------------------------------------------------------------------
 
-SCALAR_IN_LIST = re.compile(rf"\s*({SCALAR})\s*(?:,|$)")
 LINE = re.compile(rf"({KEY_PATTERN})\s*(>=|<=|=|>|<)\s*(.+)").fullmatch
 LINE_ON_EXISTENCE = re.compile(rf"({KEY_PATTERN})\s+(exists|missing)").fullmatch
 FORM_RULE = "Write a line for each attribute: country = DE, AT or seats >= 10 or plan exists or plan missing."
@@ -269,5 +268,7 @@ def read_line(line: str) -> tuple[str, object]:
     name, sign, rest = match.groups()
     if sign != "=":
         return name, {BY_SIGN[sign]: scalar_of(rest)}
-    values = [scalar_of(one[1]) for one in every(SCALAR_IN_LIST, rest)]
+    values = [scalar_in_list(value) for value in split_list(rest)]
+    if not values:
+        raise ValueError(line)
     return name, values if len(values) > 1 else values[0]

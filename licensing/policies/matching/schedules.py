@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from difflib import get_close_matches
 from functools import cache, lru_cache
+from itertools import takewhile
 from zoneinfo import ZoneInfo, available_timezones
 
 from kit.rest.components import COMPONENT
@@ -238,25 +239,45 @@ def text_of_days(days: frozenset[int]) -> str:
     )
 
 
-TEXT = re.compile(r"(?:([a-z][a-z, \-–]*?)\s+)??(?:([\d:]+)\s*[-–]\s*([\d:]+)\s+)?(\S+)", re.IGNORECASE).fullmatch
+ARE_DAYS = re.compile(r"[a-z][a-z, \-–]*", re.IGNORECASE).fullmatch
+IS_TYPED_CLOCK = re.compile(r"[\d:]+").fullmatch
 DAYS_IN_TEXT = re.compile(r"([a-z]+)(?:\s*[-–]\s*([a-z]+))?").fullmatch
 
 
 def read_schedule(text: str) -> object:
     """Parse the text of a form. Returns malformed text unchanged, for validation to reject."""
-    match = TEXT(text.strip())
-    if match is None:
-        return text.strip()
-    days, start, end, zone = match.groups()
+    *words, zone = text.split() or [""]
+    of_days = list(takewhile(has_no_digit, words))
+    hours = " ".join(words[len(of_days) :])
     wanted: dict[str, object] = {}
-    if days is not None:
-        try:
-            wanted["days"] = [name for part in days.lower().split(",") for name in read_days(part.strip())]
-        except ValueError:
-            return text.strip()
-    if start is not None:
-        wanted |= {"from": start, "to": end}
-    return {**wanted, "timeZone": zone}
+    try:
+        if of_days:
+            wanted["days"] = read_list_of_days(" ".join(of_days))
+        if hours:
+            wanted |= read_hours(hours)
+    except ValueError:
+        return text.strip()
+    return {**wanted, "timeZone": zone} if zone else ""
+
+
+def has_no_digit(word: str) -> bool:
+    return not word[0].isdigit()
+
+
+def read_hours(text: str) -> dict[str, str]:
+    """Return the hours of "09:00-18:00". Raises ValueError if malformed."""
+    start, _, end = text.replace("–", "-").partition("-")
+    start, end = start.strip(), end.strip()
+    if not (IS_TYPED_CLOCK(start) and IS_TYPED_CLOCK(end)):
+        raise ValueError(text)
+    return {"from": start, "to": end}
+
+
+def read_list_of_days(text: str) -> list[str]:
+    """Return the days of "mon-wed, fri". Raises ValueError if malformed."""
+    if ARE_DAYS(text) is None:
+        raise ValueError(text)
+    return [name for part in text.lower().split(",") for name in read_days(part.strip())]
 
 
 def read_days(text: str) -> list[str]:
