@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
+from kit.http.parsing import MAX_BYTES, parse_object
+from kit.values.decimals import parse_amount
 from kit.values.pages import RegisteredPage, RequestedPages
 from kit.values.same_page import SamePage
 from kit.values.urls import normalise
@@ -36,7 +38,7 @@ from operators.policies.rule_rows import MOST_TYPED
 from operators.policies.trial import LONGEST
 
 MOST = 2.5  # times as long for twice the length
-FLOOR = 0.002  # seconds of processor time; a parser that is faster at its limit stops nobody
+FLOOR = 0.005  # seconds of processor time; a parser that is faster at its limit stops nobody
 ROUNDS = 4  # a busy machine disturbs single measurements
 REPETITIONS = 2
 
@@ -71,6 +73,13 @@ def parse_cloudfront(text: str) -> object:
     parse = CloudFront()
     parse(f"#Fields: {' '.join(CLOUDFRONT_FIELDS)}")
     return parse("\t".join(["2026-11-24", "10:00:00", "192.0.2.1", "GET", "a.example", text, text, "200", "-", text]))
+
+
+MEMBERS = ",".join(f'"{number}":""' for number in range(5_000))
+
+
+def parse_body(text: str) -> object:
+    return parse_object(text.encode(), exact=True)
 
 
 TYPED = ("a=1, ", "a = b , ", '"a", ', '\\"', '"\\', "a= ", '"" ', "\r\n")
@@ -114,6 +123,13 @@ CASES = {
     "condition on attributes, typed": Case(read_condition, MOST_TYPED, ("a = b\n", *TYPED), "a = {}"),
     "schedule, typed": Case(read_schedule, MOST_TYPED, ("mon,", "mon-", "mon-fri, ", "09:00-", "- ", "a\t")),
     "schedule, its hours typed": Case(read_schedule, MOST_TYPED, ("09:00-", "- "), "mon 09:00{} UTC"),
+    "body in JSON": Case(
+        parse_body, MAX_BYTES, ('{"a":', '"\\u0061",', "[", "0,", "1.5,", '"a":1,', '"a",', "{},"), '{"\\u0061":[{}]}'
+    ),
+    "body in JSON, its names": Case(parse_body, MAX_BYTES, ("a", "\\u0061"), f'{{"{{}}":{{{MEMBERS}}}}}'),
+    "body in JSON, a number": Case(parse_body, MAX_BYTES, ("1", "9", "0"), '{"a":0.{}}'),
+    "amount": Case(parse_amount, MAX_BYTES, ("1", "9")),
+    "amount, its places": Case(parse_amount, MAX_BYTES, ("0", "1"), "0.{}"),
 }
 
 
