@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
+from config.server.framing import MAX_HEAD_BYTES
 from kit.http.parsing import MAX_BYTES, parse_object
+from kit.telemetry.logs import without_secrets
 from kit.values.decimals import parse_amount
 from kit.values.pages import RegisteredPage, RequestedPages
 from kit.values.same_page import SamePage
@@ -130,6 +132,25 @@ CASES = {
     "body in JSON, a number": Case(parse_body, MAX_BYTES, ("1", "9", "0"), '{"a":0.{}}'),
     "amount": Case(parse_amount, MAX_BYTES, ("1", "9")),
     "amount, its places": Case(parse_amount, MAX_BYTES, ("0", "1"), "0.{}"),
+    "logged text": Case(
+        without_secrets,
+        MAX_HEAD_BYTES,
+        (
+            "://:",
+            "://a:b",
+            "eyJa-",
+            "eyJa.",
+            "eyJ.a.",
+            "token ",
+            "token=",
+            "token='",
+            'token="',
+            "Bearer ",
+            "@",
+            "a@ ",
+        ),
+    ),
+    "logged text with a password at its end": Case(without_secrets, MAX_HEAD_BYTES, ("://:", "://a:"), "{} @"),
 }
 
 
