@@ -62,6 +62,10 @@ class Condition:
         return 800 + sum(180 + getsizeof(value) for value in leaves(self.wanted))
 
 
+def itself(wanted: object) -> object:
+    return wanted
+
+
 @dataclass(frozen=True, slots=True)
 class ConditionType:
     """Everything specific to one type of condition."""
@@ -84,7 +88,8 @@ class ConditionType:
         str  # parses that text; returns malformed text unchanged, for validation to reject
     )
     form_rule: str = ""  # error message for malformed text
-    covers: Callable[[object, object], bool] = eq  # whether the first holds wherever the second does
+    comparable: Callable[[object], object] = itself  # its JSON in the form that `covers` compares
+    covers: Callable[..., bool] = eq  # whether the first holds wherever the second does
     never: Callable[[object], str] = lambda wanted: ""  # why it can never hold; empty if it can
 
     def clause(self, wanted: object) -> str:
@@ -330,6 +335,7 @@ TYPES = (
         text=attribute_conditions.lines_of_condition,
         read_text=attribute_conditions.read_condition,
         form_rule=attribute_conditions.FORM_RULE,
+        comparable=attribute_conditions.comparable_attributes,
         covers=attribute_conditions.covers_attributes,
         never=attribute_conditions.never_attributes,
     ),
@@ -347,6 +353,7 @@ TYPES = (
         text=schedules.text_of_schedule,
         read_text=schedules.read_schedule,
         form_rule=schedules.FORM_RULE,
+        comparable=schedules.comparable_schedule,
         covers=schedules.covers_schedule,
     ),
 )

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from itertools import takewhile
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 from kit.rest.components import COMPONENT
@@ -20,6 +21,8 @@ from licensing.policies.condition_values import Fields, Schema, one_or_more
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MIDNIGHT, DAY = 0, 24 * 60  # minutes
+WEEK = 7 * DAY
+WHOLE_WEEK = (1 << WEEK) - 1  # a bit for each minute
 EXAMPLE = {"days": ["mon", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
 WANTED_RULE = f"Must be an object with a timeZone, and days, or from and to, or both{such_as(EXAMPLE)}."
 CLOCK_PATTERN = "([01][0-9]|2[0-3]):[0-5][0-9]"
@@ -67,12 +70,13 @@ class Schedule:
     def is_whole_week(self) -> bool:
         return len(self.days) == len(DAYS) and self.end - self.start == DAY
 
-    def minutes(self) -> frozenset[int]:
-        """Return the minutes of the week (from Monday 00:00, local clock) at which it holds."""
+    def minutes(self) -> int:
+        """Return the minutes of the week (from Monday 00:00, local clock) at which it holds, one bit for each."""
         length = self.end - self.start if self.start < self.end else self.end - self.start + DAY
-        return frozenset(
-            (day * DAY + minute) % (7 * DAY) for day in self.days for minute in range(self.start, self.start + length)
-        )
+        hours, minutes = (1 << length) - 1, 0
+        for day in self.days:
+            minutes |= hours << (day * DAY + self.start)
+        return (minutes | minutes >> WEEK) & WHOLE_WEEK
 
 
 @lru_cache(maxsize=4_096)
@@ -168,10 +172,21 @@ def parse_schedule(value: object, path: str) -> Schedule:
     return Schedule(days, MIDNIGHT if start is None else start, DAY if end is None else end, zone)
 
 
-def covers_schedule(outer: object, inner: object) -> bool:
-    """Return whether the outer schedule holds whenever the inner one does. False for different time zones."""
-    own, its = parse_schedule(outer, ""), parse_schedule(inner, "")
-    return own.is_whole_week or (own.zone == its.zone and own.minutes() >= its.minutes())
+class Hours(NamedTuple):
+    """A schedule in a form that is compared quickly: the minutes of the week, one bit for each."""
+
+    zone: ZoneInfo
+    minutes: int
+
+
+def comparable_schedule(wanted: object) -> Hours:
+    schedule = parse_schedule(wanted, "")
+    return Hours(schedule.zone, schedule.minutes())
+
+
+def covers_schedule(own: Hours, its: Hours) -> bool:
+    """Return whether the first schedule holds whenever the second does. False for different time zones."""
+    return own.minutes == WHOLE_WEEK or (own.zone == its.zone and not its.minutes & ~own.minutes)
 
 
 CLOCK_SCHEMA: Schema = {"type": "string", "pattern": f"^{CLOCK_PATTERN}$", "example": "09:00"}
