@@ -55,6 +55,7 @@ class Condition:
     saw: Callable[[Facts], object]
     moments: tuple[datetime, ...] = ()  # when time alone may change its result
     next_change: Callable[[datetime], datetime | None] | None = None  # same, for recurring conditions
+    comparisons: int = 1  # that its test may take
 
     @property
     def size(self) -> int:
@@ -183,11 +184,11 @@ def build_attributes(value: object, path: str) -> Condition:
         known = facts.attributes or {}
         return attributes.dump_attributes({name: known[name] for name in wanted if name in known}) or None
 
-    return Condition("attributes", value, matches, saw)
+    return Condition("attributes", value, matches, saw, comparisons=len(comparisons))
 
 
 def build_schedule(value: object, path: str) -> Condition:
-    wanted = schedules.parse_schedule(value, path)
+    wanted = schedules.CurrentSchedule(schedules.parse_schedule(value, path))
     return Condition(
         "schedule", value, lambda facts: wanted.holds(facts.now), format_time, next_change=wanted.next_change
     )

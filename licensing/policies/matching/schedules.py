@@ -79,6 +79,42 @@ class Schedule:
         return (minutes | minutes >> WEEK) & WHOLE_WEEK
 
 
+class Stretch(NamedTuple):
+    """A time in which a schedule's result stays the same: from `begin` until before `end`."""
+
+    begin: datetime
+    end: datetime
+    holds: bool
+
+
+class CurrentSchedule:
+    """A schedule that remembers its current stretch, because the checks of a batch all ask for the same moment."""
+
+    __slots__ = ("schedule", "stretch")
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.stretch: Stretch | None = None
+
+    def stretch_at(self, moment: datetime) -> Stretch | None:
+        """Return the remembered stretch if the moment lies in it."""
+        stretch = self.stretch  # another thread may replace it meanwhile
+        return stretch if stretch is not None and stretch.begin <= moment < stretch.end else None
+
+    def holds(self, moment: datetime) -> bool:
+        stretch = self.stretch_at(moment)
+        return self.schedule.holds(moment) if stretch is None else stretch.holds
+
+    def next_change(self, moment: datetime) -> datetime | None:
+        stretch = self.stretch_at(moment)
+        if stretch is not None:
+            return stretch.end
+        end = self.schedule.next_change(moment)
+        if end is not None:
+            self.stretch = Stretch(moment, end, self.schedule.holds(moment))
+        return end
+
+
 @lru_cache(maxsize=4_096)
 def changes_on(schedule: Schedule, day: date) -> tuple[datetime, ...]:
     """Return the sorted moments of a UTC day at which the schedule begins or ceases to hold."""
