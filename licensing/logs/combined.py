@@ -19,7 +19,7 @@ PLAIN = re.compile(
     r'([0-9A-Fa-f.:]+) - \S+ \[([^\]]+)\] "([A-Z]+) ([^\s\\]+) HTTP/[\d.]+" (\d{3}) \S+ "([^"\\]*)" "([^"\\]*)"',
     re.ASCII,
 )
-REQUEST = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?")
+REQUEST = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
 ESCAPED = re.compile(r"\\x([0-9A-Fa-f]{2})|\\(.)")
 TIME_LENGTH = len("24/Nov/2026:17:05:01 +0100")
 NOT_A_TIME = "{} is not a time such as 24/Nov/2026:17:05:01 +0100."
@@ -51,7 +51,7 @@ class Agent(NamedTuple):
 
 
 def parse_combined(line: str) -> Visit:
-    found = PLAIN.match(line)
+    found = PLAIN(line)
     if found is None:
         return parse_parts(line, is_common=False)
     address, time, method, uri, status, referer, user_agent = found.groups()
@@ -73,7 +73,7 @@ def parse_parts(line: str, *, is_common: bool) -> Visit:
         raise Malformed("There is no status and size behind the request.")
     agent = Agent("", "") if is_common and not behind else read_agent(behind)
     sender = read_sender(fields.head)
-    request = REQUEST.fullmatch(unescaped(fields.request))
+    request = REQUEST(unescaped(fields.request))
     if request is None:
         raise Malformed(NOT_A_REQUEST)
     moment = parse_time(fields.time)
