@@ -18,7 +18,7 @@ from licensing.logs.requests import NOT_A_REQUEST, Malformed, Visit, dash, first
 PLAIN = re.compile(
     r'([0-9A-Fa-f.:]+) - \S+ \[([^\]]+)\] "([A-Z]+) ([^\s\\]+) HTTP/[\d.]+" (\d{3}) \S+ "([^"\\]*)" "([^"\\]*)"',
     re.ASCII,
-)
+).match
 REQUEST = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
 ESCAPED = re.compile(r"\\x([0-9A-Fa-f]{2})|\\(.)")
 TIME_LENGTH = len("24/Nov/2026:17:05:01 +0100")
