@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
 
 import orjson
 from django.http import HttpRequest
@@ -87,27 +88,42 @@ DECODER = decoder(parse_float)
 EXACT = decoder(parse_decimal)  # for bodies with money, which floats would round
 
 
-def check_text(text: str, path: str) -> None:
+class Place(NamedTuple):
+    """Where a value is in a body. Its text is only built for an error, because names may be long."""
+
+    parent: "Place | str"
+    name: str | int
+
+    def __str__(self) -> str:
+        names: list[str] = []
+        place: Place | str = self
+        while isinstance(place, Place):
+            names.append(f"[{place.name}]" if isinstance(place.name, int) else f".{place.name}")
+            place = place.parent
+        return (place + "".join(reversed(names))).removeprefix("" if place else ".")
+
+
+def check_text(text: str, place: Place | str) -> None:
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise InvalidRequest("The body has half of a surrogate pair, which is no character.", param=path or None)
+        raise InvalidRequest("The body has half of a surrogate pair, which is no character.", param=str(place) or None)
     if "\0" in text:
-        raise ValidationFailed("Text must not contain the character U+0000.", param=path or None)
+        raise ValidationFailed("Text must not contain the character U+0000.", param=str(place) or None)
 
 
-def check_values(value: object, path: str, depth: int) -> None:
+def check_values(value: object, place: Place | str, depth: int) -> None:
     """Check every string and the nesting of a parsed body; `depth` is the number of enclosing containers."""
     if isinstance(value, str):
-        check_text(value, path)
+        check_text(value, place)
     elif isinstance(value, dict | list):
         if depth == MAX_DEPTH:
             raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH} levels.")
         if isinstance(value, dict):
             for name, nested in value.items():
-                check_text(name, path)
-                check_values(nested, f"{path}.{name}" if path else name, depth + 1)
+                check_text(name, place)
+                check_values(nested, Place(place, name), depth + 1)
         else:
             for index, nested in enumerate(value):
-                check_values(nested, f"{path}[{index}]", depth + 1)
+                check_values(nested, Place(place, index), depth + 1)
 
 
 class RefusedRow(JsonObject):

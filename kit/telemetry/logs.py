@@ -21,14 +21,17 @@ REMOVED = "[removed]"
 SHORTEST_SECRET = 8
 
 # Anything that looks like a secret, whatever its source. API keys keep the part that their `prefix` shows.
-PATTERNS = [
-    (re.compile(r"(svc_(?:[sp]k|cs)_[0-9A-Za-z]{0,6})[0-9A-Za-z]*"), r"\1…"),
-    (re.compile(r"\b(Bearer|Basic|Token)\s+[^\s\"',}\]]+", re.IGNORECASE), rf"\1 {REMOVED}"),
-    (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"), REMOVED),  # a JSON Web Token
-    (re.compile(r"(://[^\s:/@]*):\S+@"), rf"\1:{REMOVED}@"),
-    (re.compile(r"(\b(?:password|passwd|secret|secret_key|api_?key|token|cookie|sessionid|csrftoken)[\"']?\s*[=:]\s*)"
-                r"(?:\"[^\"]*\"|'[^']*'|[^\s\"',;}&]+)", re.IGNORECASE), rf"\1{REMOVED}"),
-]  # fmt: skip
+API_KEY = re.compile(r"(svc_(?:[sp]k|cs)_[0-9A-Za-z]{0,6})[0-9A-Za-z]*")
+CREDENTIALS = re.compile(r"\b(Bearer|Basic|Token)\s+[^\s\"',}\]]+", re.IGNORECASE)
+NAMED = re.compile(
+    r"(\b(?:password|passwd|secret|secret_key|api_?key|token|cookie|sessionid|csrftoken)[\"']?\s*[=:]\s*)"
+    r"(?:\"[^\"]*\"|'[^']*'|[^\s\"',;}&]+)",
+    re.IGNORECASE,
+)
+WORD = re.compile(r"\S+")
+DOTTED = re.compile(r"[\w.-]+")
+JSON_WEB_TOKEN = re.compile(r"\beyJ(?=[\w-])")
+ENDS_USER = re.compile(r"[:/@]")
 
 
 @lru_cache(maxsize=1)
@@ -53,9 +56,39 @@ def passwords_in(url: str) -> list[str]:
 def without_secrets(text: str) -> str:
     for secret in own_secrets():
         text = text.replace(secret, REMOVED)
-    for pattern, replacement in PATTERNS:
-        text = pattern.sub(replacement, text)
+    text = API_KEY.sub(r"\1…", text)
+    text = CREDENTIALS.sub(rf"\1 {REMOVED}", text)
+    if "eyJ" in text:
+        text = DOTTED.sub(without_tokens, text)
+    if "://" in text:
+        text = WORD.sub(without_password, text)
+    return NAMED.sub(rf"\1{REMOVED}", text)
+
+
+def without_password(word: re.Match[str]) -> str:
+    """Remove the password of a URL, up to its last `@`. A password may have any characters but blanks."""
+    text = word[0]
+    last, place = text.rfind("@"), text.find("://")
+    while 0 <= place < last:
+        end = ENDS_USER.search(text, place + 3)
+        if end is not None and end[0] == ":" and end.start() + 1 < last:
+            return f"{text[: end.start()]}:{REMOVED}{text[last:]}"
+        place = text.find("://", place + 3)
     return text
+
+
+def without_tokens(dotted: re.Match[str]) -> str:
+    """Remove JSON Web Tokens, which are three parts with dots between, from a text without blanks."""
+    parts, kept, place = dotted[0].split("."), [], 0
+    while place < len(parts):
+        begin = JSON_WEB_TOKEN.search(parts[place])
+        if begin is not None and len(parts) > place + 2 and parts[place + 1] and parts[place + 2]:
+            kept.append(parts[place][: begin.start()] + REMOVED)
+            place += 3
+        else:
+            kept.append(parts[place])
+            place += 1
+    return ".".join(kept)
 
 
 def shown_id(record: logging.LogRecord) -> str:

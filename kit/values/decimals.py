@@ -7,6 +7,7 @@ from typing import SupportsInt
 import orjson
 
 PLACES = 6
+MAX_DIGITS = 60  # of a text; more are refused before they are converted
 LARGEST = 10**12  # limit of one amount, in units of the currency
 IS_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?").fullmatch
 MILLIONTH = Decimal(1).scaleb(-PLACES)
@@ -33,6 +34,8 @@ def parse_amount(value: object) -> Decimal:
 
     Raises ValueError, also for floats, which are inexact.
     """
+    if isinstance(value, str) and len(value) - value.count("-") - value.count(".") > MAX_DIGITS:
+        raise ValueError(f"Must have at most {MAX_DIGITS} digits.")
     if isinstance(value, str) and IS_DECIMAL(value):
         value = Decimal(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):

@@ -6,9 +6,10 @@ according to RFC 3986 instead.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from itertools import product
+from itertools import product, takewhile
+from typing import NamedTuple
 from urllib.parse import quote, unquote_plus, urlsplit
 
 from msgspec import Struct
@@ -21,10 +22,10 @@ HALF = 8  # bytes of a key for the page, and again for a parameter
 NO_PARAMETER = bytes(HALF)
 MAX_PARAMETERS = 1_000  # per request; applications ignore more
 MAX_KEYS = 2_000  # per request
+MAX_READINGS = 2_000  # of the parameters of a request
 MAX_PLAIN_PARAMETERS = 10
 PLAIN_PAIR = r"[A-Za-z0-9_~-]*(?:=[A-Za-z0-9._~=-]*)?"
 IS_PLAIN = re.compile(f"{PLAIN_PAIR}(?:&{PLAIN_PAIR})*").fullmatch  # a query with one reading
-ARRAY = re.compile(r"\[[^\]]*\]$")
 END = re.compile("#|%23")  # of the query, for some applications
 UNDERLINED = re.compile(r"[ .\[]")  # in names, PHP reads `_` instead
 
@@ -79,17 +80,20 @@ class RequestedPages(Struct, frozen=True):
         read_as, is_complete = read(parts.path)
         readings = tuple((path,) if same is None else same.spellings(path) for path in read_as)
         paths = tuple(dict.fromkeys(spellings[-1] for spellings in readings))
-        parameters: Parameters = frozenset()
-        sure: Parameters = frozenset()
-        if parts.query.count("&") + parts.query.count(";") < MAX_PARAMETERS:
-            parameters = frozenset(read_query(parts.query))
-            sure = sure_of(parts.query, parameters)
-        else:
-            is_complete = False
-        is_complete = is_complete and len(paths) * (1 + len(parameters)) <= MAX_KEYS
+        query = read_query(parts.query)
+        is_complete = is_complete and query.is_complete and len(paths) * (1 + len(query.parameters)) <= MAX_KEYS
         host = host_of_url(parts)
         address = f"https://{host}{quote(paths[0], safe=PATH_CHARACTERS)}"
-        return cls(host, paths, readings, parameters, spelling_of(url, same), is_complete, address, sure)
+        return cls(
+            host,
+            paths,
+            readings,
+            query.parameters,
+            spelling_of(url, same),
+            is_complete,
+            address,
+            query.sure_parameters,
+        )
 
     @property
     def pages(self) -> list[bytes]:
@@ -150,37 +154,73 @@ def pairs_of(query: str) -> Iterator[tuple[str, str]]:
             yield unquote_plus(name), unquote_plus(value)
 
 
-def read_query(query: str) -> Iterator[tuple[str, str]]:
-    """Yield every parameter that some application may see:
+class Query(NamedTuple):
+    """The parameters of a query: all that some application may see, and those that every application sees.
 
-    `;` may separate them, `#` end them, and PHP and Node parse names in their own ways.
+    Not `is_complete` if the query has more parameters or readings than are followed.
     """
-    yield from pairs_of(query)
+
+    parameters: Parameters
+    sure_parameters: Parameters
+    is_complete: bool
+
+
+TOO_LONG = Query(frozenset(), frozenset(), False)
+
+
+def read_query(query: str) -> Query:
+    """Read a query as any application may.
+
+    `;` may separate parameters, `#` end the query, and PHP and Node parse names in their own ways.
+    """
+    if query.count("&") + query.count(";") >= MAX_PARAMETERS:
+        return TOO_LONG
+    usual = set(pairs_of(query))
     if IS_PLAIN(query):
-        return
-    for piece in {*query.split("&"), *re.split("[&;]", query)}:
-        yield from readings(piece)
+        return Query(frozenset(usual), pairs_with_one_value(usual, usual), True)
+    pieces = query.split("&")
+    read_as: dict[str, set[tuple[str, str]]] = {}
+    number = 0
+    for piece in {*pieces, *re.split("[&;]", query)}:
+        read_as[piece] = readings(piece)
+        number += len(read_as[piece])
+        if number > MAX_READINGS:
+            return TOO_LONG
+    parameters = usual.union(*read_as.values())
+    sure: set[tuple[str, str]] = set()
+    for piece in takewhile(has_no_end, pieces):  # some applications do not see the rest
+        if ";" not in piece and len(read_as[piece]) == 1:
+            sure |= read_as[piece]
+    return Query(frozenset(parameters), pairs_with_one_value(sure, parameters), True)
 
 
-def readings(piece: str) -> Iterator[tuple[str, str]]:
-    """Yield the parameters that applications may read a part of a query as."""
+def has_no_end(piece: str) -> bool:
+    return END.search(piece) is None
+
+
+def readings(piece: str) -> set[tuple[str, str]]:
+    """Return the parameters that applications may read a part of a query as."""
+    found = set()
     for text in {piece, END.split(piece, maxsplit=1)[0]} - {""}:
         name, _, value = text.partition("=")
         for one_name, one_value in product(decodings(name), decodings(value)):
-            short = ARRAY.sub("", until_nul(one_name).strip())
-            yield from ((form, one_value) for form in {one_name, short, UNDERLINED.sub("_", short)})
+            short = without_index(until_nul(one_name).strip())
+            found |= {(form, one_value) for form in (one_name, short, UNDERLINED.sub("_", short))}
+    return found
 
 
-def sure_of(query: str, parameters: Parameters) -> Parameters:
-    """Return the parameters that every application sees: spelled in a way that has one reading, with one value."""
+def without_index(name: str) -> str:
+    """Return the name without an index at its end, as PHP reads `id[5]`."""
+    if not name.endswith("]"):
+        return name
+    begin = name.find("[", name.rfind("]", 0, -1) + 1)
+    return name if begin < 0 else name[:begin]
+
+
+def pairs_with_one_value(pairs: Iterable[tuple[str, str]], parameters: Iterable[tuple[str, str]]) -> Parameters:
+    """Return the pairs whose name has a single value among the parameters."""
     values = Counter(name for name, _ in parameters)
-    if IS_PLAIN(query):
-        return frozenset(pair for pair in parameters if values[pair[0]] == 1)
-    *sure, last = END.split(query, maxsplit=1)[0].split("&")
-    if END.search(query) is None:
-        sure.append(last)
-    only = [found for piece in sure if ";" not in piece and len(found := set(readings(piece))) == 1]
-    return frozenset(pair for found in only for pair in found if values[pair[0]] == 1)
+    return frozenset(pair for pair in pairs if values[pair[0]] == 1)
 
 
 def decodings(text: str) -> tuple[str, ...]:

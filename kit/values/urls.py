@@ -20,7 +20,7 @@ SUB_DELIMITERS = "!$&'()*+,;="
 PCHAR = f"{UNRESERVED}{SUB_DELIMITERS}:@"
 
 # Most URLs are normal already, and checking that is several times faster than normalising.
-IS_NORMAL = re.compile(rf"https?://[a-z0-9.-]*[a-z0-9-](?!.*/\.)/[{PCHAR}/]*(?:\?[{PCHAR}/?]*)?").fullmatch
+IS_NORMAL = re.compile(rf"https?://[a-z0-9.-]*[a-z0-9-](?=/)(?!.*/\.)/[{PCHAR}/]*(?:\?[{PCHAR}/?]*)?").fullmatch
 TO_BE_SPELLED = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{PCHAR}/?]")
 # The character for each escape, in upper case.
 ESCAPES = {f"%{byte:02X}": quote_from_bytes(bytes([byte]), safe="") for byte in range(256)}

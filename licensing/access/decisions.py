@@ -103,6 +103,13 @@ def decide_edge(
     return also_allowed(item.policy, facts, decision, further, edge.payment)
 
 
+def comparisons_of(checks: Sequence[Check], found: LookupResult) -> int:
+    """Return how many comparisons the policies of these checks may take."""
+    named = (found.items.get(check.selector) for check in checks)
+    policies = [page.policy for item in named if item is not None for page in item.readings]
+    return sum(policy.comparisons for policy in policies if policy is not None)
+
+
 def decide_checks(
     checks: Sequence[Check],
     found: LookupResult,

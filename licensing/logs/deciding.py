@@ -33,8 +33,8 @@ from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, current_table
 from licensing.edge.original import FREE_METHODS, Original, in_words, referring_host
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.edge.visitors import Visitor, claimed_visitor, place_of
-from licensing.logs.formats import Visit
 from licensing.logs.lines import decision_key
+from licensing.logs.requests import Visit
 from licensing.policies import rate_limits
 from licensing.policies.modes import Mode
 from licensing.policies.offers import offers
@@ -100,7 +100,7 @@ class Line(Struct, frozen=True, gc=False):
     visit: Visit
     digest: bytes
     crawler: Crawler | None
-    address: str | None
+    address: str
     url: str
 
 
@@ -112,7 +112,7 @@ class Decider:
         self.account = ids.decode("acc", site.account_id) or b""
         self.crawler_of = lru_cache(MOST_REMEMBERED)(current_table.get().claimed_by)
         self.address_of = lru_cache(MOST_REMEMBERED)(address_in_words)
-        self.places: LRUCache[tuple[str, str | None], Identification | None] = LRUCache(MOST_REMEMBERED)
+        self.places: LRUCache[tuple[str, str], Identification | None] = LRUCache(MOST_REMEMBERED)
         self.limits: Counter[tuple[str, bytes | None, bytes, int]] = Counter()
         self.forget()
 
@@ -166,8 +166,7 @@ class Decider:
         if prepared is None or visit.moment < prepared.begin or (prepared.until and visit.moment >= prepared.until):
             prepared = self.prepared[key] = self.prepare(line, page.item)
         facts = dict(prepared.facts)
-        if line.address is not None:
-            facts["ip"] = line.address
+        facts["ip"] = line.address
         if visit.user_agent:
             facts["userAgent"] = visit.user_agent[:MAX_USER_AGENT].replace("\0", "")
         referrer = None
@@ -256,7 +255,8 @@ def observed_page(item: Item) -> Item:
 
 
 def address_in_words(text: str) -> str | None:
-    return in_words(parse_address(text)) if text else None
+    """Return an IP address in its usual form; None if the text is no address."""
+    return in_words(parse_address(text))
 
 
 @lru_cache(maxsize=10_000)
@@ -265,12 +265,12 @@ def created_text(moment: datetime) -> str:
 
 
 async def verify(
-    claimed: Mapping[tuple[str, str | None], Crawler], names: AddressNames | None
-) -> dict[tuple[str, str | None], Identification | None]:
+    claimed: Mapping[tuple[str, str], Crawler], names: AddressNames | None
+) -> dict[tuple[str, str], Identification | None]:
     """Return how each crawler's address verifies it, with a bounded number of DNS lookups at a time."""
     known, turns = names or AddressNames(), Semaphore(LOOKUPS)
 
-    async def place(crawler: Crawler, address: str | None) -> Identification | None:
+    async def place(crawler: Crawler, address: str) -> Identification | None:
         async with turns:
             return await place_of(crawler, address, known)
 

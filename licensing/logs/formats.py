@@ -1,103 +1,44 @@
-"""Parses lines of access logs in the formats of nginx and Apache, Caddy, CloudFront, Fastly and Cloudflare Logpush."""
+"""Parses lines of access logs: nginx's and Apache's, Caddy's, CloudFront's, Fastly's and Cloudflare Logpush's."""
 
-import re
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import Literal
 from urllib.parse import unquote
 
 import orjson
-from msgspec import Struct
 
-LogFormat = Literal["combined", "caddy", "cloudfront", "fastly", "logpush"]
-FORMATS: tuple[LogFormat, ...] = ("combined", "caddy", "cloudfront", "fastly", "logpush")
+from licensing.logs.combined import detect_combined, parse_combined, parse_common
+from licensing.logs.prefixes import BOM, without_prefix
+from licensing.logs.requests import NOT_A_REQUEST, Malformed, Visit, dash, first_address, status_of
 
-MONTHS = {name: number for number, name in enumerate(
-    ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
-)}  # fmt: skip
-QUOTED = r'"((?:[^"\\]|\\.)*)"'
-COMBINED = re.compile(
-    r"(?:(?P<vhost>[\w.-]+)(?::\d+)? (?=[0-9A-Fa-f]*[.:]))?(?P<address>\S+) \S+ (?:\S|(?<=\S) )*?\[(?P<time>[^\]]+)\] "
-    + QUOTED.replace("(", "(?P<request>", 1)
-    + r" \d{3} \S+(?: "
-    + QUOTED.replace("(", "(?P<referer>", 1)
-    + " "
-    + QUOTED.replace("(", "(?P<agent>", 1)
-    + ")?"
-)
-PLAIN = re.compile(
-    r'(\S+) \S+ \S+ \[([^\]]+)\] "([A-Z]+) ([^\s\\]+) HTTP/[\d.]+" \d{3} \S+ "([^"\\]*)" "([^"\\]*)"'
-)  # nearly every line
-REQUEST = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?")
-ESCAPED = re.compile(r"\\x([0-9A-Fa-f]{2})|\\(.)")
-SYSLOG = re.compile(r"<\d+>[^{\n]*?: (?=[{])")
-NOT_A_REQUEST = "There is no request of a page in this line."
+LogFormat = Literal["combined", "common", "caddy", "cloudfront", "fastly", "logpush"]
+FORMATS: tuple[LogFormat, ...] = ("combined", "common", "caddy", "cloudfront", "fastly", "logpush")
 
+NO_AGENTS = "Lines of the common format have no User-Agent, so no crawler can be found in them."
 
-class Malformed(ValueError):
-    """The line cannot be read; the message says why."""
-
-
-class Visit(Struct, frozen=True, gc=False):
-    """A logged request. `host` is None if the log format has no host."""
-
-    moment: datetime
-    address: str
-    method: str
-    uri: str
-    host: str | None
-    referer: str
-    user_agent: str
-
+FASTLY_FIELDS = (
+    "client_ip", "host", "url", "request_method", "request_referer", "request_user_agent", "response_status",
+)  # fmt: skip
+LOGPUSH_FIELDS = (
+    "EdgeStartTimestamp", "ClientIP", "ClientRequestHost", "ClientRequestMethod", "ClientRequestURI",
+    "ClientRequestReferer", "ClientRequestUserAgent", "EdgeResponseStatus",
+)  # fmt: skip
+CLOUDFRONT_FIELDS = (
+    "date", "time", "c-ip", "cs-method", "cs(Host)", "cs-uri-stem", "cs-uri-query", "sc-status", "cs(Referer)",
+    "cs(User-Agent)",
+)  # fmt: skip
 
 # Takes a line as Latin-1, as HTTP headers are read; returns None for a line without a request, such as a header.
 Parser = Callable[[str], Visit | None]
 
 
-@lru_cache(maxsize=10_000)
-def parse_common_time(text: str) -> datetime:
-    """Parse a time such as `24/Nov/2026:17:05:01 +0100`."""
-    try:
-        offset = timedelta(hours=int(text[22:24]), minutes=int(text[24:26]))
-        zone = timezone(-offset if text[21] == "-" else offset)
-        year, month, day = int(text[7:11]), MONTHS[text[3:6]], int(text[:2])
-        local = datetime(year, month, day, int(text[12:14]), int(text[15:17]), int(text[18:20]), tzinfo=zone)
-        return local.astimezone(UTC)
-    except (ValueError, KeyError, IndexError, OverflowError):
-        raise Malformed(f"{text[:40]!r} is not a time such as 24/Nov/2026:17:05:01 +0100.") from None
-
-
-def parse_combined(line: str) -> Visit:
-    found = PLAIN.match(line)
-    if found is not None:
-        address, time, method, uri, referer, agent = found.groups()
-        return Visit(parse_common_time(time), address, method, uri, None, dash(referer), dash(agent))
-    parts = COMBINED.match(line)
-    if parts is None:
-        raise Malformed("This is not a line of the combined format.")
-    request = REQUEST.fullmatch(unescaped(parts["request"]))
-    if request is None:
-        raise Malformed(NOT_A_REQUEST)
-    referer, agent = (dash(unescaped(parts[name] or "")) for name in ("referer", "agent"))
-    return Visit(
-        parse_common_time(parts["time"]), parts["address"], request[1], request[2], parts["vhost"], referer, agent
-    )
-
-
-def unescaped(text: str) -> str:
-    return ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else one[2], text) if "\\" in text else text
-
-
-def dash(text: str) -> str:
-    return "" if text == "-" else text
-
-
 def parse_caddy(line: str) -> Visit | None:
     row = json_of(line)
     request = row.get("request")
+    if request is None and is_own_line(row):
+        return None
     if not isinstance(request, dict):
-        return None  # a line of Caddy's own log
+        raise Malformed("This is not Caddy's log of requests: `request` is not an object.")
     sent = request.get("headers")
     headers = {str(name).lower(): value for name, value in sent.items()} if isinstance(sent, dict) else {}
 
@@ -107,42 +48,54 @@ def parse_caddy(line: str) -> Visit | None:
 
     return Visit(
         moment_of(row.get("ts")),
-        latin(request.get("client_ip") or request.get("remote_ip")),
+        first_address(latin(request.get("client_ip") or request.get("remote_ip") or request.get("remote_addr"))),
         text_of(request, "method"),
         text_of(request, "uri"),
         text_of(request, "host"),
         header("referer"),
         header("user-agent"),
+        json_status(row, "status"),
     )
 
 
+def is_own_line(row: dict[str, object]) -> bool:
+    """Return whether Caddy logged this about itself, not about a request."""
+    return {"ts", "logger"} <= row.keys() and not any(name.startswith("request") for name in row)
+
+
 def parse_fastly(line: str) -> Visit:
-    row = json_of(SYSLOG.sub("", line, count=1))
+    row = json_of(line)
+    require(row, FASTLY_FIELDS)
     return Visit(
         moment_of(row.get("timestamp") or row.get("time")),
-        latin(row.get("client_ip")),
-        latin(row.get("request_method")) or "GET",
+        first_address(latin(row["client_ip"])),
+        text_of(row, "request_method"),
         text_of(row, "url"),
-        latin(row.get("host")) or None,
-        latin(row.get("request_referer")),
-        latin(row.get("request_user_agent")),
+        latin(row["host"]) or None,
+        latin(row["request_referer"]),
+        latin(row["request_user_agent"]),
+        json_status(row, "response_status"),
     )
 
 
 def parse_logpush(line: str) -> Visit:
     row = json_of(line)
+    require(row, LOGPUSH_FIELDS)
     return Visit(
-        moment_of(row.get("EdgeStartTimestamp")),
-        latin(row.get("ClientIP")),
-        latin(row.get("ClientRequestMethod")) or "GET",
+        moment_of(row["EdgeStartTimestamp"]),
+        first_address(latin(row["ClientIP"])),
+        text_of(row, "ClientRequestMethod"),
         text_of(row, "ClientRequestURI"),
-        latin(row.get("ClientRequestHost")) or None,
-        latin(row.get("ClientRequestReferer")),
-        latin(row.get("ClientRequestUserAgent")),
+        latin(row["ClientRequestHost"]) or None,
+        latin(row["ClientRequestReferer"]),
+        latin(row["ClientRequestUserAgent"]),
+        json_status(row, "EdgeResponseStatus"),
     )
 
 
 def json_of(line: str) -> dict[str, object]:
+    if not line.startswith("{"):
+        line = without_prefix(line)
     try:
         row = orjson.loads(line.encode("latin-1"))
     except ValueError:
@@ -150,6 +103,23 @@ def json_of(line: str) -> dict[str, object]:
     if not isinstance(row, dict):
         raise Malformed("This is not a JSON object.")
     return row
+
+
+def require(row: dict[str, object], names: Iterable[str]) -> None:
+    """Raise Malformed if the row lacks one of the fields. A field may be empty."""
+    for name in names:
+        if name not in row:
+            raise Malformed(f"There is no {name!r}. Add it to the fields that are logged.")
+
+
+def json_status(row: dict[str, object], name: str) -> int:
+    """Return an HTTP status given as number or text. Raises Malformed."""
+    value = row.get(name)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1_000:
+        return value
+    if not isinstance(value, str):
+        raise Malformed(f"There is no status in {name!r}.")
+    return status_of(value)
 
 
 def text_of(row: dict[str, object], name: str) -> str:
@@ -185,9 +155,10 @@ class CloudFront:
         self.columns: dict[str, int] = {}
 
     def __call__(self, line: str) -> Visit | None:
+        line = line.removeprefix(BOM)
         if line.startswith("#"):
             if line.startswith("#Fields:"):
-                self.columns = {name: place for place, name in enumerate(line[8:].split())}
+                self.read_header(line)
             return None
         if not self.columns:
             raise Malformed("The line #Fields, which names the columns, is missing before this line.")
@@ -199,42 +170,78 @@ class CloudFront:
             place = self.columns.get(name)
             return "" if place is None else dash(values[place])
 
-        query = value("cs-uri-query")
-        path = value("cs-uri-stem")
-        if not path:
+        path, query = decoded(value("cs-uri-stem")), decoded(value("cs-uri-query"))
+        if not path or not value("cs-method"):
             raise Malformed(NOT_A_REQUEST)
         return Visit(
             moment_of(f"{value('date')}T{value('time')}+00:00"),
-            value("c-ip"),
-            value("cs-method") or "GET",
+            first_address(value("c-ip")),
+            value("cs-method"),
             f"{path}?{query}" if query else path,
             value("x-host-header") or value("cs(Host)") or None,
             unquote(value("cs(Referer)")),
             unquote(unquote(value("cs(User-Agent)"))),
+            status_of(value("sc-status")),
         )
+
+    def read_header(self, line: str) -> None:
+        """Read the names of the columns. Raises Malformed if one is missing that CloudFront writes."""
+        columns = {name: place for place, name in enumerate(line[len("#Fields:") :].split())}
+        self.columns = {}
+        for name in CLOUDFRONT_FIELDS:
+            if name not in columns:
+                raise Malformed(f"This is not CloudFront's standard log: #Fields names no {name}.")
+        self.columns = columns
+
+
+def decoded(text: str) -> str:
+    """Undo CloudFront's own encoding: it encodes each field once more, also what the visitor sent encoded."""
+    return unquote(text, "latin-1") if "%" in text else text
 
 
 def parser_of(log_format: LogFormat) -> Parser:
     if log_format == "cloudfront":
         return CloudFront()
     parsers: dict[str, Parser] = {
-        "combined": parse_combined, "caddy": parse_caddy, "fastly": parse_fastly, "logpush": parse_logpush,
-    }  # fmt: skip
+        "combined": parse_combined,
+        "common": parse_common,
+        "caddy": parse_caddy,
+        "fastly": parse_fastly,
+        "logpush": parse_logpush,
+    }
     return parsers[log_format]
 
 
-def detect(line: str) -> LogFormat | None:
-    """Detect the log format from one line. Returns None if no format fits."""
+def detect(lines: Iterable[str]) -> LogFormat | None:
+    """Return the format of a log's first lines; None if no format fits."""
+    found: LogFormat | None = None
+    for line in lines:
+        found = detect_line(line) or found
+        if found is not None and found != "common":  # a line without User-Agent may also be a broken one of combined
+            return found
+    return found
+
+
+def detect_line(line: str) -> LogFormat | None:
+    """Return the format that one line has; None if no format fits."""
+    line = line.removeprefix(BOM)
     if line.startswith(("#Version", "#Fields")):
         return "cloudfront"
-    if line.startswith("{") or SYSLOG.match(line):
-        try:
-            row = json_of(SYSLOG.sub("", line, count=1))
-        except Malformed:
-            return None
-        if "ClientRequestHost" in row or "ClientRequestURI" in row:
-            return "logpush"
-        if "request" in row or {"ts", "logger"} <= row.keys():
-            return "caddy"
-        return "fastly" if "url" in row else None
-    return "combined" if PLAIN.match(line) or COMBINED.match(line) else None
+    if without_prefix(line).startswith("{"):
+        return detect_json(line)
+    is_combined = detect_combined(line)
+    if is_combined is None:
+        return None
+    return "combined" if is_combined else "common"
+
+
+def detect_json(line: str) -> LogFormat | None:
+    try:
+        row = json_of(line)
+    except Malformed:
+        return None
+    if "ClientRequestHost" in row or "ClientRequestURI" in row:
+        return "logpush"
+    if isinstance(row.get("request"), dict) or {"ts", "logger"} <= row.keys():
+        return "caddy"
+    return "fastly" if all(name in row for name in FASTLY_FIELDS) else None

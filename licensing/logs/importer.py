@@ -30,8 +30,9 @@ from licensing.edge.crawlers import current_table
 from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MOST_REMEMBERED, Decider, Line, Made
-from licensing.logs.formats import LogFormat, Malformed, Visit, detect, parser_of
+from licensing.logs.formats import FORMATS, LogFormat, detect, parser_of
 from licensing.logs.lines import Occurrences, read_lines
+from licensing.logs.requests import Malformed, Visit, shown
 from licensing.logs.totals import LogTotals
 from licensing.sites.models import Site
 from licensing.visits.counting import count_visits, decisions, keep
@@ -42,6 +43,7 @@ from licensing.visits.pages import Found, Referred, VisitKey, keep_pages, with_v
 CHUNK = 10_000  # lines per transaction
 LINES_TO_DETECT = 100
 AHEAD = timedelta(minutes=1)  # clocks may differ
+TAKEN = frozenset({200, 203, 206})  # statuses of answers that have the page
 HOUR = timedelta(hours=1)
 # Pages that the files in deploy/edge/ do not ask about.
 ASSET = re.compile(
@@ -82,7 +84,7 @@ class LogImport(Decider):
         lines = read_lines(file)
         if self.log_format is None:
             begin = list(islice(lines, LINES_TO_DETECT))
-            self.log_format = detect_format(line for _, line in begin)
+            self.log_format = detect_format(line for _, line in begin if line is not None)
             lines = chain(begin, lines)
         parse = parser_of(self.log_format)
         while some := list(islice(lines, CHUNK)):
@@ -97,7 +99,9 @@ class LogImport(Decider):
                 except Malformed as problem:
                     self.totals.note_problem(number, str(problem))
                     continue
-                if visit is not None:
+                if visit is None:
+                    self.totals.not_requests += 1
+                else:
                     visits.append((number, visit, line))
             self.import_chunk(visits)
             progress(self.totals)
@@ -123,11 +127,14 @@ class LogImport(Decider):
         """Yield the requests that a proxy would have asked about."""
         totals, site_host = self.totals, self.site.host
         for number, visit, line in visits:
-            if visit.host is not None and visit.host != site_host and host_of_header(visit.host) != site_host:
+            host, uri = target_of(visit)
+            if host is not None and host != site_host and host_of_header(host) != site_host:
                 totals.other_hosts += 1
                 continue
-            uri = path_of(visit.uri)
-            if uri is None or len(uri) > MAX_URI:
+            address = self.address_of(visit.address)
+            if address is None:
+                totals.note_problem(number, no_address(visit.address))
+            elif uri is None or len(uri) > MAX_URI:
                 totals.note_problem(number, "The request names no page.")
             elif visit.moment > self.latest:
                 totals.note_problem(number, "The time is in the future.")
@@ -137,13 +144,15 @@ class LogImport(Decider):
                 totals.purged += 1
             elif ASSET.match(uri):
                 totals.assets += 1
+            elif visit.status not in TAKEN:
+                totals.not_taken[status_class(visit.status)] += 1
             elif not self.with_live and self.is_live(visit.moment):
                 totals.live += 1
             elif self.is_open(url := f"https://{site_host}{escape_uri(uri)}"):
                 totals.open_pages += 1
             else:
                 totals.note_time(visit.moment)
-                crawler, address = self.crawler_of(visit.user_agent), self.address_of(visit.address)
+                crawler = self.crawler_of(visit.user_agent)
                 yield Line(number, visit, self.occurrences.digest(line), crawler, address, url)
 
     def is_live(self, moment: datetime) -> bool:
@@ -202,12 +211,28 @@ class LogImport(Decider):
         keep_pages(with_violations(found), dict(referrals))
 
 
-def detect_format(lines: Iterable[bytes | None]) -> LogFormat:
+def detect_format(lines: Iterable[bytes]) -> LogFormat:
     """Return the format of a log by its first lines. Raises InvalidRequest if no format fits."""
-    for line in lines:
-        if line is not None and (found := detect(line.decode("latin-1"))) is not None:
-            return found
-    raise InvalidRequest("The format of this log is not known. Name it with --format.")
+    found = detect(line.decode("latin-1") for line in lines)
+    if found is None:
+        raise InvalidRequest(
+            f"The format of this log is not known. Known are {', '.join(FORMATS)}. Name one with --format."
+        )
+    return found
+
+
+def status_class(status: int) -> str:
+    """Return `4xx` for 404; `other` for what is no status, such as the 0 of a request that was broken off."""
+    return f"{status // 100}xx" if 100 <= status < 600 else "other"
+
+
+def no_address(text: str) -> str:
+    """Explain that the log has no IP address where the visitor's should be."""
+    if not text:
+        return "There is no IP address of the visitor."
+    is_name = host_of_header(text) is not None and not text[-1].isdigit()
+    hint = " Turn off the look-up of host names in the server." if is_name else ""
+    return f"{shown(text)} is no IP address.{hint}"
 
 
 def is_open(url: str) -> bool:
@@ -215,12 +240,16 @@ def is_open(url: str) -> bool:
     return Original(url, "GET", None).is_public
 
 
-def path_of(uri: str) -> str | None:
-    """Return path and query of a request's target; None if it has none, as of CONNECT."""
-    if uri.startswith("/"):
-        return uri
-    _, scheme, rest = uri.partition("://")
+def target_of(visit: Visit) -> tuple[str | None, str | None]:
+    """Return the host and the path of a request's target.
+
+    A target such as `http://pub.example/a` names its host itself (RFC 9112 3.2.2). The path is None for a target
+    without one, as CONNECT has it.
+    """
+    if visit.uri.startswith("/"):
+        return visit.host, visit.uri
+    _, scheme, rest = visit.uri.partition("://")
     if not scheme:
-        return None
-    _, slash, path = rest.partition("/")
-    return slash + path or "/"
+        return visit.host, None
+    host, slash, path = rest.partition("/")
+    return host, slash + path or "/"

@@ -1,6 +1,7 @@
 """Totals of a log import."""
 
 import dataclasses
+import math
 from collections import Counter, defaultdict
 from datetime import datetime
 from decimal import Decimal
@@ -25,6 +26,8 @@ class LogTotals:
     assets: int = 0
     live: int = 0
     purged: int = 0
+    not_requests: int = 0  # headers, and what the server logs about itself
+    not_taken: Counter[str] = dataclasses.field(default_factory=Counter)  # by class of status, such as 4xx
     reasons: Counter[str] = dataclasses.field(default_factory=Counter)
     worth: defaultdict[str, Decimal] = dataclasses.field(default_factory=lambda: defaultdict(Decimal))
     problems: list[tuple[int, str]] = dataclasses.field(default_factory=list)
@@ -34,6 +37,37 @@ class LogTotals:
     @property
     def refused(self) -> int:
         return self.reasons.total()
+
+    @property
+    def understood_percent(self) -> float:
+        """The share of lines that are not malformed, rounded down so that 100 means all."""
+        return 100 - math.ceil(1_000 * self.malformed / self.lines) / 10 if self.lines else 0.0
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Why lines were not imported, and how many. Without what did not occur."""
+        reasons = {
+            "already imported": self.repeated,
+            "of other hosts": self.other_hosts,
+            "of pages open to everybody": self.open_pages,
+            "of assets": self.assets,
+            **{f"answered with {name}": number for name, number in sorted(self.not_taken.items())},
+            "of hours with a proxy": self.live,
+            "of purged times": self.purged,
+            "without a request": self.not_requests,
+            "malformed": self.malformed,
+        }
+        return {words: number for words, number in reasons.items() if number}
+
+    @property
+    def failure(self) -> str:
+        """Why no line of the log is imported, now or earlier; empty if some are."""
+        if self.imported or self.repeated:
+            return ""
+        if not self.lines:
+            return "Nothing can be imported: the log has no lines."
+        first = next((f" Line {number:,}: {problem}" for number, problem in self.problems), "")
+        return f"Nothing can be imported from {self.lines:,} lines: {in_words(self.left_out)}.{first}"
 
     def note_problem(self, number: int, problem: str) -> None:
         self.malformed += 1
@@ -45,6 +79,10 @@ class LogTotals:
         self.last = moment if self.last is None else max(self.last, moment)
 
 
+def in_words(left_out: dict[str, int]) -> str:
+    return ", ".join(f"{number:,} {words}" for words, number in left_out.items())
+
+
 def present_import(totals: LogTotals, site: Site, log_format: str | None, *, dry_run: bool) -> dict[str, object]:
     return {
         "object": "log_import",
@@ -53,6 +91,7 @@ def present_import(totals: LogTotals, site: Site, log_format: str | None, *, dry
         "format": log_format,
         "dryRun": dry_run,
         "lines": totals.lines,
+        "understoodPercent": totals.understood_percent,
         "imported": totals.imported,
         "repeated": totals.repeated,
         "skipped": {
@@ -61,7 +100,10 @@ def present_import(totals: LogTotals, site: Site, log_format: str | None, *, dry
             "assets": totals.assets,
             "live": totals.live,
             "purged": totals.purged,
+            "notTaken": totals.not_taken.total(),
+            "notRequests": totals.not_requests,
         },
+        "notTakenByStatus": [{"status": name, "count": count} for name, count in sorted(totals.not_taken.items())],
         "malformed": totals.malformed,
         "problems": [{"line": number, "message": message} for number, message in totals.problems],
         "firstAt": render_timestamp(totals.first),

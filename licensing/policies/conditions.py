@@ -55,11 +55,16 @@ class Condition:
     saw: Callable[[Facts], object]
     moments: tuple[datetime, ...] = ()  # when time alone may change its result
     next_change: Callable[[datetime], datetime | None] | None = None  # same, for recurring conditions
+    comparisons: int = 1  # that its test may take
 
     @property
     def size(self) -> int:
         """Upper estimate of its memory in bytes (measured: 80 to 180 per value, plus its text)."""
         return 800 + sum(180 + getsizeof(value) for value in leaves(self.wanted))
+
+
+def itself(wanted: object) -> object:
+    return wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,8 @@ class ConditionType:
         str  # parses that text; returns malformed text unchanged, for validation to reject
     )
     form_rule: str = ""  # error message for malformed text
-    covers: Callable[[object, object], bool] = eq  # whether the first holds wherever the second does
+    comparable: Callable[[object], object] = itself  # its JSON in the form that `covers` compares
+    covers: Callable[..., bool] = eq  # whether the first holds wherever the second does
     never: Callable[[object], str] = lambda wanted: ""  # why it can never hold; empty if it can
 
     def clause(self, wanted: object) -> str:
@@ -178,11 +184,11 @@ def build_attributes(value: object, path: str) -> Condition:
         known = facts.attributes or {}
         return attributes.dump_attributes({name: known[name] for name in wanted if name in known}) or None
 
-    return Condition("attributes", value, matches, saw)
+    return Condition("attributes", value, matches, saw, comparisons=len(comparisons))
 
 
 def build_schedule(value: object, path: str) -> Condition:
-    wanted = schedules.parse_schedule(value, path)
+    wanted = schedules.CurrentSchedule(schedules.parse_schedule(value, path))
     return Condition(
         "schedule", value, lambda facts: wanted.holds(facts.now), format_time, next_change=wanted.next_change
     )
@@ -330,6 +336,7 @@ TYPES = (
         text=attribute_conditions.lines_of_condition,
         read_text=attribute_conditions.read_condition,
         form_rule=attribute_conditions.FORM_RULE,
+        comparable=attribute_conditions.comparable_attributes,
         covers=attribute_conditions.covers_attributes,
         never=attribute_conditions.never_attributes,
     ),
@@ -347,6 +354,7 @@ TYPES = (
         text=schedules.text_of_schedule,
         read_text=schedules.read_schedule,
         form_rule=schedules.FORM_RULE,
+        comparable=schedules.comparable_schedule,
         covers=schedules.covers_schedule,
     ),
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from licensing.policies.condition_values import Kind, Range, moment, network, one_or_more, ranges_of
-from licensing.policies.conditions import CONDITIONS, names_of, values_of
+from licensing.policies.conditions import CONDITIONS, leaves, names_of, values_of
 from licensing.policies.matching.schedules import parse_schedule
 from licensing.policies.rules import Rule
 
@@ -34,7 +34,9 @@ class ComparableRule:
     among: dict[str, frozenset[str]]  # conditions on one of several values
     flags: dict[str, object]
     ranges: dict[str, dict[int, list[Range]]]  # by IP version
-    objects: dict[str, object]  # conditions of Kind.OBJECT, compared by their types
+    objects: dict[str, object]  # JSON of conditions of Kind.OBJECT
+    comparable: dict[str, object]  # the same, in the form that their types compare
+    size: int  # number of values that a comparison looks at
     before: datetime | None
     after: datetime | None
     now: datetime
@@ -52,6 +54,8 @@ class ComparableRule:
                 if name in wanted
             },
             objects={name: wanted[name] for name in OBJECTS if name in wanted},
+            comparable={name: CONDITIONS[name].comparable(wanted[name]) for name in OBJECTS if name in wanted},
+            size=1 + sum(1 for value in wanted.values() for _ in leaves(value)),
             before=moment(wanted["before"], "") if "before" in wanted else None,
             after=moment(wanted["after"], "") if "after" in wanted else None,
             now=now,
@@ -101,8 +105,8 @@ class ComparableRule:
                 return False
         if any(other.flags.get(name) is not wanted for name, wanted in self.flags.items()):
             return False
-        for name, one in self.objects.items():
-            if name not in other.objects or not CONDITIONS[name].covers(one, other.objects[name]):
+        for name, one in self.comparable.items():
+            if name not in other.comparable or not CONDITIONS[name].covers(one, other.comparable[name]):
                 return False
         if self.before is not None and (other.before is None or other.before > self.before):
             return False

@@ -70,6 +70,7 @@ class CompiledPolicy:
     boundaries: tuple[datetime, ...] = ()  # sorted moments at which time alone may change a decision
     schedules: tuple[NextChange, ...] = ()  # recurring conditions
     reads_address: bool = False  # whether a condition looks at the visitor's address
+    comparisons: int = 0  # that a decision may take
 
     @classmethod
     def of(
@@ -85,7 +86,10 @@ class CompiledPolicy:
         schedules = tuple(one.next_change for one in conditions if one.next_change is not None)
         ordered = tuple(sorted(rules, key=precedence))
         reads_address = any(condition.name == "ip" for condition in conditions)
-        return cls(id, version, default_action, ordered, mode, tuple(sorted(moments)), schedules, reads_address)
+        comparisons = sum(condition.comparisons for condition in conditions)
+        return cls(
+            id, version, default_action, ordered, mode, tuple(sorted(moments)), schedules, reads_address, comparisons
+        )
 
     @property
     def looks_at_the_time(self) -> bool:

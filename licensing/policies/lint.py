@@ -43,7 +43,25 @@ CODES = {
     "license_may_have_lapsed": "info",
     "grants_nothing": "info",
     "begun": "info",
+    "not_compared": "info",
 }
+MOST_COMPARED = 2_000_000  # values in the conditions of the rules that are compared with each other
+
+
+class Budget:
+    """Limits what the comparisons of rules with each other cost."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    def spend(self, *rules: ComparableRule) -> bool:
+        """Return whether these rules may be compared."""
+        self.left -= sum(rule.size for rule in rules)
+        return self.left >= 0
+
+    @property
+    def is_spent(self) -> bool:
+        return self.left < 0
 
 
 def finding(code: str, path: str, message: str) -> Finding:
@@ -60,19 +78,26 @@ def lint(
     known = None if license_types is None else frozenset(license_types)
     ordered = [ComparableRule.of(rule, now) for rule in sorted(rules, key=precedence)]
     found: dict[int, list[Finding]] = {rule.index: [] for rule in rules}
+    budget = Budget(MOST_COMPARED)
     dead = set()
     for place, one in enumerate(ordered):
-        reason = never_reached(one, ordered[:place])
+        reason = never_reached(one, ordered[:place], budget)
         if reason:
             dead.add(one.rule.index)
             found[one.rule.index].append(reason)
         else:
             found[one.rule.index] += [
                 *about_rule(one.rule, one),
-                *about_price(one, ordered[:place]),
+                *about_price(one, ordered[:place], budget),
                 *about_types(one.rule, known),
             ]
     findings = [one for index in sorted(found) for one in found[index]]
+    if budget.is_spent:
+        message = (
+            "Some rules were not compared with all rules before them, because their conditions have too many values. "
+            "Shorten the conditions to find all rules that never apply."
+        )
+        findings.append(finding("not_compared", "rules", message))
     alive = [rule for rule in rules if rule.index not in dead]
     if default_action == "allow":
         findings.append(
@@ -85,7 +110,7 @@ def lint(
     return findings
 
 
-def never_reached(one: ComparableRule, earlier: Sequence[ComparableRule]) -> Finding | None:
+def never_reached(one: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Finding | None:
     """Return a finding if the rule can certainly never decide."""
     rule = one.rule
     path = f"rules[{rule.index}]"
@@ -102,6 +127,8 @@ def never_reached(one: ComparableRule, earlier: Sequence[ComparableRule]) -> Fin
         message = "These days and hours do not come between the rule's `after`, or now, and its `before`."
         return finding("contradictory_conditions", f"{path}.conditions.schedule", message)
     for other in earlier:
+        if not budget.spend(other, one):
+            return None
         if other.covers(one) and not is_passed_by_payers(other, one):
             if are_equivalent(rule, other.rule):
                 order = explain_order(other.rule, rule)
@@ -122,14 +149,16 @@ def is_passed_by_payers(earlier: ComparableRule, later: ComparableRule) -> bool:
     return bool(earlier.license_conditions)
 
 
-def about_price(one: ComparableRule, earlier: Sequence[ComparableRule]) -> Iterator[Finding]:
+def about_price(one: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Iterator[Finding]:
     """Yield what keeps anybody from being offered the rule's price (licensing.policies.offers)."""
     if one.rule.price is None:
         return
-    taker = one.with_license(one.rule.tier)
+    taker, payer = one.with_license(one.rule.tier), one.without_license
     for other in earlier:
+        if not budget.spend(other, taker, payer):
+            return
         decides = other.rule.action == "deny" or other.rule.price is not None
-        if decides and (other.covers(taker) or (other.rule.price is not None and other.covers(one.without_license))):
+        if decides and (other.covers(taker) or (other.rule.price is not None and other.covers(payer))):
             message = (
                 f"Nobody is offered this price: rules[{other.rule.index}] is tried before it, and decides about "
                 f"whoever would pay it: {explain_order(other.rule, one.rule)}."

@@ -18,7 +18,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, 
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
 from licensing.imports.rows import BoundedReader, Readable
-from licensing.logs.formats import FORMATS, LogFormat
+from licensing.logs.formats import FORMATS, NO_AGENTS, LogFormat
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import unpacked
 from licensing.logs.totals import LogTotals
@@ -157,16 +157,18 @@ def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: b
     work = LogImport(site, about["format"], dry_run=dry_run, with_live=about["with_live"])
     with opened(file) as log:
         totals = work.run(log)
+    if dry_run and totals.failure:
+        raise InvalidRequest(totals.failure)
     about["format"], about["state"] = work.log_format, "preview" if dry_run else "done"
     about["facts"], about["problems"], about["imported"] = (
-        facts_of(totals, dry_run=dry_run),
+        facts_of(totals, work.log_format, dry_run=dry_run),
         totals.problems,
         totals.imported,
     )
     upload.save()
 
 
-def facts_of(totals: LogTotals, *, dry_run: bool) -> list[tuple[str, str]]:
+def facts_of(totals: LogTotals, log_format: LogFormat | None, *, dry_run: bool) -> list[tuple[str, str]]:
     """Return the totals as pairs of label and value, without those that are 0."""
     imported = "To be imported" if dry_run else "Imported"
     counts = {
@@ -176,11 +178,16 @@ def facts_of(totals: LogTotals, *, dry_run: bool) -> list[tuple[str, str]]:
         "Of other hosts": totals.other_hosts,
         "Of pages that are open to everybody": totals.open_pages,
         "Of assets": totals.assets,
+        **{f"Answered with {name}": number for name, number in sorted(totals.not_taken.items())},
         "Of hours with a proxy": totals.live,
         "Of purged times": totals.purged,
+        "Without a request": totals.not_requests,
         "Malformed": totals.malformed,
     }
     facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == imported]
+    facts.append(("Understood", f"{totals.understood_percent:g} % of the lines"))
+    if log_format == "common":
+        facts.append(("User-Agents", NO_AGENTS))
     if totals.first is not None and totals.last is not None:
         facts.append(("Time", format_html("{} to {}", shown_time(totals.first), shown_time(totals.last))))
     facts.append(("Would have been refused", f"{totals.refused:,}"))

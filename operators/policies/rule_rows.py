@@ -26,6 +26,8 @@ FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "p
 IS_FIELD = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
 MAX_ROWS = 200  # more than a policy allows, so that validation reports the excess
 
+MOST_TYPED = 50_000  # characters of a condition
+
 RuleRow = dict[str, str]  # text of each of FIELDS, or empty
 
 
@@ -83,7 +85,7 @@ def rule_of(row: RuleRow) -> dict[str, object]:
         if wanted := lines(row[name]):
             conditions[name] = wanted if len(wanted) > 1 else wanted[0]
     conditions |= {name: row[name].strip() for name in MOMENTS if row[name].strip()}
-    conditions |= {name: CONDITIONS[name].read_text(row[name]) for name in OBJECTS if row[name].strip()}
+    conditions |= {name: read_object(name, row[name]) for name in OBJECTS if row[name].strip()}
     rule: dict[str, object] = {"action": row["action"], "conditions": conditions}
     if row["priority"].strip():
         rule["priority"] = number(row["priority"])
@@ -98,6 +100,11 @@ def rule_of(row: RuleRow) -> dict[str, object]:
     if row["message"].strip():
         rule["message"] = row["message"].strip()
     return as_it_was(rule, row["original"])
+
+
+def read_object(name: str, text: str) -> object:
+    """Parse the text of a condition. A text that is too long stays one, for the validation to report."""
+    return CONDITIONS[name].read_text(text) if len(text) <= MOST_TYPED else text
 
 
 def number(text: str) -> int | str:
@@ -154,5 +161,7 @@ def message_in_form(fault: Fault, rules: Sequence[Mapping[str, object]]) -> str:
     """Return the fault's message or, for a malformed condition, how to type it."""
     index, name = field_at(fault.path)
     conditions = rules[index]["conditions"] if index is not None and name in OBJECTS else None
-    is_malformed = isinstance(conditions, Mapping) and isinstance(conditions.get(name), str)
-    return CONDITIONS[name].form_rule if is_malformed else fault.message
+    text = conditions.get(name) if isinstance(conditions, Mapping) else None
+    if not isinstance(text, str):
+        return fault.message
+    return CONDITIONS[name].form_rule if len(text) <= MOST_TYPED else f"Must have at most {MOST_TYPED:,} characters."

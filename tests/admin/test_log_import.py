@@ -58,6 +58,7 @@ def test_a_log_is_imported_after_a_rehearsal(admin, site, bring, packed):
     address = bring(packed(text)).headers["Location"]
     shown = facts(admin, address)
     assert (shown["Lines"], shown["To be imported"], shown["Malformed"]) == ("5", "3", "1")
+    assert shown["Understood"] == "80 % of the lines"
     assert (shown["Of pages that are open to everybody"], shown["Would have been refused"]) == ("1", "3")
     assert shown["Worth"] == "0.03 USD"
     html = admin.get(address).content.decode()
@@ -80,7 +81,7 @@ def test_a_log_is_imported_after_a_rehearsal(admin, site, bring, packed):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b"nothing\nknown\n", "The format of this log is not known. Name it with the field format."),
+        (b"nothing\nknown\n", "Name one with the field format."),
         (gzip.compress(log("/sold/a") * 50)[:-9], "The gzipped file is damaged"),
         (b"", "The submitted file is empty."),
     ],
@@ -88,6 +89,12 @@ def test_a_log_is_imported_after_a_rehearsal(admin, site, bring, packed):
 def test_a_file_that_is_no_log_is_refused_at_its_field(bring, text, problem):
     reply = bring(text)
     assert (reply.status_code, problem in reply.content.decode()) == (200, True)
+    assert not [name for name in files() if name.endswith(".data")]
+
+
+def test_a_log_of_which_nothing_can_be_imported_is_refused_at_its_field(bring):
+    reply = bring(log("/sold/a").replace(b" 200 ", b" 404 "))
+    assert "Nothing can be imported from 1 lines: 1 answered with 4xx." in reply.content.decode()
     assert not [name for name in files() if name.endswith(".data")]
 
 

@@ -47,6 +47,7 @@ def test_attributes_and_hours_are_written_as_text(admin, policy):
         ("rules-0-attributes", "country: DE", "Write a line for each attribute"),
         ("rules-0-attributes", "seats < x", "Must be a number"),
         ("rules-0-schedule", "mon 9 to 5", "Write days, hours and a time zone"),
+        ("rules-0-attributes", f"country = {'D' * 50_000}", "Must have at most 50,000 characters."),
         ("rules-0-schedule", "mon 09:00-18:00 Berlin", "Did you mean Europe/Berlin?"),
     ],
 )

@@ -106,6 +106,16 @@ def run(path, *arguments, host="pub.example"):
     return json.loads(out.getvalue().splitlines()[-1])
 
 
+def refused(path, *arguments, message="Nothing can be imported"):
+    """Import a log of which nothing can be imported, and return the result."""
+    out = StringIO()
+    with pytest.raises(CommandError, match=message):
+        call_command(
+            *("import_access_log", path, "--site", "pub.example", "--json", *arguments), stdout=out, stderr=StringIO()
+        )
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
 def check_figures():
     roll_up()
     call_command("rebuild_usage", "--check", stdout=StringIO())
@@ -284,7 +294,7 @@ def test_hours_with_a_proxy_are_not_counted_twice(ask, account, log, tmp_path):
     event = AccessEvent.objects.get()
     hour = event.created.replace(minute=0, second=0, microsecond=0)
     path = written(tmp_path / "now.log", [combined(hour, "/open/b", BROWSER)])
-    assert run(path)["skipped"]["live"] == 1
+    assert refused(path)["skipped"]["live"] == 1
     assert run(log)["imported"] > 40
     assert run(path, "--include-live")["imported"] == 1
 
@@ -305,10 +315,12 @@ FORMATS = {
         "status": 200}),
     "fastly": lambda one: "<134>2026-11-23T12:00:00Z cache-fra1 Log[1]: " + json.dumps({
         "timestamp": f"{YESTERDAY:%Y-%m-%dT%H:%M:%S}+0000", "client_ip": "203.0.113.9", "host": "pub.example",
-        "url": one, "request_method": "GET", "request_referer": "", "request_user_agent": "GPTBot/1.0"}),
+        "url": one, "request_method": "GET", "request_referer": "", "request_user_agent": "GPTBot/1.0",
+        "response_status": 200}),
     "logpush": lambda one: json.dumps({
         "ClientIP": "203.0.113.9", "ClientRequestHost": "pub.example", "ClientRequestMethod": "GET",
-        "ClientRequestURI": one, "ClientRequestUserAgent": "GPTBot/1.0",
+        "ClientRequestURI": one, "ClientRequestReferer": "", "ClientRequestUserAgent": "GPTBot/1.0",
+        "EdgeResponseStatus": 200,
         "EdgeStartTimestamp": int(YESTERDAY.timestamp() * 1_000_000_000)}),
     "combined": lambda one: combined(YESTERDAY, one, "GPTBot/1.0"),
     "cloudfront": lambda one: "\t".join([

@@ -6,6 +6,7 @@ import orjson
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from kit.http.parsing import parse_object
@@ -14,6 +15,7 @@ from kit.rest.money import Amount, Money
 from kit.values.amounts import from_millionths, parse_amount, render_amount, to_millionths
 from kit.values.currencies import CURRENCIES, round_to_minor_unit
 from kit.values.decimals import plain, plain_millionths
+from tests import factories
 
 
 @pytest.mark.parametrize(
@@ -102,3 +104,46 @@ def test_figures_are_rounded_half_to_even_to_the_currencys_minor_unit(amount, cu
 def test_numbers_of_other_bodies_are_floats_as_before():
     assert parse_object(b'{"wordCount": 1.5}') == {"wordCount": 1.5}
     assert orjson.dumps(parse_object(b'{"wordCount": 1.5}')) == b'{"wordCount":1.5}'
+
+
+DIGITS = "1" * 1_000_001  # more than Python's decimals compute with
+
+
+def amount_fields() -> list[tuple[type, str]]:
+    """Return each amount that a body may have, as its serializer and the field's name."""
+    found, waiting = [], [serializers.Serializer]
+    while waiting:
+        known = waiting.pop()
+        waiting += known.__subclasses__()
+        declared = getattr(known, "_declared_fields", {})
+        found += [
+            (known, name) for name, field in declared.items() if isinstance(field, Amount) and not field.read_only
+        ]
+    return found
+
+
+def test_more_digits_than_a_decimal_may_have_are_refused_by_every_field_of_an_amount():
+    fields = amount_fields()
+    assert {"GrantSerializer", "PaymentSerializer", "AdjustmentSerializer", "Money"} <= {
+        one.__name__ for one, _ in fields
+    }
+    for serializer, name in fields:
+        for digits in (DIGITS, f"0.{DIGITS}", "1" * 61):
+            with pytest.raises(ValidationError) as caught:
+                serializer._declared_fields[name].run_validation(digits)
+            assert caught.value.detail == ["Must have at most 60 digits."], (serializer, name)
+
+
+def test_more_digits_than_a_decimal_may_have_are_a_422_that_names_the_field(api, account):
+    customer, item = factories.requester(account).requester_id, factories.content(account).pk
+    wallet = api.post("/v1/wallets", {"requesterId": customer, "unit": "EUR"})["id"]
+    dates = {"startsAt": "2026-01-01T00:00:00Z", "expiresAt": "2027-01-01T00:00:00Z"}
+    licence = {"requesterId": customer, "licenseType": "t", "contentIds": [item], **dates}
+    price = {"amount": DIGITS[:61], "currency": "EUR"}
+    rule = {"action": "allow", "conditions": {"licenseType": "t"}, "permissions": ["read"], "pricePerAccess": price}
+    replies = {
+        "amount": api.post(f"/v1/wallets/{wallet}/grants", {"amount": DIGITS}),
+        "price.amount": api.post("/v1/licenses", {**licence, "price": price}),
+        "rules[0].pricePerAccess.amount": api.post("/v1/policies", {"name": "P", "rules": [rule]}),
+    }
+    assert {reply.error["param"]: reply.status for reply in replies.values()} == dict.fromkeys(replies, 422)

@@ -1,5 +1,6 @@
 """Lint: an example of each finding, and random policies that no "never" finding may misjudge."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from licensing.policies import lint as linting
 from licensing.policies.decision import CompiledPolicy, decide
 from licensing.policies.facts import ContentType, Facts, HeldLicense
 from licensing.policies.lint import CODES, LEVELS, lint
@@ -291,6 +293,36 @@ def test_a_price_that_lint_says_is_never_quoted_never_is(rules, many):
     for facts in map(with_licenses, many):
         if not decide(policy, facts).allowed:
             assert not found & {f"rules[{offer.rule.index}]" for offer in offers(policy, facts)}
+
+
+def largest(number):
+    """Return rules of which none covers another, with as many bounds as fit into a policy of 100 rules."""
+    bounds = {f"a{place}": {"gte": 1} for place in range(15)}
+    return [allow(attributes={**bounds, "last": {"gte": number - place}}) for place in range(number)]
+
+
+def test_comparing_rules_costs_little_beside_reading_them():
+    """Conditions are parsed once for each rule. Once for each pair of rules took 100 times as long."""
+    rules = largest(100)
+    begin = time.process_time()
+    parsed = parse_rules(rules)
+    read = time.process_time()
+    lint(parsed, "deny", NOW)
+    assert time.process_time() - read < 10 * (read - begin)
+
+
+def test_rules_with_too_many_values_are_not_all_compared_and_lint_says_so(monkeypatch):
+    rules = [*largest(5), deny(default=True)]
+    assert [code for code, _ in findings(*rules)].count("unreachable_rule") == 5
+    monkeypatch.setattr(linting, "MOST_COMPARED", 100)
+    codes = [code for code, _ in findings(*rules)]
+    assert (codes.count("unreachable_rule"), codes.count("not_compared")) == (1, 1)
+
+
+def test_the_rules_of_any_usual_policy_are_all_compared():
+    types = [f"type_{number}" for number in range(20)]
+    rules = [allow(licenseType=[*types, f"own_{number}"], **LICENSED) for number in range(100)]
+    assert findings(*rules) == []
 
 
 def with_licenses(facts):

@@ -8,11 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kit.values.faults import Fault
+from licensing.policies.conditions import CONDITIONS
 from licensing.policies.matching.schedules import (
     DAYS,
     WANTED_RULE,
     clause_of_schedule,
-    covers_schedule,
     parse_schedule,
     read_schedule,
     text_of_schedule,
@@ -23,6 +23,12 @@ from tests.examples import examples
 WORK = {"days": ["mon", "tue", "wed", "thu", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
 NIGHT = {"days": ["fri"], "from": "22:00", "to": "06:00", "timeZone": "Europe/Berlin"}
 BERLIN = {"timeZone": "Europe/Berlin"}
+
+
+def covers(outer, inner):
+    """Whether lint takes the outer condition to hold wherever the inner one does."""
+    known = CONDITIONS["schedule"]
+    return known.covers(known.comparable(outer), known.comparable(inner))
 
 
 def holds(wanted, moment):
@@ -164,23 +170,23 @@ def test_between_two_changes_it_is_always_the_same(wanted, moment):
 @given(SCHEDULES, SCHEDULES, st.lists(MOMENTS, min_size=20, max_size=20))
 @settings(max_examples=examples(100), deadline=None)
 def test_it_holds_whenever_one_that_it_covers_does(outer, inner, moments):
-    assert covers_schedule(outer, outer)
-    if covers_schedule(outer, inner):
+    assert covers(outer, outer)
+    if covers(outer, inner):
         one, other = parse_schedule(outer, ""), parse_schedule(inner, "")
         assert all(one.holds(moment) for moment in moments if other.holds(moment))
 
 
 def test_longer_hours_cover_shorter_ones_of_the_same_zone():
-    assert covers_schedule(WORK, {**WORK, "from": "10:00", "days": "mon"})
-    assert not covers_schedule({**WORK, "from": "10:00"}, WORK)
-    assert not covers_schedule({**WORK, "timeZone": "Europe/Paris"}, WORK)
-    assert covers_schedule({**BERLIN, "days": ["fri", "sat"]}, NIGHT)
+    assert covers(WORK, {**WORK, "from": "10:00", "days": "mon"})
+    assert not covers({**WORK, "from": "10:00"}, WORK)
+    assert not covers({**WORK, "timeZone": "Europe/Paris"}, WORK)
+    assert covers({**BERLIN, "days": ["fri", "sat"]}, NIGHT)
 
 
 def test_hours_of_a_sunday_night_cover_those_of_the_monday():
     sunday_night = {**BERLIN, "days": "sun", "from": "20:00", "to": "03:00"}
-    assert covers_schedule(sunday_night, {**BERLIN, "days": "mon", "from": "01:00", "to": "03:00"})
-    assert not covers_schedule(sunday_night, {**BERLIN, "days": "mon", "from": "01:00", "to": "03:01"})
+    assert covers(sunday_night, {**BERLIN, "days": "mon", "from": "01:00", "to": "03:00"})
+    assert not covers(sunday_night, {**BERLIN, "days": "mon", "from": "01:00", "to": "03:01"})
 
 
 HOUR_RULE = "Must be a time from 00:00 to 23:59, as 09:00."

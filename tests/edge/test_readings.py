@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.values.pages import MAX_READINGS, read_query, without_index
 from kit.values.paths import read
 from licensing.edge.original import escape_uri
 from tests.edge.origins import ORIGINS
@@ -48,3 +49,32 @@ def test_plain_paths_have_one_reading_and_ambiguous_ones_few(path, readings):
 @pytest.mark.parametrize("path", ["/" + "%2e%2e;/\\%00%09#%252e" * 70, "/;x" * 4_000, "/%" + "25" * 4_000])
 def test_a_path_with_too_many_readings_is_known_as_such(path):
     assert not read(path)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("id[5]", "id"),
+        ("id[]", "id"),
+        ("id[a][b]", "id[a]"),
+        ("id[a[b]", "id"),
+        ("id]", "id]"),
+        ("id]x]", "id]x]"),
+        ("a]b[c]", "a]b"),
+        ("[]", ""),
+        ("id[5", "id[5"),
+        ("id[5]x", "id[5]x"),
+    ],
+)
+def test_php_reads_a_name_without_the_index_at_its_end(name, short):
+    assert without_index(name) == short
+
+
+def test_a_query_has_at_most_so_many_readings_as_are_followed():
+    pieces = [f"%2523{number}%255B=%2523{number}" for number in range(900)]
+    number = len(read_query(pieces[0]).parameters)
+    assert number > MAX_READINGS // 900
+    most = MAX_READINGS // number
+    few, many = read_query("&".join(pieces[:most])), read_query("&".join(pieces[: most + 1]))
+    assert (few.is_complete, len(few.parameters)) == (True, most * number)
+    assert (many.is_complete, many.parameters) == (False, frozenset())

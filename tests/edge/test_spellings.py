@@ -140,8 +140,13 @@ def test_a_price_is_not_avoided_by_another_spelling(ask, account):
 
 @pytest.mark.parametrize(
     "uri",
-    ["/x?" + "a&" * 1_000, "/" + "%2e%2e;/\\%00%09#?%252e" * 40, "/" + "x;" * 1_500],
-    ids=["parameters", "steps", "length"],
+    [
+        "/x?" + "a&" * 1_000,
+        "/x?" + "&".join(f"%2523{number}%255B=%2523{number}" for number in range(350)),
+        "/" + "%2e%2e;/\\%00%09#?%252e" * 40,
+        "/" + "x;" * 1_500,
+    ],
+    ids=["parameters", "readings", "steps", "length"],
 )
 def test_a_url_with_too_many_readings_is_denied(ask, site, uri):
     reply = ask(uri)

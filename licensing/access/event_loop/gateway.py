@@ -26,7 +26,7 @@ from kit.storage.postgresql.timelines import Promoted
 from licensing.access.answers import Answer
 from licensing.access.bodies import Check
 from licensing.access.charging.paying import spend_in_record
-from licensing.access.decisions import DecisionBatch, decide_checks
+from licensing.access.decisions import DecisionBatch, comparisons_of, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
     Refused,
@@ -49,6 +49,7 @@ Keep = Callable[[DecisionBatch], Reply]
 Render = Callable[[DecisionBatch], None]
 
 MAX_ATTEMPTS = 5  # on cached facts
+MOST_COMPARISONS = 20_000  # with conditions, that are made on the event loop: they take about 5 ms
 MAX_SECONDS_TO_GATHER = 0.005  # far more than a look-up on the event loop takes, and no more than a commit does
 ENOUGH_TO_COMMIT = 50  # decisions: a commit of as many costs by its rows, and more would only come later
 COMMITS_IN_FLIGHT = 2  # while one commits the next is sent; more would only make the batches smaller
@@ -137,6 +138,9 @@ class Gateway:
             if promotions != self.promotions:  # key or facts may come from the former primary
                 await sender.readmit()
                 continue
+            # The decision of a single check about one page is always short.
+            if (len(checks) > 1 or checks[0].edge) and comparisons_of(checks, found) > MOST_COMPARISONS:
+                return None
             batch = self.decide(sender.grant, checks, found, now)
             if needs_thread(batch, keeps=keep is not None):
                 return None

@@ -6,11 +6,12 @@ from typing import TypedDict, Unpack
 from django.core.management.base import CommandError, CommandParser
 
 from kit.commands import ServiceCommand
+from kit.http.rendering import render_json
 from kit.values.hosts import parse_host
-from licensing.logs.formats import FORMATS, LogFormat
+from licensing.logs.formats import FORMATS, NO_AGENTS, LogFormat
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import open_log
-from licensing.logs.totals import LogTotals, present_import
+from licensing.logs.totals import LogTotals, in_words, present_import
 from licensing.sites.models import Site
 
 SHOW_EVERY = 0.5  # seconds
@@ -23,6 +24,7 @@ class Options(TypedDict):
     format: LogFormat | None
     dry_run: bool
     include_live: bool
+    json: bool
 
 
 class Command(ServiceCommand):
@@ -53,7 +55,12 @@ class Command(ServiceCommand):
         if totals.malformed > len(totals.problems):
             self.stderr.write(f"And {totals.malformed - len(totals.problems):,} more malformed lines.")
         result = present_import(totals, site, work.log_format, dry_run=options["dry_run"])
-        return in_words(totals, dry_run=options["dry_run"]), result
+        if totals.failure:
+            if options["json"]:
+                self.stdout.write(render_json(result).decode())
+            raise CommandError(totals.failure)
+        sentence = sentence_of(totals, dry_run=options["dry_run"])
+        return f"{sentence} {NO_AGENTS}" if work.log_format == "common" else sentence, result
 
     def show(self, totals: LogTotals) -> None:
         if self.stderr.isatty() and time.monotonic() - self.shown_at >= SHOW_EVERY:
@@ -80,20 +87,12 @@ def site_named(name: str, account: str | None) -> Site:
     return found[0]
 
 
-def in_words(totals: LogTotals, *, dry_run: bool) -> str:
+def sentence_of(totals: LogTotals, *, dry_run: bool) -> str:
     verb = "Would import" if dry_run else "Imported"
     worth = ", ".join(f"{amount.normalize():f} {currency}" for currency, amount in sorted(totals.worth.items()))
-    skipped = {
-        "already imported": totals.repeated,
-        "of other hosts": totals.other_hosts,
-        "of pages open to everybody": totals.open_pages,
-        "of assets": totals.assets,
-        "of hours with a proxy": totals.live,
-        "of purged times": totals.purged,
-        "malformed": totals.malformed,
-    }
-    left_out = ", ".join(f"{number:,} {what}" for what, number in skipped.items() if number)
+    left_out = in_words(totals.left_out)
     return (
         f"{verb} {totals.imported:,} of {totals.lines:,} lines{f' ({left_out})' if left_out else ''}. "
+        f"Understood {totals.understood_percent:g} % of the lines. "
         f"{totals.refused:,} requests would have been refused{f', worth {worth}' if worth else ''}."
     )

@@ -19,15 +19,15 @@ from licensing.policies.condition_values import (
 )
 from licensing.policies.matching.attributes import (
     KEYS,
-    SCALAR,
     SCALARS,
     Json,
     Value,
-    every,
     parse_number,
     parse_size,
     parse_value,
+    scalar_in_list,
     scalar_of,
+    split_list,
     text_of_scalar,
 )
 
@@ -42,6 +42,7 @@ WANTED_RULE = 'Must be an object such as {"country": ["DE", "AT"], "seats": {"gt
 COMPARISON_RULE = f"Known comparisons: {', '.join(OPERATORS)}."
 
 Wanted = frozenset[tuple[bool, Value]]
+Bound = tuple[Decimal, bool]
 
 
 def kept_apart(value: Value) -> tuple[bool, Value]:
@@ -52,13 +53,15 @@ def kept_apart(value: Value) -> tuple[bool, Value]:
 class Comparison:
     """The condition on one attribute: one of several values, or within bounds, or known at all."""
 
-    __slots__ = ("among", "bounds", "exists")
+    __slots__ = ("among", "bounds", "exists", "least", "most")
 
     def __init__(self, wanted: object, path: str) -> None:
         """Raises Fault if `wanted` is invalid."""
         self.among: Wanted | None = None
         self.bounds: dict[str, Decimal] = {}
         self.exists = True
+        self.least: Bound | None = None  # the highest lower bound, and whether it is exclusive
+        self.most: Bound | None = None  # the lowest upper bound, and whether it is inclusive
         if not isinstance(wanted, Mapping):
             self.among = frozenset(map(kept_apart, one_or_more(wanted, path, parse_value)))
             return
@@ -72,6 +75,10 @@ class Comparison:
         self.exists = fields.read("exists", parse_flag, True)
         fields.faults.expect(self.exists or not self.bounds, f"{path}.exists", "Must stand alone if it is false.")
         fields.faults.raise_first()
+        if self.bounds:
+            lower = [(self.bounds[name], name == "gt") for name in ("gte", "gt") if name in self.bounds]
+            upper = [(self.bounds[name], name == "lte") for name in ("lte", "lt") if name in self.bounds]
+            self.least, self.most = max(lower, default=None), min(upper, default=None)
 
     def holds(self, value: Value | None) -> bool:
         """Test a value; None means that the attribute is unknown."""
@@ -86,20 +93,7 @@ class Comparison:
     @property
     def never_holds(self) -> bool:
         """Whether no number lies between the bounds."""
-        least, most = self.least, self.most
-        return least is not None and most is not None and (least[0], not least[1]) >= (most[0], most[1])
-
-    @property
-    def least(self) -> tuple[Decimal, bool] | None:
-        """The highest lower bound, and whether it is inclusive."""
-        given = [(self.bounds[name], name == "gte") for name in ("gte", "gt") if name in self.bounds]
-        return max(given, key=lambda bound: (bound[0], not bound[1]), default=None)
-
-    @property
-    def most(self) -> tuple[Decimal, bool] | None:
-        """The lowest upper bound, and whether it is inclusive."""
-        given = [(self.bounds[name], name == "lte") for name in ("lte", "lt") if name in self.bounds]
-        return min(given, default=None)
+        return self.least is not None and self.most is not None and self.least >= self.most
 
     def covers(self, other: "Comparison") -> bool:
         """Return whether this holds for every value the other holds for."""
@@ -111,20 +105,15 @@ class Comparison:
             return False
         if not self.bounds:
             return True
-        return bool(other.bounds) and (
-            reaches(self.least, other.least, lambda own, its: (own[0], not own[1]) <= (its[0], not its[1]))
-            and reaches(self.most, other.most, lambda own, its: own >= its)
-        )
+        reaches_down = self.least is None or (other.least is not None and self.least <= other.least)
+        reaches_up = self.most is None or (other.most is not None and self.most >= other.most)
+        return bool(other.bounds) and reaches_down and reaches_up
 
 
-Bound = tuple[Decimal, bool]
+Comparisons = dict[str, Comparison]
 
 
-def reaches(own: Bound | None, its: Bound | None, is_as_far: Callable[[Bound, Bound], bool]) -> bool:
-    return own is None or (its is not None and is_as_far(own, its))
-
-
-def parse_comparisons(value: object, path: str) -> dict[str, Comparison]:
+def parse_comparisons(value: object, path: str) -> Comparisons:
     """Parse the condition. Raises Fault with everything that is invalid."""
     wanted = parse_size(value, path, WANTED_RULE)
     expect(bool(wanted), path, "Must name an attribute.")
@@ -137,9 +126,12 @@ def parse_comparisons(value: object, path: str) -> dict[str, Comparison]:
     return comparisons
 
 
-def covers_attributes(outer: object, inner: object) -> bool:
-    """Return whether the outer condition holds wherever the inner one does."""
-    own, its = parse_comparisons(outer, ""), parse_comparisons(inner, "")
+def comparable_attributes(wanted: object) -> Comparisons:
+    return parse_comparisons(wanted, "")
+
+
+def covers_attributes(own: Comparisons, its: Comparisons) -> bool:
+    """Return whether the first condition holds wherever the second does."""
     return all(name in its and one.covers(its[name]) for name, one in own.items())
 
 
@@ -220,7 +212,6 @@ def as_json(value: object) -> Json:
 
 # --- As lines of a form ----------------------------------------------------------------------------------------------
 
-SCALAR_IN_LIST = re.compile(rf"\s*({SCALAR})\s*(?:,|$)")
 LINE = re.compile(rf"({KEY_PATTERN})\s*(>=|<=|=|>|<)\s*(.+)").fullmatch
 LINE_ON_EXISTENCE = re.compile(rf"({KEY_PATTERN})\s+(exists|missing)").fullmatch
 FORM_RULE = "Write a line for each attribute: country = DE, AT or seats >= 10 or plan exists or plan missing."
@@ -269,5 +260,7 @@ def read_line(line: str) -> tuple[str, object]:
     name, sign, rest = match.groups()
     if sign != "=":
         return name, {BY_SIGN[sign]: scalar_of(rest)}
-    values = [scalar_of(one[1]) for one in every(SCALAR_IN_LIST, rest)]
+    values = [scalar_in_list(value) for value in split_list(rest)]
+    if not values:
+        raise ValueError(line)
     return name, values if len(values) > 1 else values[0]

@@ -85,8 +85,6 @@ def number_of(value: Decimal) -> int | float:
 
 PLAIN = re.compile(r'[^\s"=<>,](?:[^"=,]*[^\s"=,])?').fullmatch
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?").fullmatch
-SCALAR = r'"(?:[^"\\]|\\.)*"|[^"=,]+'
-PAIR_IN_LIST = re.compile(rf"\s*({KEY_PATTERN})\s*=\s*({SCALAR})\s*(?:,|$)")
 FORM_RULE = "Write attributes as country=DE, seats=25, trial=false; quote a text that has a comma or =."
 
 
@@ -99,7 +97,7 @@ def text_of_scalar(value: object) -> str:
 
 
 def scalar_of(text: str) -> object:
-    """Parse a value typed into a form. Raises ValueError for malformed quoted text."""
+    """Parse a value typed into a form. Raises ValueError if it is malformed."""
     text = text.strip()
     if text in ("true", "false"):
         return text == "true"
@@ -110,6 +108,14 @@ def scalar_of(text: str) -> object:
     return text
 
 
+def scalar_in_list(text: str) -> object:
+    """Parse one value of a list. Raises ValueError if it is empty or malformed."""
+    text = text.strip()
+    if not text or (not text.startswith('"') and ('"' in text or "=" in text)):
+        raise ValueError(text)
+    return scalar_of(text)
+
+
 def text_of_attributes(attributes: Json) -> str:
     """Format attributes, as in "country=DE, seats=25"."""
     return ", ".join(f"{name}={text_of_scalar(value)}" for name, value in attributes.items())
@@ -118,18 +124,37 @@ def text_of_attributes(attributes: Json) -> str:
 def read_attributes(text: str) -> Json:
     """Parse text as formatted by text_of_attributes. Raises Fault if it is malformed."""
     try:
-        return {match[1]: scalar_of(match[2]) for match in every(PAIR_IN_LIST, text)}
+        return dict(map(read_pair, split_list(text)))
     except ValueError:
         raise Fault("", FORM_RULE) from None
 
 
-def every(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
-    """Match the whole text by consecutive matches of a pattern. Raises ValueError if some text is left over."""
-    found, place = [], 0
-    while place < len(text.rstrip()):
-        match = pattern.match(text, place)
-        if match is None:
-            raise ValueError(text)
-        found.append(match)
-        place = match.end()
-    return found
+def read_pair(text: str) -> tuple[str, object]:
+    """Parse `country=DE`. Raises ValueError if it is malformed."""
+    name, _, value = text.partition("=")
+    if IS_KEY(name.strip()) is None:
+        raise ValueError(text)
+    return name.strip(), scalar_in_list(value)
+
+
+def split_list(text: str) -> list[str]:
+    """Split a text at the commas outside its double quotes; one at its end separates nothing.
+
+    Raises ValueError if a quote is not closed.
+    """
+    parts, begin = [], 0
+    is_quoted = is_escaped = False
+    for place, character in enumerate(text):
+        if is_escaped:
+            is_escaped = False
+        elif is_quoted and character == "\\":
+            is_escaped = True
+        elif character == '"':
+            is_quoted = not is_quoted
+        elif character == "," and not is_quoted:
+            parts.append(text[begin:place])
+            begin = place + 1
+    if is_quoted:
+        raise ValueError(text)
+    last = text[begin:]
+    return [*parts, last] if last.strip() else parts

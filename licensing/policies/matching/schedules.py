@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from difflib import get_close_matches
 from functools import cache, lru_cache
+from itertools import takewhile
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 from kit.rest.components import COMPONENT
@@ -19,6 +21,8 @@ from licensing.policies.condition_values import Fields, Schema, one_or_more
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MIDNIGHT, DAY = 0, 24 * 60  # minutes
+WEEK = 7 * DAY
+WHOLE_WEEK = (1 << WEEK) - 1  # a bit for each minute
 EXAMPLE = {"days": ["mon", "fri"], "from": "09:00", "to": "18:00", "timeZone": "Europe/Berlin"}
 WANTED_RULE = f"Must be an object with a timeZone, and days, or from and to, or both{such_as(EXAMPLE)}."
 CLOCK_PATTERN = "([01][0-9]|2[0-3]):[0-5][0-9]"
@@ -66,12 +70,49 @@ class Schedule:
     def is_whole_week(self) -> bool:
         return len(self.days) == len(DAYS) and self.end - self.start == DAY
 
-    def minutes(self) -> frozenset[int]:
-        """Return the minutes of the week (from Monday 00:00, local clock) at which it holds."""
+    def minutes(self) -> int:
+        """Return the minutes of the week (from Monday 00:00, local clock) at which it holds, one bit for each."""
         length = self.end - self.start if self.start < self.end else self.end - self.start + DAY
-        return frozenset(
-            (day * DAY + minute) % (7 * DAY) for day in self.days for minute in range(self.start, self.start + length)
-        )
+        hours, minutes = (1 << length) - 1, 0
+        for day in self.days:
+            minutes |= hours << (day * DAY + self.start)
+        return (minutes | minutes >> WEEK) & WHOLE_WEEK
+
+
+class Stretch(NamedTuple):
+    """A time in which a schedule's result stays the same: from `begin` until before `end`."""
+
+    begin: datetime
+    end: datetime
+    holds: bool
+
+
+class CurrentSchedule:
+    """A schedule that remembers its current stretch, because the checks of a batch all ask for the same moment."""
+
+    __slots__ = ("schedule", "stretch")
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.stretch: Stretch | None = None
+
+    def stretch_at(self, moment: datetime) -> Stretch | None:
+        """Return the remembered stretch if the moment lies in it."""
+        stretch = self.stretch  # another thread may replace it meanwhile
+        return stretch if stretch is not None and stretch.begin <= moment < stretch.end else None
+
+    def holds(self, moment: datetime) -> bool:
+        stretch = self.stretch_at(moment)
+        return self.schedule.holds(moment) if stretch is None else stretch.holds
+
+    def next_change(self, moment: datetime) -> datetime | None:
+        stretch = self.stretch_at(moment)
+        if stretch is not None:
+            return stretch.end
+        end = self.schedule.next_change(moment)
+        if end is not None:
+            self.stretch = Stretch(moment, end, self.schedule.holds(moment))
+        return end
 
 
 @lru_cache(maxsize=4_096)
@@ -167,10 +208,21 @@ def parse_schedule(value: object, path: str) -> Schedule:
     return Schedule(days, MIDNIGHT if start is None else start, DAY if end is None else end, zone)
 
 
-def covers_schedule(outer: object, inner: object) -> bool:
-    """Return whether the outer schedule holds whenever the inner one does. False for different time zones."""
-    own, its = parse_schedule(outer, ""), parse_schedule(inner, "")
-    return own.is_whole_week or (own.zone == its.zone and own.minutes() >= its.minutes())
+class Hours(NamedTuple):
+    """A schedule in a form that is compared quickly: the minutes of the week, one bit for each."""
+
+    zone: ZoneInfo
+    minutes: int
+
+
+def comparable_schedule(wanted: object) -> Hours:
+    schedule = parse_schedule(wanted, "")
+    return Hours(schedule.zone, schedule.minutes())
+
+
+def covers_schedule(own: Hours, its: Hours) -> bool:
+    """Return whether the first schedule holds whenever the second does. False for different time zones."""
+    return own.minutes == WHOLE_WEEK or (own.zone == its.zone and not its.minutes & ~own.minutes)
 
 
 CLOCK_SCHEMA: Schema = {"type": "string", "pattern": f"^{CLOCK_PATTERN}$", "example": "09:00"}
@@ -238,25 +290,45 @@ def text_of_days(days: frozenset[int]) -> str:
     )
 
 
-TEXT = re.compile(r"(?:([a-z][a-z, \-–]*?)\s+)??(?:([\d:]+)\s*[-–]\s*([\d:]+)\s+)?(\S+)", re.IGNORECASE).fullmatch
+ARE_DAYS = re.compile(r"[a-z][a-z, \-–]*", re.IGNORECASE).fullmatch
+IS_TYPED_CLOCK = re.compile(r"[\d:]+").fullmatch
 DAYS_IN_TEXT = re.compile(r"([a-z]+)(?:\s*[-–]\s*([a-z]+))?").fullmatch
 
 
 def read_schedule(text: str) -> object:
     """Parse the text of a form. Returns malformed text unchanged, for validation to reject."""
-    match = TEXT(text.strip())
-    if match is None:
-        return text.strip()
-    days, start, end, zone = match.groups()
+    *words, zone = text.split() or [""]
+    of_days = list(takewhile(has_no_digit, words))
+    hours = " ".join(words[len(of_days) :])
     wanted: dict[str, object] = {}
-    if days is not None:
-        try:
-            wanted["days"] = [name for part in days.lower().split(",") for name in read_days(part.strip())]
-        except ValueError:
-            return text.strip()
-    if start is not None:
-        wanted |= {"from": start, "to": end}
-    return {**wanted, "timeZone": zone}
+    try:
+        if of_days:
+            wanted["days"] = read_list_of_days(" ".join(of_days))
+        if hours:
+            wanted |= read_hours(hours)
+    except ValueError:
+        return text.strip()
+    return {**wanted, "timeZone": zone} if zone else ""
+
+
+def has_no_digit(word: str) -> bool:
+    return not word[0].isdigit()
+
+
+def read_hours(text: str) -> dict[str, str]:
+    """Return the hours of "09:00-18:00". Raises ValueError if malformed."""
+    start, _, end = text.replace("–", "-").partition("-")
+    start, end = start.strip(), end.strip()
+    if not (IS_TYPED_CLOCK(start) and IS_TYPED_CLOCK(end)):
+        raise ValueError(text)
+    return {"from": start, "to": end}
+
+
+def read_list_of_days(text: str) -> list[str]:
+    """Return the days of "mon-wed, fri". Raises ValueError if malformed."""
+    if ARE_DAYS(text) is None:
+        raise ValueError(text)
+    return [name for part in text.lower().split(",") for name in read_days(part.strip())]
 
 
 def read_days(text: str) -> list[str]:

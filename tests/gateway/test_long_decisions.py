@@ -1,0 +1,66 @@
+"""Batches whose decisions take long are decided in a thread: the event loop serves everybody else meanwhile."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from licensing.access.event_loop.gateway import MOST_COMPARISONS, Gateway
+from licensing.policies.matching.schedules import CurrentSchedule, parse_schedule
+from tests import factories
+
+CHECKS = 100
+NIGHT = {"days": ["fri", "sun"], "from": "22:00", "to": "06:00", "timeZone": "Europe/Berlin"}
+
+
+@pytest.fixture
+def decided(monkeypatch):
+    """The numbers of checks that were decided on the event loop at once."""
+    numbers, original = [], Gateway.decide
+
+    def decide(gateway, grant, checks, *more):
+        numbers.append(len(checks))
+        return original(gateway, grant, checks, *more)
+
+    monkeypatch.setattr(Gateway, "decide", decide)
+    return numbers
+
+
+def policy_of(account, rules, bounds):
+    """Create a policy whose rules all look at as many attributes, of which only the last does not fit."""
+    fitting = {f"a{number}": {"gte": 1} for number in range(bounds - 1)}
+    rule = {**factories.ALLOW_ALL, "conditions": {"attributes": {**fitting, "z": {"gte": 9}}}}
+    return factories.policy(account, *({**rule, "message": str(number)} for number in range(rules)))
+
+
+@pytest.mark.parametrize(("rules", "bounds", "is_on_the_loop"), [(100, 16, False), (10, 2, True)])
+def test_a_batch_with_many_comparisons_is_decided_in_a_thread(account, api, decided, rules, bounds, is_on_the_loop):
+    item = factories.content(account, policy_id=policy_of(account, rules, bounds).pk).pk
+    assert (rules * bounds * CHECKS > MOST_COMPARISONS) is not is_on_the_loop
+    known = {f"a{number}": 5 for number in range(bounds - 1)}
+    checks = [
+        {"contentId": item, "requester": {"id": f"org_{number}", "attributes": {**known, "z": 1 if number else 9}}}
+        for number in range(CHECKS)
+    ]
+    reply = api.post("/v1/access/check/batch", {"checks": checks})
+    assert [one["allowed"] for one in reply["data"]] == [True] + [False] * (CHECKS - 1)
+    assert decided == ([CHECKS] if is_on_the_loop else [])
+
+
+def test_a_single_check_of_the_same_policy_is_decided_at_once(account, api, decided):
+    item = factories.content(account, policy_id=policy_of(account, 100, 16).pk).pk
+    assert api.post("/v1/access/check", {"contentId": item, "requester": "org_a"})["allowed"] is False
+    assert decided == [1]
+
+
+def test_a_schedule_is_computed_once_until_it_changes(monkeypatch):
+    schedule = parse_schedule(NIGHT, "")
+    current, computed, original = CurrentSchedule(schedule), [], type(schedule).next_change
+    monkeypatch.setattr(type(schedule), "next_change", lambda *of: computed.append(of) or original(*of))
+    friday = datetime(2026, 11, 27, 23, 30, tzinfo=UTC)
+    for minutes in range(0, 10 * 60, 10):
+        moment = friday + timedelta(minutes=minutes)
+        assert current.next_change(moment) == original(schedule, moment)
+        assert current.holds(moment) is schedule.holds(moment)
+    assert len(computed) == 2
+    assert current.next_change(friday) == original(schedule, friday)
+    assert current.holds(friday - timedelta(days=2)) is schedule.holds(friday - timedelta(days=2))
