@@ -47,5 +47,10 @@ def part_of_a_write() -> Iterator[None]:
     """Hold the turn for a part of a long write, then let writers that wait go first."""
     with turn_to_write():
         yield
+    let_others_write()
+
+
+def let_others_write() -> None:
+    """Let writers that wait go first. Call it without the turn."""
     if connection.vendor == "sqlite":
         time.sleep(PAUSE_SECONDS)
