@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Literal, NotRequired, TypedDict, cast
 
@@ -70,6 +71,8 @@ class LogMetadata(TypedDict):
     format: LogFormat | None
     with_live: bool
     facts: NotRequired[list[tuple[str, str]]]
+    first: NotRequired[str | None]  # time of the first request, ISO 8601
+    last: NotRequired[str | None]
     problems: NotRequired[list[tuple[int, str]]]
     imported: NotRequired[int]  # lines
 
@@ -129,7 +132,7 @@ class LogUploads(ServiceAdmin[Site, SiteFields]):
                     carry_out(upload, file, site, dry_run=False)
                     self.log_change(request, site, f"Imported {upload.about['imported']:,} requests of an access log.")
             return redirect("admin:licensing_site_log", token)
-        about = upload.about
+        about = {**upload.about, "facts": shown_facts(upload.about)}
         return page(
             request,
             self,
@@ -157,6 +160,7 @@ def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: b
     work = LogImport(site, about["format"], dry_run=dry_run, with_live=about["with_live"])
     with opened(file) as log:
         totals = work.run(log)
+    about["first"], about["last"] = isoformat(totals.first), isoformat(totals.last)
     about["format"], about["state"] = work.log_format, "preview" if dry_run else "done"
     about["facts"], about["problems"], about["imported"] = (
         facts_of(totals, dry_run=dry_run),
@@ -164,6 +168,19 @@ def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: b
         totals.imported,
     )
     upload.save()
+
+
+def isoformat(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def shown_facts(about: LogMetadata) -> list[tuple[str, str]]:
+    """Return the stored facts, and the time of the requests in the operator's time zone."""
+    facts, first, last = about.get("facts", []), about.get("first"), about.get("last")
+    if first is None or last is None:
+        return facts
+    times = [shown_time(datetime.fromisoformat(moment)) for moment in (first, last)]
+    return [("Time", format_html("{} to {}", *times)), *facts]
 
 
 def facts_of(totals: LogTotals, *, dry_run: bool) -> list[tuple[str, str]]:
@@ -181,8 +198,6 @@ def facts_of(totals: LogTotals, *, dry_run: bool) -> list[tuple[str, str]]:
         "Malformed": totals.malformed,
     }
     facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == imported]
-    if totals.first is not None and totals.last is not None:
-        facts.append(("Time", format_html("{} to {}", shown_time(totals.first), shown_time(totals.last))))
     facts.append(("Would have been refused", f"{totals.refused:,}"))
     facts += [(f"Because {Reason(reason).words}", f"{number:,}") for reason, number in totals.reasons.most_common()]
     return [*facts, ("Worth", format_sums(totals.worth))] if totals.worth else facts
