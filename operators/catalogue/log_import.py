@@ -132,14 +132,14 @@ class LogUploads(ServiceAdmin[Site, SiteFields]):
                     carry_out(upload, file, site, dry_run=False)
                     self.log_change(request, site, f"Imported {upload.about['imported']:,} requests of an access log.")
             return redirect("admin:licensing_site_log", token)
-        about = {**upload.about, "facts": shown_facts(upload.about)}
+        about = upload.about
         return page(
             request,
             self,
             "operators/catalogue/log_import.html",
             title=f"Import {about['name']} for {site.host}",
             original=site,
-            about=about,
+            about={**about, "facts": shown_facts(about)},
             problems=about.get("problems", [])[:MOST_SHOWN],
             visitors=reverse("admin:visitors"),
             again=reverse("admin:licensing_site_import_log", args=[site.pk]),
