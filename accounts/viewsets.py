@@ -60,10 +60,15 @@ class AccountViewSet(ApiViewSet[M]):
         def act_for_account(*_: object, **__: object) -> HttpResponse:
             if not epochs.keep(self.account_id):  # deleted since authentication
                 raise unknown_key()
-            return act() if key is None else answer_once(request, key, act, self.check_replay, has_rows=self.has_rows)
+            if key is None:
+                return act()
+            return answer_once(request, key, act, self.check_replay, resume=self.resume, has_rows=self.has_rows)
 
         with acting_as(self.actor):
             return super().write(act_for_account, request)
+
+    def resume(self, reply: bytes) -> None:
+        """Go on after the part of a request whose reply is stored (accounts.bulk)."""
 
     def check_replay(self, reply: bytes) -> None:
         """Raise an ApiError if this request's key may not see the stored reply.

@@ -1,113 +1,175 @@
-"""Data for benchmarks.admin_pages: rows cloned by SQL from rows created through the API."""
+"""Data for benchmarks.admin_pages, on either database: copies of rows created through the API, made in the service."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from hashlib import sha256
+from itertools import islice
+from typing import Any
+from uuid import UUID
 
-from benchmarks.growth_data import DAYS, MAKE_PARTITIONS, Data, one_of, uuid7
-from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, UNLICENSED, Installation
-
-WORDS = "(ARRAY['annual','climate','market','weather','budget','election','harbour','museum'])"
-
-
-@dataclass(frozen=True)
-class Sizes:
-    events: int = 1_000_000
-    items: int = 50_000
-    requesters: int = 20_000
-    licenses: int = 20_000
-    entries: int = 200_000  # of the ledger
-    changes: int = 200_000  # in the audit log
-    policies: int = 200
-    keys: int = 2_000  # and as many clients of the licence server
-    sites: int = 200  # and as many webhook endpoints
-    visitors: int = 1_000  # at the edge, each on every day
-
-
-CLOSE_MONTHS = """
+from django.core.management import call_command
 from django.utils import timezone
+
+from accounts.models import Account, ApiKey, AuditEntry, WebhookEndpoint
+from analytics.events.partitions import first_id
+from analytics.models import AccessEvent, LedgerEntry
 from analytics.statements.closing import close_due
-close_due(timezone.now())
-"""
+from benchmarks.admin_seed import Sizes
+from kit.values import ids
+from licensing.clients.models import LicenseClient
+from licensing.content.models import Content
+from licensing.licenses.models import License
+from licensing.policies.models import Policy
+from licensing.requesters.models import Requester
+from licensing.sites.models import Site
+from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay
+
+WORDS = ("annual", "climate", "market", "weather", "budget", "election", "harbour", "museum")
+ROWS = 1_000  # inserted at a time
+CRAWLERS = ("crawler:gptbot", "crawler:claudebot", "crawler:googlebot", "crawler:ccbot", "crawler:bytespider")
 
 
-def of_server(made: Installation, data: Data, sizes: Sizes) -> None:
-    """Create keys, clients, sites and endpoints."""
-    made.post("/v1/license-clients", {"requesterId": "org_acme", "name": "Crawler"})
-    for number in range(sizes.sites):  # each with an item of its own behind it
-        made.post("/v1/sites", {"host": f"site-{number}.example", "rules": [{"pattern": "/a/*", "policyId": None}]})
-    made.post("/v1/webhooks", {"url": "https://hooks.example/in"})
-    kept = {"name": "'number ' || n", "digest": "sha256(('key' || n)::bytea)", "prefix": "'svc_sk_' || n"}
-    data.clone("accounts_apikey", sizes.keys, id=uuid7(f"{data.begin} + n", "key"), **kept)
-    data.clone("licensing_licenseclient", sizes.keys, id=uuid7(f"{data.begin} + n", "client"), **kept)
-    data.clone("accounts_webhookendpoint", sizes.sites, id=uuid7(f"{data.begin} + n", "endpoint"))
+def fill(sizes: Sizes) -> None:
+    now = timezone.now()
+    fill_catalogue(sizes)
+    fill_customers(sizes, now)
+    fill_decisions(sizes, now)
+    fill_visits(sizes, now)
+    call_command("rebuild_usage", verbosity=0)  # the pages read rollups
+    close_due(now)
 
 
-def fill(made: Installation, sizes: Sizes) -> None:
-    policy = made.policy(ALLOW_LICENSED, DENY_ALL)
-    [item] = made.items(policy)
-    made.expect_decisions(item, LICENSED, UNLICENSED)
-    terms = {"requesterId": "org_acme", "licenseType": "editorial", "price": {"amount": "10", "currency": "EUR"}}
-    made.post("/v1/licenses", terms)
-    data = Data(made)
-    begin = data.begin
-    data.policies(sizes.policies)
-    data.clone(
-        "licensing_content",
+def insert(rows: Iterator[Any]) -> None:
+    while some := list(islice(rows, ROWS)):
+        type(some[0])._base_manager.bulk_create(some, batch_size=ROWS)
+
+
+def clone(model: Any, count: int, change: Callable[[int], dict[str, object]]) -> None:
+    """Insert copies of the model's newest row, with new ids and the values of `change`."""
+    row = model._base_manager.order_by("-pk")[0]
+    key = model._meta.pk.attname
+    same = {field.attname: getattr(row, field.attname) for field in model._meta.concrete_fields}
+    del same[key]
+    insert(model(**{**same, **change(number)}) for number in range(count))
+
+
+def fill_catalogue(sizes: Sizes) -> None:
+    clone(Policy, sizes.policies, lambda n: {"name": f"Policy {n}", "external_id": None})
+    policies = list(Policy.objects.values_list("pk", flat=True))
+    clone(
+        Content,
         sizes.items,
-        id=uuid7(f"{begin} + n", "content"),
-        title=f"{WORDS}[1 + n % 8] || ' ' || {WORDS}[1 + n / 8 % 8] || ' report ' || n",
-        external_id="'item/' || lpad(n::text, 8, '0')",
-        category="'category ' || n % 500",
-        status="CASE WHEN n % 100 = 0 THEN 'archived' ELSE 'active' END",
-        type="(ARRAY['article','report','image','dataset'])[1 + n % 4]",
-        policy_id=f"{one_of('licensing_policy')}[1 + n % {sizes.policies}]",
+        lambda n: {
+            "title": f"{WORDS[n % 8]} {WORDS[n // 8 % 8]} report {n}",
+            "external_id": f"item/{n:08}",
+            "category": f"category {n % 500}",
+            "status": "active" if n % 100 else "archived",
+            "type": ("article", "report", "image", "dataset")[n % 4],
+            "policy_id": policies[n % len(policies)],
+        },
     )
-    data.clone(
-        "licensing_requester",
+    clone(ApiKey, sizes.keys, lambda n: {"name": f"number {n}", "digest": digest("key", n), "prefix": f"svc_sk_{n}"})
+    clone(WebhookEndpoint, sizes.sites, lambda n: {"url": f"https://hooks.example/{n}"})
+    clone(AuditEntry, sizes.changes, lambda n: {})
+
+
+def fill_customers(sizes: Sizes, now: datetime) -> None:
+    clone(
+        Requester,
         sizes.requesters,
-        id=None,
-        requester_id="'requester' || lpad(n::text, 7, '0')",
-        name=f"initcap({WORDS}[1 + n % 8]) || ' House ' || n",
+        lambda n: {"requester_id": f"requester{n:07}", "name": f"{WORDS[n % 8].title()} House {n}"},
     )
-    data.clone(
-        "licensing_license",
+    for name in CRAWLERS:
+        clone(Requester, 1, lambda n: {"requester_id": name, "name": None})  # noqa: B023 - used at once
+    requesters = list(Requester.objects.values_list("pk", flat=True))
+    month = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    clone(
+        License,
         sizes.licenses,
-        id=uuid7(f"{begin} + n", "license"),
-        requester_id=f"{one_of('licensing_requester')}[1 + n % {sizes.requesters}]",
-        license_type="(ARRAY['commercial','editorial','research'])[1 + n % 3]",
-        status="CASE WHEN n % 50 = 0 THEN 'revoked' ELSE 'active' END",
-        expires_at="CASE WHEN n % 3 = 0 THEN seed.created - interval '1 day' END",
+        lambda n: {
+            "requester_id": requesters[n % len(requesters)],
+            "license_type": ("commercial", "editorial", "research")[n % 3],
+            "status": "active" if n % 50 else "revoked",
+            "expires_at": now - timedelta(days=1) if n % 3 == 0 else now + timedelta(days=n % 60),
+        },
     )
-    data.clone(
-        "analytics_ledgerentry",
+    clone(
+        LicenseClient,
+        sizes.keys,
+        lambda n: {"name": f"number {n}", "digest": digest("client", n), "prefix": f"svc_cs_{n}"},
+    )
+    step = (now - month) / (sizes.entries + 1)
+    clone(
+        LedgerEntry,
         sizes.entries,
-        id=uuid7(f"{begin} + n * 60000::bigint", "entry"),
-        requester_id=f"{one_of('licensing_requester')}[1 + n % {sizes.requesters}]",
-        occurred_at=f"to_timestamp(({begin} + n * 60000::bigint) / 1000.0)",
-        created=f"to_timestamp(({begin} + n * 60000::bigint) / 1000.0)",
+        lambda n: {
+            "requester_id": requesters[n % len(requesters)],
+            "occurred_at": month + step * n,
+            "created": month + step * n,
+        },
     )
-    made.manage("shell", "--verbosity", "0", "-c", CLOSE_MONTHS, seconds=3600)
-    of_server(made, data, sizes)
-    data.clone("accounts_auditentry", sizes.changes, id=uuid7(f"{begin} + n", "change"))
-    made.manage("shell", "--verbosity", "0", "-c", MAKE_PARTITIONS)
-    moment = f"{begin} + (n::bigint * {DAYS * 86_400_000}) / {sizes.events + 1}"
-    data.clone(
-        "analytics_accessevent",
-        sizes.events,
-        id=uuid7(moment, "event"),
-        created=f"to_timestamp(({moment}) / 1000.0)",
-        content_id=f"{one_of('licensing_content')}[1 + n % {sizes.items}]",
-        requester_id=f"{one_of('licensing_requester')}[1 + n % {sizes.requesters}]",
-        allowed="n % 3 > 0",
-        reason="CASE WHEN n % 3 = 0 THEN 'no_license' END",
-        rule_index="CASE WHEN n % 3 = 0 THEN 1 ELSE 0 END",
+
+
+def fill_decisions(sizes: Sizes, now: datetime) -> None:
+    items = list(Content.objects.values_list("pk", flat=True))
+    requesters = list(Requester.objects.values_list("pk", flat=True))
+    sites = list(Site.objects.values_list("pk", flat=True))
+    crawlers = list(Requester.objects.filter(requester_id__in=CRAWLERS).values_list("pk", flat=True))
+    facts = AccessEvent.objects.order_by("-pk")[0].facts
+    step = timedelta(hours=sizes.hours) / (sizes.events + 1)
+
+    def decision(n: int) -> dict[str, object]:
+        created = now - timedelta(hours=sizes.hours) + step * n
+        number = first_id(created).int | 0x7 << 76 | 0x8 << 60 | n  # a UUIDv7 of that time
+        is_allowed = n % 3 > 0
+        site = sites[n // 10 % len(sites)] if n % 10 == 0 else None  # every tenth is observed at the edge
+        edge = {
+            "allowed": True,
+            "reason": None,
+            "observed": "no_license",
+            "requester_id": crawlers[n // 10 % len(crawlers)],
+            "facts": {**facts, "siteId": site, "url": f"https://site.example/a/{n}", "identifiedBy": "user_agent"},
+        }
+        return {
+            "id": ids.encode("dec", UUID(int=number).bytes),
+            "created": created,
+            "content_id": items[n * 7919 % len(items)],
+            "requester_id": requesters[n * 104_729 % len(requesters)],
+            "allowed": is_allowed,
+            "reason": None if is_allowed else "no_license",
+            "rule_index": 0 if is_allowed else 1,
+            **(edge if site else {}),
+        }
+
+    clone(AccessEvent, sizes.events, decision)
+
+
+def fill_visits(sizes: Sizes, now: datetime) -> None:
+    account = Account.objects.order_by("pk")[0].pk
+    crawlers = list(Requester.objects.filter(requester_id__in=CRAWLERS).values_list("pk", flat=True))
+    sites = list(Site.objects.values_list("pk", "host"))
+
+    def page(n: int) -> Page:
+        site, host = sites[n % len(sites)]
+        url = f"https://{host}/a/{n}"
+        return Page(account_id=account, site_id=site, url=url, digest=sha256(url.encode()).digest()[:16])
+
+    insert(page(n) for n in range(sizes.pages))
+    pages = list(Page.objects.values_list("pk", flat=True))
+    counts = {"allowed": 20, "observed": 5, "denied": 10, "identified_by": "user_agent", "account_id": account}
+    days = [now.date() - timedelta(days=number) for number in range(sizes.days)]
+    insert(VisitorDay(**counts, day=day, requester_id=crawler, last_seen=now) for day in days for crawler in crawlers)
+    insert(
+        PageDay(**counts, day=day, requester_id=crawlers[n % len(crawlers)], page_id=one, last_seen=now)
+        for day in days
+        for n, one in enumerate(pages)
     )
-    data.execute(
-        f"""INSERT INTO licensing_visitorday
-        (account_id, day, requester_id, identified_by, allowed, observed, denied, last_seen)
-        SELECT account_id, current_date - n, id, (ARRAY['license_token','user_agent','address'])[1 + id % 3],
-          20, 5, 10, now() - n * interval '1 day'
-        FROM (SELECT id, account_id FROM licensing_requester ORDER BY id LIMIT {sizes.visitors}) visitor,
-          generate_series(0, {DAYS - 1}) n"""  # noqa: S608
+    insert(
+        ReferralDay(account_id=account, day=day, page_id=one, host="chatgpt.com", referrals=3)
+        for day in days
+        for one in pages[:100]
     )
-    made.manage("rebuild_usage", seconds=3600)  # the overview reads rollups
-    data.close()
+
+
+def digest(kind: str, number: int) -> bytes:
+    return sha256(f"{kind}{number}".encode()).digest()

@@ -39,6 +39,7 @@ from kit.http.middleware import request_id
 from kit.values.json_values import is_same
 
 Fields = Mapping[str, object]
+BATCH_ROWS = 500
 EMPTY: tuple[object, ...] = (None, [], {})
 TITLE_CHARACTERS = 500
 
@@ -113,7 +114,7 @@ def record_all(made: Iterable[Change | None]) -> None:
     if not transaction.get_connection().in_atomic_block:
         raise AssertionError("An audit entry belongs into the transaction of its change.")
     written = [change for change in made if change is not None]
-    AuditEntry.objects.bulk_create([change.entry for change in written])
+    AuditEntry.objects.bulk_create([change.entry for change in written], batch_size=BATCH_ROWS)
     write([event for change in written if (event := change.event()) is not None])
 
 

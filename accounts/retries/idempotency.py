@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 from decimal import Context, Decimal
 from hashlib import blake2b
+from http import HTTPStatus
 from uuid import UUID
 
 import orjson
@@ -161,30 +162,41 @@ def answer_once(
     act: Callable[[], HttpResponse],
     check_replay: Callable[[bytes], None],
     *,
+    resume: Callable[[bytes], None] | None = None,
     has_rows: bool = False,
 ) -> HttpResponse:
     """Return the reply of `act`, or of the earlier request with this key. Call it inside a transaction.
 
     `check_replay` receives a stored body first and raises an ApiError if this request may not see it. `has_rows` is
-    that of `parse_object`.
+    that of `parse_object`. A reply with status PROCESSING is that of a part of the work: the next call passes it to
+    `resume` and calls `act` again.
     """
     digest = fingerprint_of(request, has_rows=has_rows)
     record, mine = claim(grant_of(request).account_id, key, digest)
     if mine:
         response = act()
-        if not isinstance(response, Response):
-            raise AssertionError("only a reply in JSON can be kept")
-        record.status = response.status_code
-        record.reply = seal_reply(render_json(response.data))
-        headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-        record.headers = reply_sealer(PURPOSE).encrypt(render_json(headers))
-        record.save()
-        return response
+        return keep_reply(record, response, is_part=response.status_code == HTTPStatus.PROCESSING)
     kept_headers = bytes(record.headers) if record.headers else None
     reply, headers = open_reply(bytes(record.fingerprint), bytes(record.reply), kept_headers, digest)
     check_replay(reply)
+    if record.status == HTTPStatus.PROCESSING and resume is not None:
+        resume(reply)
+        return keep_reply(record, act(), is_part=True)
     replays.inc()
     return HttpResponse(reply, status=record.status, content_type="application/json", headers=headers)
+
+
+def keep_reply(record: IdempotencyRecord, response: HttpResponse, *, is_part: bool) -> HttpResponse:
+    """Store the reply in the record. A part's reply has no limit, because other parts are committed already."""
+    if not isinstance(response, Response):
+        raise TypeError("Only a reply in JSON can be kept.")
+    record.status = response.status_code
+    reply = render_json(response.data)
+    record.reply = reply_sealer(PURPOSE).encrypt(reply) if is_part else seal_reply(reply)
+    headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+    record.headers = reply_sealer(PURPOSE).encrypt(render_json(headers))
+    record.save()
+    return response
 
 
 def purge(now: datetime | None = None) -> int:

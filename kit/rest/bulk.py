@@ -6,6 +6,7 @@ of rows.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db.models import Model, Q
@@ -20,6 +21,7 @@ from kit.rest.fields import Choice, StrictSerializer
 from kit.rest.resources import unknown
 from kit.values import ids
 from kit.values.faults import FaultKind
+from kit.values.json_values import Rendered
 from kit.values.shown import shown
 
 MAX_ROWS = 1_000
@@ -27,6 +29,7 @@ STATUSES = [200, 201, 409, 422]
 ALONE = "As the row would be answered alone."
 
 M = TypeVar("M", bound=Model)
+NOTHING: Mapping[object, int] = MappingProxyType({})
 
 
 class RowsField(serializers.ListField):
@@ -92,11 +95,12 @@ def outcomes_serializer(name: str, outcome: serializers.Serializer) -> serialize
 
 @dataclass(slots=True)
 class Row:
-    """A row: its fields by Python name, and the id of the resource it changes, if any."""
+    """A row: its fields by Python name, the id of the resource it changes, if any, and its index in the request."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     id: str | None = None
     error: ApiError | None = None  # why the row alone is invalid
+    index: int = 0
 
 
 @dataclass(slots=True)
@@ -120,7 +124,10 @@ class Kind:
 
     def read(self, bodies: Sequence[object], new: StrictSerializer, partial: StrictSerializer) -> list[Row]:
         """Read rows that may change a resource, by `id` or `externalId`, with `partial`; others with `new`."""
-        return [self.read_row(body, new, partial) for body in bodies]
+        rows = [self.read_row(body, new, partial) for body in bodies]
+        for index, row in enumerate(rows):
+            row.index = index
+        return rows
 
     def read_row(self, body: object, new: StrictSerializer, partial: StrictSerializer) -> Row:
         if isinstance(body, RefusedRow):
@@ -136,26 +143,29 @@ class Kind:
 
 
 class Bulk(Generic[M]):
-    """One attempt at writing the rows, in a transaction."""
+    """One attempt at writing the rows, in a transaction.
+
+    `earlier` has the resources that rows of earlier transactions of the request are about, with the rows' indexes.
+    """
 
     kind: ClassVar[Kind]
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING) -> None:
         self.rows = rows
-        self.row_of: dict[object, int] = {}  # the row that created or changed a resource, by primary key
+        self.row_of = dict(earlier)  # the row that created or changed a resource, by primary key
 
     def outcomes(self) -> list[Outcome[M]]:
         """Return the outcome of each row, in order. Changes memory only; nothing is written yet."""
-        return [self.outcome(index, row) for index, row in enumerate(self.rows)]
+        return [self.outcome(row) for row in self.rows]
 
-    def outcome(self, index: int, row: Row) -> Outcome[M]:
+    def outcome(self, row: Row) -> Outcome[M]:
         try:
             if row.error is not None:
                 raise row.error
             status, resource = self.act(row)
         except ApiError as error:
             return Outcome(error.status_code, error=error)
-        self.row_of[resource.pk] = index
+        self.row_of[resource.pk] = row.index
         return Outcome(status, resource)
 
     def act(self, row: Row) -> tuple[int, M]:
@@ -191,8 +201,8 @@ class BulkByExternalId(Bulk[M]):
     `named` are the resources that rows name (`named_by`).
     """
 
-    def __init__(self, rows: Sequence[Row], named: Iterable[M]) -> None:
-        super().__init__(rows)
+    def __init__(self, rows: Sequence[Row], named: Iterable[M], earlier: Mapping[object, int] = NOTHING) -> None:
+        super().__init__(rows, earlier)
         self.by_id: dict[str, M] = {}
         self.by_external_id: dict[str, M] = {}
         for resource in named:
@@ -235,13 +245,23 @@ def external_id_of(resource: Any) -> str | None:
 
 def bulk_response(outcomes: Sequence[Outcome[M]], name: str, show: Callable[[M], object]) -> Response:
     """Build the reply; `name` is the field that holds the resource."""
-    data = [
+    return Response(bulk_reply(shown_outcomes(outcomes, name, show)))
+
+
+def shown_outcomes(
+    outcomes: Sequence[Outcome[M]], name: str, show: Callable[[M], object], first: int = 0
+) -> list[Rendered]:
+    """Render the outcomes of the rows from index `first` on."""
+    return [
         {
             "index": index,
             "status": outcome.status,
             name: show(outcome.resource) if outcome.resource else None,
             "error": outcome.error.as_dict() if outcome.error else None,
         }
-        for index, outcome in enumerate(outcomes)
+        for index, outcome in enumerate(outcomes, first)
     ]
-    return Response({"object": "list", "data": data, "hasMore": False, "totalCount": len(data)})
+
+
+def bulk_reply(data: list[Rendered]) -> Rendered:
+    return {"object": "list", "data": data, "hasMore": False, "totalCount": len(data)}

@@ -4,8 +4,6 @@ Rows come in chunks. Each chunk has its own query that starts after the last row
 transaction open.
 """
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
@@ -49,6 +47,16 @@ def wanted_format(query: Mapping[str, str], accept: str) -> str:
     return "json"
 
 
+def wants_bom(query: Mapping[str, str], form: str) -> bool:
+    """Return whether the parameter `bom` asks for a byte order mark. Raises InvalidRequest."""
+    value = query.get("bom", "false")
+    if value not in ("true", "false"):
+        raise InvalidRequest("bom must be true or false.", param="bom")
+    if value == "true" and form != "csv":
+        raise InvalidRequest("bom is for CSV files. Add format=csv, or leave out bom.", param="bom")
+    return value == "true"
+
+
 def export(
     request: Request,
     form: str,
@@ -58,13 +66,16 @@ def export(
     reading: Reading,
     *,
     has_head: bool = True,
+    has_bom: bool = False,
 ) -> StreamingHttpResponse:
     """Stream the rows as a file called `name`; `form` is csv or jsonl, `columns` are those of the CSV.
+
+    `has_bom` begins the CSV with a byte order mark, by which Excel recognises UTF-8.
 
     `chunks` are read through `reading`; the first before anything is sent, so that errors up to then become ordinary
     replies. `has_head=False` omits the CSV header, to continue an interrupted download.
     """
-    head = csv_bytes([columns]) if form == "csv" and has_head else b""
+    head = (BOM if has_bom else b"") + csv_bytes([columns]) if form == "csv" and has_head else b""
     encode: Callable[[Sequence[Row]], bytes] = (lambda rows: csv_lines(rows, columns)) if form == "csv" else json_lines
     content = iter(()) if request.method == "HEAD" else map(encode, while_wanted(iter(chunks)))
     first = head + next(content, b"")
@@ -122,8 +133,13 @@ def json_lines(rows: Sequence[Row]) -> bytes:
 
 # --- CSV -------------------------------------------------------------------------------------------------------------
 
+BOM = b"\xef\xbb\xbf"
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?").fullmatch
 FORMULA = tuple("=+-@＝＋－＠")
+# A spreadsheet that separates by `;` or tabs reads these within a quoted text, too.
+FORMULA_INSIDE = re.compile(rf"([;\t\r\n](?:[^\S\t\r\n]|\")*)(?=[{re.escape(''.join(FORMULA))}])")
+BARE = ("true", "false")
+HAS_SEPARATOR = re.compile(r"[;\t\r\n]").search
 Part = tuple[str, list[str]]  # a field, and its members that are columns; none: the field is one
 
 
@@ -133,9 +149,18 @@ def csv_lines(rows: Sequence[Row], columns: list[str]) -> bytes:
 
 
 def csv_bytes(rows: Iterable[Iterable[str]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()
+    """Encode cells as CSV. All texts are quoted, so that no other separator begins a cell in one."""
+    return "".join(f"{line_of(row)}\r\n" for row in rows).encode(errors="replace")  # lone surrogates
+
+
+def line_of(row: Iterable[str]) -> str:
+    return ",".join(map(quoted, row)) or '""'  # a single empty cell, since readers skip empty lines
+
+
+def quoted(text: str) -> str:
+    if not text or text in BARE or NUMBER(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def parts_of(columns: list[str]) -> list[Part]:
@@ -162,14 +187,22 @@ def cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return value if value[:1].isalnum() else harmless(value)
+        return value if value[:1].isalnum() and not HAS_SEPARATOR(value) else harmless(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    return render_json(value).decode()
+    return harmless_inside(render_json(value).decode())
+
+
+def harmless_inside(text: str) -> str:
+    return FORMULA_INSIDE.sub(r"\1'", text)
 
 
 def harmless(text: str) -> str:
-    """Prefix text that a spreadsheet would run as a formula with an apostrophe. Numbers stay unchanged."""
+    """Put an apostrophe before what a spreadsheet would run as a formula. Numbers stay unchanged.
+
+    That is a text that begins like one, and what begins like one after a separator within the text.
+    """
+    text = harmless_inside(text)
     if (text.lstrip().startswith(FORMULA) or text.startswith(("\t", "\r", "\n"))) and not NUMBER(text):
         return f"'{text}"
     return text

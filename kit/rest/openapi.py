@@ -43,6 +43,12 @@ AFTER: dict[str, object] = {
     "It begins where that row is now: sort by `created`, which never changes.",
     "schema": {"type": "string"},
 }
+BOM: dict[str, object] = {
+    "name": "bom",
+    "in": "query",
+    "description": "`true` begins a CSV file with a byte order mark, by which Excel recognises UTF-8.",
+    "schema": {"type": "string", "enum": ["true", "false"], "default": "false"},
+}
 NOT_MODIFIED = "NotModified"
 FILES: dict[str, object] = {
     CSV: {"schema": {"type": "string"}},
@@ -123,6 +129,7 @@ class ApiSchema(AutoSchema):
             (IF_NONE_MATCH, is_read and view.action in view.tagged),
             (FORMAT, view.action in view.exportable),
             (AFTER, view.action in view.exportable and view.action in view.listing),
+            (BOM, view.action in view.exportable and view.action in view.listing),
         ]
         taken = [parameter for parameter, is_taken in further if is_taken]
         return [*taken, sparse.parameter(view.serializer_class)] if is_read and view.has_fields() else taken

@@ -196,7 +196,7 @@ class ApiViewSet(Steps, ListMixin[M]):
         if self.has_fields():
             known |= {"fields"}
         if self.action in self.exportable:
-            known |= {"format", "after"} if self.action in self.listing else {"format"}
+            known |= {"format", "after", "bom"} if self.action in self.listing else {"format"}
         return known
 
     def has_fields(self) -> bool:

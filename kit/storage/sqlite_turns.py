@@ -7,6 +7,7 @@ PostgreSQL needs no turns.
 """
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fcntl import LOCK_EX, flock
@@ -15,6 +16,7 @@ from threading import RLock
 
 from django.db import connection
 
+PAUSE_SECONDS = 0.005  # long enough for a waiting thread to take the turn
 lock = RLock()
 held: list[int] = []  # the file locked by the holder of `lock`
 
@@ -38,3 +40,17 @@ def turn() -> Iterator[None]:
         finally:
             held.clear()
             os.close(file)
+
+
+@contextmanager
+def part_of_a_write() -> Iterator[None]:
+    """Hold the turn for a part of a long write, then let writers that wait go first."""
+    with turn_to_write():
+        yield
+    let_others_write()
+
+
+def let_others_write() -> None:
+    """Let writers that wait go first. Call it without the turn."""
+    if connection.vendor == "sqlite":
+        time.sleep(PAUSE_SECONDS)

@@ -4,7 +4,7 @@ The number of statements does not depend on the number of rows. Rows take effect
 externalId that an earlier row gave up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 
 from django.db import IntegrityError, transaction
@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
-from kit.rest.bulk import Bulk, Kind, Outcome, Row
+from kit.rest.bulk import NOTHING, Bulk, Kind, Outcome, Row
 from kit.storage.statistics import gather_first_statistics
 from kit.values.faults import REQUIRED, FaultKind
 from licensing.content.models import Content
@@ -38,15 +38,15 @@ def read_rows(bodies: Sequence[object]) -> list[Row]:
     return KIND.read(bodies, serializer, serializer)
 
 
-def upsert(account_id: str, rows: Sequence[Row]) -> list[Outcome[Content]]:
-    """Create or update the rows in one transaction and return the outcome of each.
+def upsert(account_id: str, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING) -> list[Outcome[Content]]:
+    """Create or update the rows in one transaction and return the outcome of each. `earlier` is that of `Bulk`.
 
     Retries if another request takes an externalId at the same time.
     """
     for attempt in range(ATTEMPTS):
         try:
             with transaction.atomic():
-                return Upsert(account_id, rows).run()
+                return Upsert(account_id, rows, earlier).run()
         except IntegrityError:
             # Another request has taken one of the externalIds since the look-up: the retry will find that item.
             if attempt == ATTEMPTS - 1:
@@ -57,8 +57,8 @@ def upsert(account_id: str, rows: Sequence[Row]) -> list[Outcome[Content]]:
 class Upsert(Bulk[Content]):
     kind = KIND
 
-    def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
-        super().__init__(rows)
+    def __init__(self, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int]) -> None:
+        super().__init__(rows, earlier)
         self.account_id = account_id
         self.now = timezone.now()
         # Lock in the same order as the endpoints: items, policies, then rows that an insertion waits for.

@@ -1,6 +1,6 @@
 """Endpoints under /v1/content."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -10,10 +10,10 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.bulk import BulkViewSet
 from accounts.keys.permissions import require
-from accounts.viewsets import AccountViewSet
 from analytics.usage.report import content_counts, content_stats, stats_of
-from kit.rest.bulk import bulk_response, outcomes_serializer
+from kit.rest.bulk import Outcome, Row, outcomes_serializer
 from kit.rest.lists.orders import Order, TextsInOrder
 from kit.rest.lists.windows import WindowedPagination
 from kit.rest.resources import require_resource
@@ -38,7 +38,7 @@ class ContentPages(WindowedPagination):
     }
 
 
-class ContentViewSet(AccountViewSet[Content]):
+class ContentViewSet(BulkViewSet[Content]):
     permissions_required = {
         "list": "content:read",
         "retrieve": "content:read",
@@ -48,6 +48,7 @@ class ContentViewSet(AccountViewSet[Content]):
         "bulk": "content:write",
     }
     exportable = {"list": "content"}
+    bulk_name = "content"
     serializer_class = ContentSerializer
     filterset_class = ContentFilters
     pagination_class = ContentPages
@@ -93,11 +94,15 @@ class ContentViewSet(AccountViewSet[Content]):
         """Creates or updates 1 to 1,000 items. Each row succeeds or fails on its own.
 
         A row with an `id`, or with the `externalId` of an existing item, updates that item like PATCH; other rows
-        create an item. Outcomes are in the order of the rows. The request is one transaction and counts as one request
-        towards the plan's limits.
+        create an item. Outcomes are in the order of the rows. The request counts as one towards the plan's limits.
         """
-        outcomes = upsert(self.account_id, read_rows(self.validated(BulkSerializer)["items"]))
-        return bulk_response(outcomes, "content", ContentSerializer().to_representation)
+        return self.write_bulk()
+
+    def read_rows(self) -> Sequence[Row]:
+        return read_rows(self.validated(BulkSerializer)["items"])
+
+    def write_rows(self, rows: Sequence[Row], earlier: Mapping[object, int]) -> Sequence[Outcome[Content]]:
+        return upsert(self.account_id, rows, earlier)
 
     @extend_schema(summary="Get content", parameters=[EXPAND])
     def retrieve(self, request: Request, id: str) -> HttpResponse:

@@ -4,17 +4,17 @@ Decisions, totals, the ledger, licences and wallets remain under a pseudonym.
 
 `begin` commits the pseudonym and invalidates caches. Decisions being recorded at that moment may still contain the
 former data, so `finish` waits for them before it redacts. `erasing` stores the remaining work, so that the upkeep of
-another process finishes it after a crash.
+another process finishes it after a crash. On SQLite, `finish` commits in parts and lets other writers in between.
 """
 
 import secrets
-from collections.abc import Iterator
-from datetime import date
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import cast
 
 import orjson
 from django.db import connection, transaction
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.fields import TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
@@ -28,7 +28,8 @@ from accounts.retries.redaction import redact_replies
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from analytics.archive.changes import note_erasure
 from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment
-from kit.storage.sqlite_turns import turn_to_write
+from kit.storage.changing import write_columns
+from kit.storage.sqlite_turns import part_of_a_write
 from licensing.clients.models import LicenseClient
 from licensing.clients.services import revoke_client
 from licensing.customers.recordings import wait_for_recordings
@@ -42,6 +43,8 @@ from licensing.requesters import services
 from licensing.requesters.models import Requester
 
 ROWS = 500  # read and written at a time
+KEYS = 50_000  # read at a time
+REDACTED_IN_ENTRIES = ("changes", "resource_type", "resource_id", "resource_title")
 
 
 def erase(requester: Requester) -> Requester:
@@ -93,19 +96,43 @@ def texts_of(requester: Requester) -> list[str]:
 
 
 def finish(number: int) -> None:
-    """Redact every copy of the requester's data in other tables. Idempotent."""
+    """Redact every copy of the requester's data in other tables. Idempotent. Do not call it inside a transaction."""
     if connection.vendor == "postgresql":
         wait_for_recordings()
-    with turn_to_write(), redacting():
+    with whole():
         requester = Requester.objects.select_for_update().get(pk=number)
         for one in (requester, *Requester.objects.select_for_update().filter(merged_into=requester).order_by("pk")):
-            if one.erasing is not None:
-                Copies(one).redact()
-                if (later := one.erasing.get("later")) is not None:
-                    one.erasing = {"id": one.requester_id, "texts": later}
-                    Copies(one).redact()
-                one.erasing = None
-                one.save(update_fields=["erasing"])
+            finish_one(one)
+
+
+def finish_one(requester: Requester) -> None:
+    """Redact the copies of one requester's data, then note that nothing remains."""
+    while requester.erasing is not None:
+        done = requester.erasing
+        Copies(requester).redact()
+        if (later := done.get("later")) is not None:
+            requester.erasing = {"id": requester.requester_id, "texts": later}
+            Copies(requester).redact()
+        with part():
+            requester.refresh_from_db()
+            if requester.erasing == done:  # otherwise somebody has erased what was given since
+                requester.erasing = None
+                requester.save(update_fields=["erasing"])
+
+
+def whole() -> AbstractContextManager[object]:
+    """Redact in one transaction on PostgreSQL, where nobody waits for it."""
+    return redacting() if connection.vendor == "postgresql" else nullcontext()
+
+
+@contextmanager
+def part() -> Iterator[None]:
+    """Commit a part on SQLite, where all writers wait for one transaction."""
+    if connection.vendor == "postgresql":
+        yield
+        return
+    with part_of_a_write(), redacting():
+        yield
 
 
 def finish_all() -> int:
@@ -134,22 +161,24 @@ class Copies:
         # Writers of webhook events lock the endpoints first, so later writers read the redacted rows.
         list(WebhookEndpoint.objects.select_for_update().filter(account_id=self.account_id).order_by("pk"))
         self.redact_decisions()
-        self.redact_licenses()
-        self.redact_policies()
+        with part():
+            self.redact_licenses()
+            self.redact_policies()
         self.redact_audit_log()
         self.redact_events()
-        self.redact_settings()
-        redact_replies(self.account_id, self.person.json_id, self.person.redacted_bytes)
+        with part():
+            self.redact_settings()
+            redact_replies(self.account_id, self.person.json_id, self.person.redacted_bytes)
 
     def redact_decisions(self) -> None:
-        own = AccessEvent.objects.filter(requester_id=self.requester.pk).only("id", "facts", "created")
-        days: set[date] = set()
-        for events in chunks(own):
-            for event in events:
-                event.facts = kept_by_erasure(event.facts)
-            AccessEvent.objects.bulk_update(events, ["facts"])
-            days |= {event.created.date() for event in events}
-        note_erasure(self.account_id, days)
+        own = AccessEvent.objects.filter(requester_id=self.requester.pk)
+        in_parts(own, ("facts", "created"), self.redact_facts)
+
+    def redact_facts(self, events: list[AccessEvent]) -> None:
+        for event in events:
+            event.facts = kept_by_erasure(event.facts)
+        AccessEvent.objects.bulk_update(events, ["facts"])
+        note_erasure(self.account_id, {event.created.date() for event in events})
 
     def redact_licenses(self) -> None:
         """Clear free text in its licences, clients, payments and ledger; keep terms and amounts."""
@@ -168,7 +197,7 @@ class Copies:
         Policies that named it get a new version, because processes cache the rules of a version. The counts of their
         rate limits continue.
         """
-        for policy in self.holding(Policy._base_manager.filter(account_id=self.account_id), "rules", "tests"):
+        for policy in chunks(self.holding(Policy._base_manager.filter(account_id=self.account_id), "rules", "tests")):
             locked = Policy._base_manager.select_for_update().get(pk=policy.pk)
             former = locked.rules, locked.tests
             locked.rules, locked.tests = map(self.person.renamed, former)
@@ -178,7 +207,7 @@ class Copies:
             locked.save(update_fields=["rules", "tests", "version", "updated"])
             keep_revision(locked)
         revisions = PolicyRevision.objects.filter(policy__account_id=self.account_id)
-        for revision in self.holding(revisions, "rules", "tests"):
+        for revision in chunks(self.holding(revisions, "rules", "tests")):
             named = revision.rules
             revision.rules, revision.tests = self.person.renamed(named), self.person.renamed(revision.tests)
             revision.save(update_fields=["rules", "tests"])
@@ -188,21 +217,20 @@ class Copies:
     def redact_audit_log(self) -> None:
         entries = AuditEntry.objects.filter(account_id=self.account_id)
         moved: set[str] = set()  # licences and clients that a merge gave to another requester
-        for entry in self.holding(entries, "changes"):
-            if not self.person.is_named_in(entry.changes):  # another text is the same, such as a licence type
-                continue
-            if self.requester.merged_into_id is not None and self.person.former in entry.changes.get(
-                "requesterId", ()
-            ):
-                moved.add(entry.resource_id)
-            is_policy = entry.resource_type == "policy"
-            entry.changes = self.person.renamed(entry.changes) if is_policy else self.person.changes(entry.changes)
-            entry.resource_title = self.person.title(entry.resource_title)
-            entry.save(update_fields=["changes", "resource_title"])
-        for entry in entries.filter(resource_type="requester", resource_id=self.person.former):
-            entry.changes = {name: [None, None] for name in entry.changes}
-            entry.resource_id = entry.resource_title = self.person.pseudonym
-            entry.save(update_fields=["changes", "resource_id", "resource_title"])
+
+        def redact_named(some: list[AuditEntry]) -> None:
+            # Another text may be the same, such as a licence type.
+            named = [entry for entry in some if self.person.is_named_in(entry.changes)]
+            if self.requester.merged_into_id is not None:
+                moved.update(entry.resource_id for entry in named if self.was_requester_of(entry))
+            self.write_entries(named, self.redact_named_entry)
+
+        in_parts(self.holding(entries, "changes"), REDACTED_IN_ENTRIES, redact_named)
+        in_parts(
+            entries.filter(resource_type="requester", resource_id=self.person.former),
+            REDACTED_IN_ENTRIES,
+            lambda some: self.write_entries(some, self.redact_own_entry),
+        )
         owned = [
             *License.objects.filter(requester=self.requester).values_list("pk", flat=True),
             *LicenseClient.objects.filter(requester=self.requester).values_list("pk", flat=True),
@@ -211,57 +239,110 @@ class Copies:
         if moved:  # the last change of a merged requester is the merge
             self.redact_audit_log_of(sorted(moved), entries.filter(created__lte=self.requester.updated))
 
+    def was_requester_of(self, entry: AuditEntry) -> bool:
+        return self.person.former in entry.changes.get("requesterId", ())
+
     def redact_audit_log_of(self, owned: list[str], entries: QuerySet[AuditEntry]) -> None:
         """Redact the entries of the person's licences and clients."""
         for first in range(0, len(owned), ROWS):
-            for entry in entries.filter(resource_id__in=owned[first : first + ROWS]):
-                entry.changes = self.person.changes(entry.changes)
-                is_client = entry.resource_type == "license_client"  # its title contains its name
-                entry.resource_title = self.person.pseudonym if is_client else self.person.title(entry.resource_title)
-                entry.save(update_fields=["changes", "resource_title"])
+            in_parts(
+                entries.filter(resource_id__in=owned[first : first + ROWS]),
+                REDACTED_IN_ENTRIES,
+                lambda some: self.write_entries(some, self.redact_entry_of_owned),
+            )
+
+    def redact_named_entry(self, entry: AuditEntry) -> None:
+        is_policy = entry.resource_type == "policy"
+        entry.changes = self.person.renamed(entry.changes) if is_policy else self.person.changes(entry.changes)
+        entry.resource_title = self.person.title(entry.resource_title)
+
+    def redact_own_entry(self, entry: AuditEntry) -> None:
+        entry.changes = {name: [None, None] for name in entry.changes}
+        entry.resource_id = entry.resource_title = self.person.pseudonym
+
+    def redact_entry_of_owned(self, entry: AuditEntry) -> None:
+        entry.changes = self.person.changes(entry.changes)
+        is_client = entry.resource_type == "license_client"  # its title contains its name
+        entry.resource_title = self.person.pseudonym if is_client else self.person.title(entry.resource_title)
+
+    def write_entries(self, entries: list[AuditEntry], redact: Callable[[AuditEntry], None]) -> None:
+        """Redact the entries and write those that changed."""
+        changed = []
+        for entry in entries:
+            before = entry.changes, entry.resource_title
+            redact(entry)
+            if before != (entry.changes, entry.resource_title):
+                changed.append(entry)
+        write_columns(changed, ["changes", "resource_id", "resource_title"])
 
     def redact_events(self) -> None:
-        for event in self.holding(Event.objects.filter(account_id=self.account_id), "data", "previous"):
-            if not any(map(self.person.is_named_in, read_event(event))):
-                continue
-            is_policy = event.type.startswith("policy.")
-            redact = self.person.renamed if is_policy else self.person.redacted
-            event.data = orjson.dumps(redact(orjson.loads(event.data))).decode()
-            if event.previous is not None:
-                event.previous = orjson.dumps(redact(orjson.loads(event.previous))).decode()
-            if event.object_id == self.person.former:
-                event.object_id = self.person.pseudonym
-            event.save(update_fields=["data", "previous", "object_id"])
-            WebhookAttempt.objects.filter(event=event).update(reply="")
+        in_parts(
+            self.holding(Event.objects.filter(account_id=self.account_id), "data", "previous"),
+            ("type", "data", "previous", "object_id"),
+            self.write_events,
+        )
+
+    def write_events(self, events: list[Event]) -> None:
+        """Redact the events that name the person, and what endpoints replied to them."""
+        named = [event for event in events if self.redact_event(event)]
+        write_columns(named, ["data", "previous", "object_id"])
+        WebhookAttempt.objects.filter(event__in=[event.pk for event in named]).exclude(reply="").update(reply="")
+
+    def redact_event(self, event: Event) -> bool:
+        """Redact the event in memory; return False if it does not name the person."""
+        data = orjson.loads(event.data)
+        previous = None if event.previous is None else orjson.loads(event.previous)
+        if not self.person.is_named_in(data) and not self.person.is_named_in(previous):
+            return False
+        redact = self.person.renamed if event.type.startswith("policy.") else self.person.redacted
+        event.data = orjson.dumps(redact(data)).decode()
+        if event.previous is not None:
+            event.previous = orjson.dumps(redact(previous)).decode()
+        if event.object_id == self.person.former:
+            event.object_id = self.person.pseudonym
+        return True
 
     def redact_settings(self) -> None:
         endpoints = WebhookEndpoint.objects.filter(account_id=self.account_id, access_filter__isnull=False)
-        for endpoint in self.holding(endpoints, "access_filter"):
+        for endpoint in chunks(self.holding(endpoints, "access_filter")):
             endpoint.access_filter = self.person.renamed(endpoint.access_filter)
             endpoint.save(update_fields=["access_filter"])
         saved = SavedFilter.objects.values_list("pk", "query")
         SavedFilter.objects.filter(pk__in=[pk for pk, query in saved if self.person.is_searched_by(query)]).delete()
 
-    def holding(self, rows: QuerySet[Redacted], *fields: str) -> Iterator[Redacted]:
-        """Yield the rows whose JSON contains the former id as a string in one of these fields."""
+    def holding(self, rows: QuerySet[Redacted], *fields: str) -> QuerySet[Redacted]:
+        """Return the rows whose JSON contains the former id as a string in one of these fields."""
         texts = {f"text_of_{field}": Cast(field, TextField()) for field in fields}
         wanted = [(f"{text}__contains", spelling) for text in texts for spelling in self.person.spellings]
-        found = rows.annotate(**texts).filter(Q(*wanted, _connector=Q.OR))
-        for some in chunks(cast("QuerySet[Redacted]", found)):
-            yield from some
+        return cast("QuerySet[Redacted]", rows.alias(**texts).filter(Q(*wanted, _connector=Q.OR)))
 
 
-def read_event(event: Event) -> list[object]:
-    return [orjson.loads(text) for text in (event.data, event.previous) if text is not None]
+def in_parts(rows: QuerySet[Redacted], fields: Collection[str], change: Callable[[list[Redacted]], None]) -> None:
+    """Change the rows in parts of `ROWS`, in key order. Only `fields` are read.
+
+    Each part reads its rows again, because others may have written since the keys were read.
+    """
+    for keys in keys_of(rows):
+        for first in range(0, len(keys), ROWS):
+            with part():
+                change(list(rows.model._base_manager.filter(pk__in=keys[first : first + ROWS]).only(*fields)))
 
 
-def chunks(rows: QuerySet[Redacted]) -> Iterator[list[Redacted]]:
-    """Yield the rows in lists of `ROWS`, in key order, so that changed rows are not read again."""
+def keys_of(rows: QuerySet[Redacted]) -> Iterator[list[object]]:
+    """Yield the keys of the rows in lists of `KEYS`, because each query may read the whole table."""
+    ordered, last = rows.order_by("pk").values_list("pk", flat=True), None
+    while keys := list((ordered if last is None else ordered.filter(pk__gt=last))[:KEYS]):
+        yield keys
+        last = keys[-1]
+
+
+def chunks(rows: QuerySet[Redacted]) -> Iterator[Redacted]:
+    """Yield the rows in key order, reading `ROWS` at a time."""
     last: object = None
     ordered = rows.order_by("pk")
     while some := list((ordered if last is None else ordered.filter(pk__gt=last))[:ROWS]):
-        yield some
-        last = cast("Model", some[-1]).pk
+        yield from some
+        last = some[-1].pk
 
 
 def strings_of(value: object) -> Iterator[str]:

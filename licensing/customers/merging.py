@@ -4,6 +4,8 @@ Recorded decisions keep the id they were recorded with. The merged requester's r
 that its checks count for (licensing.access.lookup).
 """
 
+from datetime import datetime
+
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -69,23 +71,14 @@ def move(source: Requester, target: Requester) -> None:
     Rows are locked in the same order as by checks: counters last.
     """
     now = timezone.now()
-    licenses = License.objects.filter(requester=source).select_related("requester").order_by("pk")
-    for held in licenses.select_for_update(of=("self",)):
-        before = held.audited()
-        held.requester, held.updated = target, now
-        held.save(update_fields=["requester", "updated"])
-        audit.record("license.updated", held, before)
+    move_licenses(source, target, now)
     taken = rooms([target]).get(target.pk)
     if taken is not None:
         try:
             check_room(taken)
         except ValidationFailed as error:
             raise ValidationFailed(error.message, param="into") from None
-    for client in LicenseClient.objects.filter(requester=source).select_related("requester").order_by("pk"):
-        before = client.audited()
-        client.requester = target
-        client.save(update_fields=["requester"])
-        audit.record("license_client.updated", client, before)
+    move_clients(source, target)
     # All at once, in the order of their ids: a move locks two.
     wallets = Wallet.objects.select_for_update().filter(requester__in=[source.pk, target.pk]).order_by("pk")
     for wallet in [one for one in wallets if one.requester_id == source.pk]:
@@ -95,6 +88,32 @@ def move(source: Requester, target: Requester) -> None:
         one.wallets = [name_of(wallet) for wallet in wallets] or None
         one.save(update_fields=["wallets"])
     move_counters(source.pk, target.pk)
+
+
+def move_licenses(source: Requester, target: Requester, now: datetime) -> None:
+    """Move all licences with one statement, and write an audit entry and an event for each."""
+    licenses = License.objects.filter(requester=source)
+    before, after = licensee(source), licensee(target)
+    changes = []
+    for held in licenses.order_by("pk").select_for_update():
+        held.requester, held.updated = target, now
+        changes.append(audit.entry("license.updated", held, before, after))
+    licenses.update(requester=target, updated=now)
+    audit.record_all(changes)
+
+
+def move_clients(source: Requester, target: Requester) -> None:
+    """Move all licence clients with one statement, and write an audit entry for each."""
+    clients = LicenseClient.objects.filter(requester=source)
+    before, after = {"requesterId": source.requester_id}, {"requesterId": target.requester_id}
+    changes = [audit.entry("license_client.updated", client, before, after) for client in clients.order_by("pk")]
+    clients.update(requester=target)
+    audit.record_all(changes)
+
+
+def licensee(requester: Requester) -> dict[str, object]:
+    """Return the fields of a licence's audit entry that name its requester."""
+    return {"requesterId": requester.requester_id, "requesterName": requester.name}
 
 
 def move_counters(source: int, target: int) -> None:

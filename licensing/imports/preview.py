@@ -3,8 +3,6 @@
 Uses `licensing.imports.importer` with limits, so that a request ends within about a minute for any file.
 """
 
-import csv
-import io
 import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -15,7 +13,7 @@ from typing import BinaryIO
 from rest_framework.exceptions import ValidationError
 
 from kit.http.errors import ApiError, InvalidRequest
-from kit.rest.export import harmless
+from kit.rest.export import csv_bytes, harmless
 from licensing.content.metadata import ATTRIBUTES
 from licensing.imports.importer import Import, reason
 from licensing.imports.rows import BoundedReader, ImportRow, Readable, RowFile, open_rows
@@ -170,14 +168,8 @@ def text_of(value: object) -> str:
 def write_bad(file: RowFile, columns: list[str], problems: dict[int, str], target: BinaryIO) -> None:
     """Write the rejected rows to `target` as CSV, each with its line number and the reason."""
     names = [name for name in columns if name]
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["line", "problem", *map(harmless, names)])
+    target.write(csv_bytes([["line", "problem", *map(harmless, names)]]))
     for row in file.rows():
         if row.line in problems:
             cells = list(row.cells) or [text_of(row.values.get(name)) for name in names]
-            writer.writerow([row.line, harmless(problems[row.line]), *map(harmless, cells)])
-            target.write(text.getvalue().encode(errors="replace"))
-            text.seek(0)
-            text.truncate()
-    target.write(text.getvalue().encode(errors="replace"))
+            target.write(csv_bytes([[str(row.line), harmless(problems[row.line]), *map(harmless, cells)]]))

@@ -1,6 +1,6 @@
 """Issue and change many licences (POST /v1/licenses/bulk). Each row follows the rules of its POST or PATCH."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 
 from django.db import transaction
@@ -9,7 +9,7 @@ from django.db.models import QuerySet, Sum
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
-from kit.rest.bulk import BulkByExternalId, Kind, Outcome, Row, named_by
+from kit.rest.bulk import NOTHING, BulkByExternalId, Kind, Outcome, Row, named_by
 from kit.storage.reading import stored_now
 from kit.storage.statistics import gather_first_statistics
 from kit.values.faults import REQUIRED as THIS_IS_REQUIRED
@@ -33,19 +33,17 @@ def read_rows(bodies: Sequence[object]) -> list[Row]:
     return KIND.read(bodies, LicenseSerializer(), LicenseSerializer(partial=True))
 
 
-def write_licenses(account_id: str, rows: Sequence[Row]) -> list[Outcome[License]]:
-    """Write the rows in one transaction; return the outcome of each.
-
-    Raises ValidationFailed if the licences name too many items, tags and policies.
-    """
-    check_names(account_id, rows)
+def write_licenses(
+    account_id: str, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING
+) -> list[Outcome[License]]:
+    """Write the rows in one transaction; return the outcome of each. `earlier` is that of `Bulk`."""
     try:
         with transaction.atomic():
-            return Together(account_id, rows).run()
+            return Together(account_id, rows, earlier).run()
     except ValidationFailed:
         # On SQLite, daily totals are limited. Writing rows one by one finds those that exceed the limit.
         with transaction.atomic():
-            return OneByOne(account_id, rows).outcomes()
+            return OneByOne(account_id, rows, earlier).outcomes()
 
 
 def check_complete(fields: Fields) -> None:
@@ -58,6 +56,7 @@ def check_complete(fields: Fields) -> None:
 
 
 def check_names(account_id: str, rows: Sequence[Row]) -> None:
+    """Raises ValidationFailed if the licences that the rows change name too many items, tags and policies."""
     changed = named_licenses(account_id, rows)
     if (changed.aggregate(names=Sum(NAMES))["names"] or 0) > MAX_NAMES:
         raise ValidationFailed(
@@ -77,10 +76,10 @@ class OneByOne(BulkByExternalId[License]):
     kind = KIND
     taken = staticmethod(services.external_id_taken)
 
-    def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
+    def __init__(self, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int]) -> None:
         epochs.hold(account_id)
         held = named_licenses(account_id, rows).select_related("requester").order_by("pk")
-        super().__init__(rows, held.select_for_update(of=("self",)))
+        super().__init__(rows, held.select_for_update(of=("self",)), earlier)
         self.account_id = account_id
 
     def act(self, row: Row) -> tuple[int, License]:
@@ -101,8 +100,8 @@ class OneByOne(BulkByExternalId[License]):
 class Together(OneByOne):
     """Write all rows with a fixed number of statements."""
 
-    def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
-        super().__init__(account_id, rows)
+    def __init__(self, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int]) -> None:
+        super().__init__(account_id, rows, earlier)
         self.now = stored_now()
         for row, fields in zip(
             rows, services.with_current_requesters(account_id, [row.fields for row in rows]), strict=True

@@ -1,5 +1,7 @@
 """Endpoints below /v1/licenses."""
 
+from collections.abc import Mapping, Sequence
+
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -7,11 +9,11 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.bulk import BulkViewSet
 from accounts.plans import epochs
-from accounts.viewsets import AccountViewSet
-from kit.rest.bulk import bulk_response, outcomes_serializer
+from kit.rest.bulk import Outcome, Row, outcomes_serializer
 from licensing.licenses import services
-from licensing.licenses.bulk import read_rows, write_licenses
+from licensing.licenses.bulk import check_names, read_rows, write_licenses
 from licensing.licenses.filters import LicenseFilters
 from licensing.licenses.models import License
 from licensing.licenses.serializers import (
@@ -22,7 +24,7 @@ from licensing.licenses.serializers import (
 )
 
 
-class LicenseViewSet(AccountViewSet[License]):
+class LicenseViewSet(BulkViewSet[License]):
     permissions_required = {
         "list": "licenses:read",
         "retrieve": "licenses:read",
@@ -31,9 +33,10 @@ class LicenseViewSet(AccountViewSet[License]):
         "revoke": "licenses:write",
         "bulk": "licenses:write",
     }
-    tagged = AccountViewSet.tagged | {"revoke"}
-    conditional = AccountViewSet.conditional | {"revoke"}
+    tagged = BulkViewSet.tagged | {"revoke"}
+    conditional = BulkViewSet.conditional | {"revoke"}
     exportable = {"list": "licenses"}
+    bulk_name = "license"
     serializer_class = LicenseSerializer
     filterset_class = LicenseFilters
     queryset = License.objects.select_related("requester")
@@ -68,10 +71,18 @@ class LicenseViewSet(AccountViewSet[License]):
         A row with `id`, or with the `externalId` of a licence, changes that licence like PATCH, and writes nothing if
         nothing changes. Any other row issues a licence. Rows with an `externalId` can be sent again safely; without
         one, send an `Idempotency-Key`, or the same rows issue further licences. Outcomes are in the order of the rows.
-        All rows are one transaction and one request for the plan limit.
+        They count as one request towards the plan limit.
         """
-        rows = read_rows(self.validated(LicenseBulkSerializer)["items"])
-        return bulk_response(write_licenses(self.account_id, rows), "license", LicenseSerializer().to_representation)
+        return self.write_bulk()
+
+    def read_rows(self) -> Sequence[Row]:
+        return read_rows(self.validated(LicenseBulkSerializer)["items"])
+
+    def check_rows(self, rows: Sequence[Row]) -> None:
+        check_names(self.account_id, rows)
+
+    def write_rows(self, rows: Sequence[Row], earlier: Mapping[object, int]) -> Sequence[Outcome[License]]:
+        return write_licenses(self.account_id, rows, earlier)
 
     @extend_schema(summary="Get a licence")
     def retrieve(self, request: Request, id: str) -> HttpResponse:

@@ -1,5 +1,7 @@
 """Endpoints below /v1/policies. Those that try proposed policies are in licensing.drafts.views."""
 
+from collections.abc import Mapping, Sequence
+
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -7,19 +9,19 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.viewsets import AccountViewSet
-from kit.rest.bulk import bulk_response, outcomes_serializer
+from accounts.bulk import BulkViewSet
+from kit.rest.bulk import Outcome, Row, outcomes_serializer
 from kit.rest.resources import require_resource
 from licensing.deletion import DeletedSerializer, deletion_response
 from licensing.policies import services
 from licensing.policies.bulk.serializers import PolicyBulkOutcomeSerializer, PolicyBulkSerializer
-from licensing.policies.bulk.writing import read_rows, write_policies
+from licensing.policies.bulk.writing import check_size, read_rows, write_policies
 from licensing.policies.filters import PolicyFilters
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.serializers import PolicyRevisionSerializer, PolicySerializer, RollbackSerializer
 
 
-class PolicyViewSet(AccountViewSet[Policy]):
+class PolicyViewSet(BulkViewSet[Policy]):
     permissions_required = {
         "list": "policies:read",
         "retrieve": "policies:read",
@@ -32,9 +34,10 @@ class PolicyViewSet(AccountViewSet[Policy]):
     }
     for_secret_keys = frozenset({"versions"})
     listing = frozenset({"list", "versions"})
-    tagged = AccountViewSet.tagged | {"rollback"}
-    conditional = AccountViewSet.conditional | {"rollback"}
+    tagged = BulkViewSet.tagged | {"rollback"}
+    conditional = BulkViewSet.conditional | {"rollback"}
     exportable = {"list": "policies"}
+    bulk_name = "policy"
     serializer_class = PolicySerializer
     filterset_class = PolicyFilters
     queryset = Policy.objects.kept()
@@ -68,10 +71,18 @@ class PolicyViewSet(AccountViewSet[Policy]):
         A row with `id`, or with the `externalId` of a policy, changes that policy like PATCH, and writes nothing if
         nothing changes. Any other row creates a policy. Rows with an `externalId` can be sent again safely; without
         one, send an `Idempotency-Key`, or the same rows create further policies. Outcomes are in the order of the
-        rows. All rows are one transaction and one request for the plan limit.
+        rows, which count as one request towards the plan limit.
         """
-        rows = read_rows(self.validated(PolicyBulkSerializer)["items"])
-        return bulk_response(write_policies(self.account_id, rows), "policy", PolicySerializer().to_representation)
+        return self.write_bulk()
+
+    def read_rows(self) -> Sequence[Row]:
+        return read_rows(self.validated(PolicyBulkSerializer)["items"])
+
+    def check_rows(self, rows: Sequence[Row]) -> None:
+        check_size(self.account_id, rows)
+
+    def write_rows(self, rows: Sequence[Row], earlier: Mapping[object, int]) -> Sequence[Outcome[Policy]]:
+        return write_policies(self.account_id, rows, earlier)
 
     @extend_schema(summary="Get a policy")
     def retrieve(self, request: Request, id: str) -> HttpResponse:

@@ -16,6 +16,9 @@ REFUSALS = (ApiError, ValidationError, SerializerErrors)
 # The API's word for a customer, except in a path or at the start of a quoted id.
 REQUESTER = re.compile(r"(?<![/'])\b([Rr])equester(?=s?\b)")
 
+# How the API says that an id is found (kit.rest.resources.id_hint).
+FIND_BY_REQUEST = re.compile(r" Find it with GET \S+(?: or GET \S+)*\.(?=\s|$)")
+
 
 class FormErrors(Exception):
     """Error messages by form field; "__all__" if they concern no field."""
@@ -41,7 +44,8 @@ def refusal(error: Exception, fields: Mapping[str, str]) -> FormErrors:
 
 
 def in_admin_words(message: str) -> str:
-    """Say "customer" in a message of the API, where the API says "requester"."""
+    """Convert a message of the API: "customer" for "requester", and no requests to send."""
+    message = FIND_BY_REQUEST.sub(" It is in the address of its page.", message)
     return REQUESTER.sub(lambda found: "Customer" if found[1] == "R" else "customer", message)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Literal, NotRequired, TypedDict, cast
 
@@ -70,6 +71,8 @@ class LogMetadata(TypedDict):
     format: LogFormat | None
     with_live: bool
     facts: NotRequired[list[tuple[str, str]]]
+    first: NotRequired[str | None]  # time of the first request, ISO 8601
+    last: NotRequired[str | None]
     problems: NotRequired[list[tuple[int, str]]]
     imported: NotRequired[int]  # lines
 
@@ -136,7 +139,7 @@ class LogUploads(ServiceAdmin[Site, SiteFields]):
             "operators/catalogue/log_import.html",
             title=f"Import {about['name']} for {site.host}",
             original=site,
-            about=about,
+            about={**about, "facts": shown_facts(about)},
             problems=about.get("problems", [])[:MOST_SHOWN],
             visitors=reverse("admin:visitors"),
             again=reverse("admin:licensing_site_import_log", args=[site.pk]),
@@ -159,6 +162,7 @@ def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: b
         totals = work.run(log)
     if dry_run and totals.failure:
         raise InvalidRequest(totals.failure)
+    about["first"], about["last"] = isoformat(totals.first), isoformat(totals.last)
     about["format"], about["state"] = work.log_format, "preview" if dry_run else "done"
     about["facts"], about["problems"], about["imported"] = (
         facts_of(totals, work.log_format, dry_run=dry_run),
@@ -166,6 +170,19 @@ def carry_out(upload: Upload[LogMetadata], file: Path, site: Site, *, dry_run: b
         totals.imported,
     )
     upload.save()
+
+
+def isoformat(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def shown_facts(about: LogMetadata) -> list[tuple[str, str]]:
+    """Return the stored facts, and the time of the requests in the operator's time zone."""
+    facts, first, last = about.get("facts", []), about.get("first"), about.get("last")
+    if first is None or last is None:
+        return facts
+    times = [shown_time(datetime.fromisoformat(moment)) for moment in (first, last)]
+    return [("Time", format_html("{} to {}", *times)), *facts]
 
 
 def facts_of(totals: LogTotals, log_format: LogFormat | None, *, dry_run: bool) -> list[tuple[str, str]]:
@@ -188,8 +205,6 @@ def facts_of(totals: LogTotals, log_format: LogFormat | None, *, dry_run: bool) 
     facts.append(("Understood", f"{totals.understood_percent:g} % of the lines"))
     if log_format == "common":
         facts.append(("User-Agents", NO_AGENTS))
-    if totals.first is not None and totals.last is not None:
-        facts.append(("Time", format_html("{} to {}", shown_time(totals.first), shown_time(totals.last))))
     facts.append(("Would have been refused", f"{totals.refused:,}"))
     facts += [(f"Because {Reason(reason).words}", f"{number:,}") for reason, number in totals.reasons.most_common()]
     return [*facts, ("Worth", format_sums(totals.worth))] if totals.worth else facts

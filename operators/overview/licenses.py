@@ -4,17 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from msgspec import Struct
 
-from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
 from analytics.windows import DAY
-from kit.values import ids
 from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
@@ -24,7 +21,7 @@ from operators.base.figures.terms import scope, standing_first
 from operators.base.links import change_url, list_url
 from operators.base.times.shown import TO_DAY, local_time, shown_time
 from operators.customers.follow_ups import is_renewable
-from operators.overview.newest import MOST_SCANNED
+from operators.overview.newest import MOST_SCANNED, newest_since
 
 SOON, LATER = 30, 60  # days
 MOST_ROWS = 10
@@ -165,13 +162,8 @@ def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCo
 
     Searches the newest MOST_SCANNED decisions of a day; most denials first.
     """
-    since = now - RECENT
-    begin = ids.encode("dec", first_id(since - DAY).bytes)
-    recent = AccessEvent.objects.filter(account_id__in=list(account_ids), created__gte=since, pk__gte=begin)
     licensed = Exists(License.objects.filter(requester=OuterRef("requester_id")))
-    oldest = recent.order_by("-pk").values("pk")[MOST_SCANNED - 1 : MOST_SCANNED]
-    bounded = recent.filter(pk__gte=Coalesce(Subquery(oldest), Value(begin, output_field=AccessEvent._meta.pk)))
-    denials = bounded.filter(allowed=False).filter(licensed).order_by()
+    denials = newest_since(list(account_ids), now - RECENT, MOST_SCANNED).filter(licensed, allowed=False).order_by()
     groups = denials.values("requester_id", "reason").annotate(count=Count("pk"), last=Max("created"))
     found = list(groups.order_by("-count", "requester_id")[:MOST_GROUPS])
     licenses = licenses_of({row["requester_id"] for row in found}) if found else {}

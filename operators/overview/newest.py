@@ -1,10 +1,9 @@
 """The newest decisions of a window, for figures without an index."""
 
 from collections.abc import Sequence
-from datetime import UTC, timedelta
+from datetime import datetime, timedelta
 
-from django.db.models import Expression, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce, TruncSecond
+from django.db.models import QuerySet
 
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
@@ -16,8 +15,8 @@ MOST_SCANNED = 10_000  # newest decisions to search
 
 def newest_decisions(
     account_ids: Sequence[str], window: Window, limit: int
-) -> tuple[QuerySet[AccessEvent], Expression]:
-    """Return the accounts' decisions among the newest `limit`, and the expression of the time since when they count.
+) -> tuple[QuerySet[AccessEvent], datetime | None]:
+    """Return the accounts' decisions among the newest `limit`, and since when they count; None for the whole window.
 
     For one account these are its own, by index; for several, the newest of all accounts, so that busy other accounts
     cost no more.
@@ -26,11 +25,23 @@ def newest_decisions(
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
     own = events.filter(account_id__in=list(account_ids))
     in_order = own.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
-    oldest = in_order[limit - 1 : limit]
-    # The truncation goes last, because it makes the time of PostgreSQL one of UTC.
-    since = TruncSecond(Subquery(oldest.values("created")) + timedelta(seconds=1), tzinfo=UTC)
-    bounded = own.filter(
-        created__gte=Coalesce(since, Value(window.start)),
-        pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),
-    )
-    return bounded, since
+    oldest = in_order.values_list("created", "pk")[limit - 1 : limit].first()
+    if oldest is None:
+        return own, None
+    created, key = oldest
+    since = (created + timedelta(seconds=1)).replace(microsecond=0)
+    return own.filter(created__gte=since, pk__gte=key), since
+
+
+def newest_since(account_ids: Sequence[str], since: datetime, limit: int) -> QuerySet[AccessEvent]:
+    """Return the accounts' newest `limit` decisions since a time."""
+    first = ids.encode("dec", first_id(since - DAY).bytes)
+    recent = AccessEvent.objects.filter(account_id__in=account_ids, created__gte=since, pk__gte=first)
+    if len(account_ids) > 1:
+        key = recent.order_by("-pk").values_list("pk", flat=True)[limit - 1 : limit].first()
+        return recent if key is None else recent.filter(pk__gte=key)
+    oldest = recent.order_by("-created", "-pk").values_list("created", "pk")[limit - 1 : limit].first()
+    if oldest is None:
+        return recent
+    created, key = oldest
+    return recent.filter(created__gte=created).exclude(created=created, pk__lt=key)

@@ -1,4 +1,4 @@
-"""The items linked to a policy, in words and links."""
+"""The items and sites that use a policy, in words and links."""
 
 from django.db.models import QuerySet
 from django.utils.html import format_html
@@ -11,6 +11,11 @@ from operators.base.links import list_url
 def items_of(policy: Policy) -> QuerySet[Content]:
     """Return the items linked to the policy."""
     return Content.objects.of(policy.account_id).filter(policy_id=policy.pk)
+
+
+def sites_of(policy: Policy) -> list[str]:
+    """Return the hosts of the sites whose rules name the policy."""
+    return sorted(set(policy.site_rules.values_list("site__host", flat=True)))
 
 
 def items_sentence(number: int) -> str:

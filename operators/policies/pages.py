@@ -35,7 +35,7 @@ from operators.base.links import list_url
 from operators.base.mixins import EDIT, derive_form
 from operators.base.times.shown import shown_time
 from operators.policies.form import PolicyFields, PolicyForm
-from operators.policies.linked_items import items_linked, items_of, items_sentence
+from operators.policies.linked_items import items_linked, items_of, items_sentence, sites_of
 from operators.policies.numbering import place_in_words, with_rule_names
 from operators.policies.rule_order import in_evaluation_order
 from operators.policies.rule_rows import rows_of
@@ -239,6 +239,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     def delete_it(self, request: HttpRequest, object_id: str) -> HttpResponse:
         policy = self.found(request, object_id)
         number = items_of(policy).count()
+        hosts = sites_of(policy)
+        is_used = bool(number or hosts)
 
         def perform(fields: object) -> HttpResponse:
             policy_services.delete_policy(policy)
@@ -250,13 +252,17 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             self,
             obj=policy,
             title=f"Delete the policy {policy.name}?",
-            facts=[("Account", str(policy.account)), ("Items", items_linked(policy, number))],
+            facts=[
+                ("Account", str(policy.account)),
+                ("Items", items_linked(policy, number)),
+                ("Sites", ", ".join(hosts) or "No site has rules with it"),
+            ],
             effects=[
-                "A policy that items use cannot be deleted. Open them above, and assign another policy first."
-                if number
+                "A policy that items or sites use cannot be deleted. Assign another policy to them first."
+                if is_used
                 else "Its decisions remain, with the versions that made them.",
             ],
-            button="" if number else "Delete it",
+            button="" if is_used else "Delete it",
             danger=True,
             perform=perform,
         )

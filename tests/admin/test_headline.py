@@ -5,6 +5,8 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analytics.models import AccessEvent, ExchangeRate
@@ -172,6 +174,15 @@ def test_requesters_are_counted_among_the_newest_decisions_and_that_is_told(
         AccessEvent.objects.filter(requester__requester_id="org_last").order_by("-created")[:2]
     )
     assert "10 decisions" in words(shown)
+
+
+def test_no_python_function_runs_for_each_decision(admin, account, refused):
+    check(account, "org_last", 1, refused)
+    with CaptureQueriesContext(connection) as captured:
+        assert admin.get(reverse("admin:index")).status_code == 200
+    of_decisions = [query["sql"] for query in captured if "analytics_accessevent" in query["sql"]]
+    assert of_decisions
+    assert [sql for sql in of_decisions if "django_" in sql] == []  # as SQLite's own functions of Django are named
 
 
 def test_customers_with_a_licence_who_were_denied_before_the_searched_decisions_are_not_denied_to_exist(

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from datetime import timedelta
@@ -18,6 +19,7 @@ from operators.base import uploads
 from operators.catalogue import log_import
 from operators.staff.services import create_operator
 from tests.admin.importing import files, own_directory  # noqa: F401 - a fixture
+from tests.admin.markup import markup_in
 from tests.commands.test_import_access_log import combined, no_names, publisher  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.usefixtures("own_directory", "no_names")
@@ -63,12 +65,16 @@ def test_a_log_is_imported_after_a_rehearsal(admin, site, bring, packed):
     assert shown["Worth"] == "0.03 USD"
     html = admin.get(address).content.decode()
     assert "Line 5:" in html
+    assert markup_in(html) == []
     assert "Import 3 requests" in html
     assert not AccessEvent.objects.exists()
 
     assert [admin.post(address).status_code for _ in range(2)] == [302, 302]
     assert facts(admin, address)["Imported"] == "3"
-    assert "The log is imported" in admin.get(address).content.decode()
+    html = admin.get(address).content.decode()
+    assert "The log is imported" in html
+    assert re.search(r"<dt>Time</dt>\s*<dd[^>]*><time datetime=[^>]*>[^<]*</time> to <time", html)
+    assert markup_in(html) == []
     assert {event.facts["siteId"] for event in AccessEvent.objects.all()} == {site.pk}
     assert (AccessEvent.objects.count(), LedgerEntry.objects.count()) == (3, 0)
     assert files() == [name for name in files() if not name.endswith((".data", ".taken"))]

@@ -298,3 +298,11 @@ def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, ite
     content_services.delete_content(item)
     assert submit(admin, address).status_code == 302
     assert Policy.objects.get().deleted_at is not None
+
+
+def test_a_policy_of_a_site_is_not_offered_for_deletion(admin, account):
+    policy = factories.policy(account)
+    factories.site(account, {"/a/*": policy}, host="marsh.example")
+    html = admin.get(reverse("admin:licensing_policy_delete_it", args=[policy.pk])).content.decode()
+    assert "marsh.example" in html
+    assert "Delete it" not in html

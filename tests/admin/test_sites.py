@@ -67,6 +67,7 @@ def test_the_rules_are_changed(admin, account):
         ({"host": "https://pub.example"}, "Must be a host name"),
         ({"rules": "premium/*"}, "Must begin with a slash."),
         ({"rules": "/a pol_nope"}, "There is no policy"),
+        ({"rules": "/a Nordlicht"}, "An id begins with pol_. It is in the address of its page."),
         ({"host": "taken.example"}, "already"),
     ],
 )

@@ -170,11 +170,11 @@ def test_the_table_of_operators_is_a_file_without_money_for_those_who_may_not_se
         return reply.content.decode().splitlines()
 
     assert lines(admin)[:2] == [
-        "operator,requests,verified,violations,referrals,crawlsPerReferral,revenue,revenueAtStake",
-        "Google,1200,1200,0,3,400.00,,",
+        '"operator","requests","verified","violations","referrals","crawlsPerReferral","revenue","revenueAtStake"',
+        '"Google",1200,1200,0,3,400.00,,',
     ]
     eve = sign_in(staff("analytics.view_accessevent", accounts=[account]))
-    assert lines(eve)[2] == "OpenAI,11,7,3,4,2.75"
+    assert lines(eve)[2] == '"OpenAI",11,7,3,4,2.75'
     assert "At stake" not in eve.get(PAGE).content.decode()
 
 

@@ -5,6 +5,7 @@ from html import unescape
 
 import pytest
 
+from kit.rest.resources import unknown
 from operators.base.refusals import in_admin_words
 from tests import factories
 from tests.admin.every_page import addresses
@@ -48,6 +49,10 @@ def test_every_page_says_customer_where_the_api_says_requester(admin, api, accou
         ("There is no requester 'requester 7'.", "There is no customer 'requester 7'."),
         ("A requester's licences, of requesterId.", "A customer's licences, of requesterId."),
         ("Requesters come from POST /v1/requesters.", "Customers come from POST /v1/requesters."),
+        (
+            unknown("pol", "Nordlicht"),
+            "There is no policy 'Nordlicht'. An id begins with pol_. It is in the address of its page.",
+        ),
     ],
 )
 def test_a_message_of_the_api_says_customer_too(message, shown):

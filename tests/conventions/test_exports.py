@@ -12,7 +12,7 @@ from django.db import OperationalError
 
 from analytics.models import AccessEvent
 from kit.rest import export
-from kit.rest.export import cell, harmless
+from kit.rest.export import cell, csv_bytes, harmless
 from tests import factories
 from tests.analytics.recording import record_all, some_events, utc
 
@@ -197,11 +197,43 @@ def test_the_revenue_report_keeps_its_exact_amounts(api):
     assert entry["amount"] == "999999999999.999999"
 
 
-@pytest.mark.parametrize(
-    "text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "\n=1", "\tx", "\u3000=1", "＝1"]
-)
+@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", " =1", "\tx", "\u3000=1", "＝1"])
 def test_a_text_that_a_spreadsheet_would_run_is_made_harmless(text):
     assert harmless(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "exported"),
+    [
+        ("x;=cmd|'/C calc'!A0", "x;'=cmd|'/C calc'!A0"),
+        ("x\t =1", "x\t '=1"),
+        ("\n=1", "'\n'=1"),
+        ('x;"=1', "x;\"'=1"),
+        (["x;=1"], '["x;\'=1"]'),
+    ],
+)
+def test_no_separator_makes_a_formula_of_a_text(text, exported):
+    assert cell(text) == exported
+    file = csv_bytes([["a", cell(text), "b"]]).decode()
+    assert next(csv.reader(io.StringIO(file, newline=""))) == ["a", exported, "b"]
+    for separator in (";", "\t"):
+        cells = [one for row in csv.reader(io.StringIO(file, newline=""), delimiter=separator) for one in row]
+        assert not [one for one in cells if one.lstrip().startswith(("=", "+", "-", "@"))]
+
+
+def test_all_texts_are_quoted_and_numbers_are_not():
+    row = map(cell, ["a", -5, "1.50", True, None, 'b"c', ["d"]])
+    assert csv_bytes([["name"], row, [""]]) == b'"name"\r\n"a",-5,1.50,true,,"b""c","[""d""]"\r\n""\r\n'
+
+
+def test_a_csv_file_begins_with_a_byte_order_mark_on_request(api, account):
+    items = [factories.content(account, title=title) for title in ("Über", "Zwei")]
+    plain, marked = (api.get("/v1/content", format="csv", sort="created", bom=bom) for bom in ("false", "true"))
+    assert marked.content == b"\xef\xbb\xbf" + plain.content
+    rest = api.get("/v1/content", format="csv", sort="created", bom="true", after=items[0].pk).content
+    assert (plain.content.endswith(rest), rest[:5]) == (True, b'"cnt_')
+    for query in ({"bom": "true"}, {"bom": "true", "format": "jsonl"}, {"bom": "yes", "format": "csv"}):
+        assert api.get("/v1/content", **query).error["param"] == "bom"
 
 
 @pytest.mark.parametrize("text", ["", "Acme", "-5", "+5", "-12.50", "a=b", "1-2", "'=1"])

@@ -31,6 +31,7 @@ ROOMS_OF_ACCOUNTS = [
     ["accounts.keys"],
     ["accounts.retries", "accounts.staff"],
     ["accounts.viewsets"],
+    ["accounts.bulk"],
     ["accounts.keys.views", "accounts.auditing.views", "accounts.limits"],
     ["accounts.webhooks"],
     [

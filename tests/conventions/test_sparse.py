@@ -33,7 +33,7 @@ def test_a_cursor_goes_with_any_fields(api: ApiClient):
 
 def test_a_file_has_the_columns_of_the_fields(api: ApiClient):
     file = api.get("/v1/access/decisions?format=csv&fields=allowed,license")
-    assert file.content.decode().splitlines()[0].startswith("id,allowed,license.id")
+    assert file.content.decode().splitlines()[0].startswith('"id","allowed","license.id"')
 
 
 def test_it_is_no_parameter_of_what_shows_no_resource(api: ApiClient):

@@ -213,6 +213,7 @@ def test_a_body_that_is_no_list_of_rows_is_refused_whole(api, body, param):
     assert Content.objects.count() == 0
 
 
+@pytest.mark.usefixtures("in_one_part")
 def test_a_thousand_rows_take_as_many_statements_as_ten(api, account):
     policy = factories.policy(account).pk
 

@@ -196,6 +196,7 @@ def test_licences_that_name_too_much_are_not_changed_at_once(api, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("in_one_part")
 def test_many_rows_take_as_many_statements_as_few(api, account):
     item = factories.content(account).pk
 

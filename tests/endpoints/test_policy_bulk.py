@@ -127,6 +127,7 @@ def test_a_deleted_policy_leaves_its_external_id(api):
     assert statuses(reply) == [201, 422]
 
 
+@pytest.mark.usefixtures("in_one_part")
 def test_the_statements_do_not_depend_on_the_rows(api):
     def number_for(rows):
         with CaptureQueriesContext(

@@ -1,13 +1,16 @@
 """DELETE /v1/requesters/{id}: every copy of the person's data is removed."""
 
 import logging
+from contextlib import contextmanager
 from urllib.parse import quote
 
 import psycopg
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from psycopg import sql
 
+from accounts.auditing.models import Redaction
 from accounts.auditing.redaction import redacting
 from accounts.limits import events as limits
 from accounts.models import AuditEntry, IdempotencyRecord
@@ -334,6 +337,40 @@ def test_data_that_came_before_an_interrupted_erasure_was_finished_can_be_erased
     assert api.patch(f"/v1/requesters/{pseudonym}", given).status == 200
     assert api.delete(f"/v1/requesters/{pseudonym}")["pseudonym"] == pseudonym
     assert api.get(f"/v1/requesters/{pseudonym}")["name"] is None
+    assert tables_with_traces() == set()
+
+
+def test_the_number_of_statements_does_not_depend_on_the_number_of_licences(api, account):
+    statements = []
+    for licenses in (1, 2, 20):  # the first request also notes the key's use
+        requester = f"reader_with_{licenses}"
+        for _ in range(licenses):
+            factories.license(account, requester)
+        with CaptureQueriesContext(connection) as captured:
+            assert api.delete(f"/v1/requesters/{requester}").status == 200
+        assert requester not in str(list(AuditEntry.objects.values_list("changes")))
+        statements.append(len(captured))
+    assert statements[1] == statements[2]
+
+
+@pytest.mark.usefixtures("person")
+def test_on_sqlite_an_erasure_lets_others_write_between_its_parts(api, account, monkeypatch):
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL's writers do not wait for each other")
+    parts = []
+
+    @contextmanager
+    def count_the_part():
+        before = Redaction.objects.count()
+        yield
+        parts.append((before, Redaction.objects.count()))
+
+    monkeypatch.setattr(erasure, "ROWS", 2)
+    monkeypatch.setattr(erasure, "part_of_a_write", count_the_part)
+    entries = AuditEntry.objects.filter(account=account).count()
+    assert api.delete(PATH).status == 200
+    assert len(parts) > entries / 2
+    assert set(parts) == {(0, 0)}
     assert tables_with_traces() == set()
 
 

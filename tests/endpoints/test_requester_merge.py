@@ -3,6 +3,8 @@
 from decimal import Decimal
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEntry
 from analytics.models import RuleUsage, WalletEntry
@@ -272,3 +274,17 @@ def test_to_erase_a_requester_erases_those_that_were_merged_into_it(api):
     api.delete("/v1/requesters/org_b")
     shown = api.get("/v1/requesters")["data"]
     assert all(one["id"].startswith("erased_") and one["name"] is one["email"] is None for one in shown)
+
+
+def test_the_number_of_statements_does_not_depend_on_the_number_of_licences(api, account):
+    statements = []
+    for licenses in (1, 2, 20):  # the first request also notes the key's use
+        source, target = f"org_with_{licenses}", f"org_to_get_{licenses}"
+        factories.requester(account, requester_id=target)
+        for _ in range(licenses):
+            factories.license(account, source)
+            factories.license_client(account, source)
+        with CaptureQueriesContext(connection) as captured:
+            assert merge(api, source, target).status == 200
+        statements.append(len(captured))
+    assert statements[1] == statements[2]

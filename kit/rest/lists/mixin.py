@@ -10,7 +10,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from kit.http.errors import InvalidRequest, NotFound
-from kit.rest.export import CHUNK, chunks_after, columns_of, export, wanted_format
+from kit.rest.export import CHUNK, chunks_after, columns_of, export, wanted_format, wants_bom
 from kit.rest.filters import Index, OperatorFilter, OperatorFilterSet, StrictFilterBackend, given_filters
 from kit.rest.lists.counting import CountMode, Total, count_rows, counting_of
 from kit.rest.lists.windows import WindowedPagination
@@ -45,6 +45,7 @@ class ListMixin(GenericViewSet[M]):
         rows = self.filtered(every)
         name = self.exportable.get(self.action)
         form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
+        has_bom = wants_bom(self.request.query_params, form)
         paginator = self.pager(every)
         fields = self.fields_to_show()
 
@@ -64,7 +65,8 @@ class ListMixin(GenericViewSet[M]):
             reading = Reading(may_lag=may_lag)
             chunks = chunks_after(last, reading, paginator.following(rows, self.request, CHUNK), show)
             columns = columns_picked(columns_of(self.serializer_class), fields)
-            return export(self.request, form, name, columns, chunks, reading, has_head=last is None)
+            is_whole = last is None
+            return export(self.request, form, name, columns, chunks, reading, has_head=is_whole, has_bom=has_bom)
         if "after" in self.request.query_params:
             raise InvalidRequest("after is for files (format=csv or format=jsonl). Use cursor.", param="after")
         return paginator.page(rows, self.request, show, self.total)

@@ -3,7 +3,7 @@
 The number of statements does not depend on the number of rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 
 from django.db import IntegrityError, transaction
@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.auditing import audit
 from accounts.plans import epochs
 from kit.http.errors import ValidationFailed
-from kit.rest.bulk import BulkByExternalId, Kind, Outcome, Row, named_by
+from kit.rest.bulk import NOTHING, BulkByExternalId, Kind, Outcome, Row, named_by
 from kit.values import ids
 from kit.values.faults import REQUIRED, FaultKind
 from licensing.policies import services
@@ -36,16 +36,28 @@ def read_rows(bodies: Sequence[object]) -> list[Row]:
     return KIND.read(bodies, PolicySerializer(), PolicySerializer(partial=True))
 
 
-def write_policies(account_id: str, rows: Sequence[Row]) -> list[Outcome[Policy]]:
-    """Write the rows in one transaction; return the outcome of each.
+def check_size(account_id: str, rows: Sequence[Row]) -> None:
+    """Raises ValidationFailed if the policies that the rows change are too large together."""
+    named = Policy.objects.of(account_id).filter(named_by(rows))
+    if (named.aggregate(size=Sum(SIZE))["size"] or 0) > MAX_CHARACTERS:
+        raise ValidationFailed(
+            f"The policies that a request changes can have at most {MAX_CHARACTERS:,} characters of rules and "
+            "tests together.",
+            param="items",
+        )
 
-    Raises ValidationFailed if the changed policies are too large together. Retries if another request takes an
-    externalId at the same time.
+
+def write_policies(
+    account_id: str, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING
+) -> list[Outcome[Policy]]:
+    """Write the rows in one transaction; return the outcome of each. `earlier` is that of `Bulk`.
+
+    Retries if another request takes an externalId at the same time.
     """
     for attempt in range(ATTEMPTS):
         try:
             with transaction.atomic():
-                return PolicyBulk(account_id, rows).run()
+                return PolicyBulk(account_id, rows, earlier).run()
         except IntegrityError:
             # The retry finds the policy that now has the externalId.
             if attempt == ATTEMPTS - 1:
@@ -57,16 +69,10 @@ class PolicyBulk(BulkByExternalId[Policy]):
     kind = KIND
     taken = staticmethod(services.external_id_taken)
 
-    def __init__(self, account_id: str, rows: Sequence[Row]) -> None:
+    def __init__(self, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int]) -> None:
         self.account_id, self.now = account_id, timezone.now()
         named = Policy.objects.of(account_id).filter(named_by(rows))
-        if (named.aggregate(size=Sum(SIZE))["size"] or 0) > MAX_CHARACTERS:
-            raise ValidationFailed(
-                f"The policies that a request changes can have at most {MAX_CHARACTERS:,} characters of rules and "
-                "tests together.",
-                param="items",
-            )
-        super().__init__(rows, named.order_by("pk").select_for_update())
+        super().__init__(rows, named.order_by("pk").select_for_update(), earlier)
         self.written: list[Policy] = []
         self.changed: list[str] = []  # ids
         self.released: list[str] = []  # policies that give up their externalId

@@ -1,0 +1,60 @@
+"""No page shows its own markup as text."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from analytics.models import ExchangeRate
+from licensing.requesters.models import Requester
+from tests import factories
+from tests.admin.every_page import addresses
+from tests.admin.markup import markup_in
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<a aria-label="Refund 5, <time datetime="2026-11-28">13:58</time>">Refund</a>',
+        "<dd>&lt;time datetime=&quot;2026-11-28&quot;&gt;</dd>",
+        "<p>Fish &amp;amp; chips</p>",
+        "<p>{{ price }}</p>",
+        '<p title="{% url %}"></p>',
+    ],
+)
+def test_markup_that_a_page_shows_is_found(html):
+    assert markup_in(html) != []
+
+
+def test_what_people_write_is_no_markup():
+    assert markup_in('<p title="1 &lt; 2">Fish &amp; chips</p><script>"<time>"</script><pre>{% if %}</pre>') == []
+
+
+def test_no_page_shows_its_own_markup(admin, api, account):
+    fill(api, account)
+    shown = {}
+    for name, address in addresses():
+        reply = admin.get(address)
+        if reply.status_code == 200 and "text/html" in reply.headers["Content-Type"]:
+            shown[name] = markup_in(reply.content.decode())
+    assert {name: found for name, found in shown.items() if found} == {}
+    assert "licensing_requester_refund" in shown
+    assert len(shown) > 50
+
+
+def fill(api, account):
+    """Create one of each resource; the newest customer has charges to refund, and a licence that ends soon."""
+    limited = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 5, "period": "hour"}}
+    policy = factories.policy(account, limited, factories.DENY_ALL)
+    item = factories.content(account, policy_id=policy.pk, tags=["a"])
+    factories.site(account, {"/a/*": policy})
+    factories.endpoint(account)
+    terms = {"price_amount": Decimal(100), "price_currency": "EUR", "per_access": "0.05"}
+    factories.license(account, expires_at=timezone.now() + timedelta(days=9), **terms)
+    factories.license_client(account)
+    factories.wallet(account, requester_id="org_acme")
+    factories.payment(account, requester_id="org_acme")
+    ExchangeRate.objects.create(currency="EUR", day=timezone.now().date() - timedelta(days=1), rate="1.25")
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    assert Requester.objects.latest("pk").requester_id == "org_acme"
