@@ -1,6 +1,6 @@
 """Permissions of keys (docs/reference/api.md, Keys)."""
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from django.db.models import Model
 from rest_framework.permissions import BasePermission
@@ -64,7 +64,7 @@ class KeyHasPermission(BasePermission):
         needed = guarded.required_permissions()
         if guarded.action not in guarded.permissions_required:
             raise AssertionError(f"{type(view).__name__} names no permission for {guarded.action}")
-        grant: Any = request.auth
+        grant = cast(KeyGrant, request.auth)
         for permission in needed:
             require(grant, permission)
         if guarded.action in guarded.for_secret_keys and grant.is_public:

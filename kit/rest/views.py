@@ -226,7 +226,7 @@ class ApiViewSet(Steps, ListMixin[M]):
         fields = self.validated(chosen, partial=True)
         known = validator(chosen, partial=True)
         body = read_object(self.request._request, exact=self.exact_numbers)
-        secrets = getattr(self.serializer_class, "shown_once", frozenset())
+        secrets: frozenset[str] = getattr(self.serializer_class, "shown_once", frozenset())
         owned = {name for name, field in known.fields.items() if field.read_only} | known.owned
         if sent := [name for name in body if name in owned - secrets]:
             check_owned(body, self.shown_to_change(resource), sent, getattr(chosen, "growing", frozenset()))

@@ -80,8 +80,8 @@ def test_a_bare_string_is_the_requesters_id(check):
 def test_a_requesters_name_is_remembered(check):
     check(requester={"id": "org_1", "name": "First"})
     assert check(requester="org_1")["requester"]["name"] == "First"
-    assert check(requester={"id": "org_1", "name": "Second"})["requester"]["name"] == "Second"
-    assert check(requester={"id": "org_1", "name": None})["requester"]["name"] == "Second"
+    assert check(requester={"id": "org_1", "name": "Second"})["requester"]["name"] == "First"
+    assert check(requester={"id": "org_1", "name": None})["requester"]["name"] == "First"
 
 
 @pytest.mark.parametrize("named", [{"externalId": "a-1"}, {"source": "https://example.com/a"}])
