@@ -1,4 +1,4 @@
-// Shapes: c37afeef2dd69eab
+// Shapes: 09d4febeb7124ec5
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -492,7 +492,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description New items are `active`; only a bulk row can create one `archived`, to which access is denied. */
+            /** @description Default: `active`. Access to an `archived` item is denied. */
             status?: components["schemas"]["ContentStatus"];
         };
         Categories: string[];
@@ -710,7 +710,7 @@ export interface components {
             };
             /** @description Free labels. */
             tags: string[];
-            /** @description New items are `active`; only a bulk row can create one `archived`, to which access is denied. */
+            /** @description Default: `active`. Access to an `archived` item is denied. */
             status: "active" | "archived" | (string & {});
             /** @description Only in replies about a single item. */
             readonly stats?: components["schemas"]["Stats"];
@@ -785,7 +785,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description New items are `active`; only a bulk row can create one `archived`, to which access is denied. */
+            /** @description Default: `active`. Access to an `archived` item is denied. */
             status?: components["schemas"]["ContentStatus"];
         };
         /** @enum {string} */
@@ -1418,7 +1418,7 @@ export interface components {
             /** @description How grave it is. */
             level: "warning" | "info" | (string & {});
             /** @description Machine-readable and stable. */
-            code: "duplicate_rule" | "unreachable_rule" | "contradictory_conditions" | "ended" | "permission_never_granted" | "never_allows" | "price_never_quoted" | "unknown_license_type" | "allow_without_license" | "default_allows" | "allow_by_name_alone" | "license_may_have_lapsed" | "grants_nothing" | "begun" | (string & {});
+            code: "duplicate_rule" | "unreachable_rule" | "contradictory_conditions" | "ended" | "permission_never_granted" | "never_allows" | "price_never_quoted" | "unknown_license_type" | "allow_without_license" | "default_allows" | "allow_by_name_alone" | "license_may_have_lapsed" | "grants_nothing" | "begun" | "not_compared" | (string & {});
             /** @description For example `rules[0].conditions`. */
             path: string;
             /** @description For people. */
@@ -2558,7 +2558,7 @@ export interface components {
             }) | null;
             /** @description Free labels. */
             tags?: string[] | null;
-            /** @description New items are `active`; only a bulk row can create one `archived`, to which access is denied. */
+            /** @description Default: `active`. Access to an `archived` item is denied. */
             status?: components["schemas"]["ContentStatus"];
         };
         /** @description A licence: its type, scope, period and prices. */

@@ -1,4 +1,4 @@
-# Shapes: c37afeef2dd69eab
+# Shapes: 09d4febeb7124ec5
 # Generated. See tests/clients.
 
 from __future__ import annotations
