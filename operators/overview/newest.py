@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
@@ -34,14 +35,11 @@ def newest_decisions(
 
 
 def newest_since(account_ids: Sequence[str], since: datetime, limit: int) -> QuerySet[AccessEvent]:
-    """Return the accounts' newest `limit` decisions since a time."""
+    """Return the accounts' newest `limit` decisions since a time, and those of the same moment as the oldest."""
     first = ids.encode("dec", first_id(since - DAY).bytes)
     recent = AccessEvent.objects.filter(account_id__in=account_ids, created__gte=since, pk__gte=first)
-    if len(account_ids) > 1:
-        key = recent.order_by("-pk").values_list("pk", flat=True)[limit - 1 : limit].first()
-        return recent if key is None else recent.filter(pk__gte=key)
-    oldest = recent.order_by("-created", "-pk").values_list("created", "pk")[limit - 1 : limit].first()
-    if oldest is None:
-        return recent
-    created, key = oldest
-    return recent.filter(created__gte=created).exclude(created=created, pk__lt=key)
+    if len(account_ids) == 1:
+        oldest = recent.order_by("-created", "-pk").values("created")[limit - 1 : limit]
+        return recent.filter(created__gte=Coalesce(Subquery(oldest), Value(since)))
+    key = recent.order_by("-pk").values("pk")[limit - 1 : limit]
+    return recent.filter(pk__gte=Coalesce(Subquery(key), Value(first, output_field=AccessEvent._meta.pk)))
