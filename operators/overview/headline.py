@@ -131,11 +131,10 @@ def refused_requesters(account_ids: Sequence[str], window: Window) -> list[Refus
     """Return the requesters refused most often among the newest MOST_SCANNED decisions."""
     bounded, since = newest_decisions(account_ids, window, MOST_SCANNED)
     denials = bounded.filter(reason__in=UNMET_DEMAND).order_by()
-    groups = denials.values_list("requester", "requester__requester_id", "requester__name").annotate(count=Count("pk"))
-    return [
-        RefusedCount(number, requester_id, name, count, since)
-        for number, requester_id, name, count in groups.order_by("-count", "requester")[:MOST_REQUESTERS]
-    ]
+    groups = denials.values_list("requester", "requester__requester_id", "requester__name").annotate(
+        count=Count("pk"), since=since
+    )
+    return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MOST_REQUESTERS]]
 
 
 class Attention(Struct, frozen=True):

@@ -1,9 +1,11 @@
 """The newest decisions of a window, for figures without an index."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db import connection
+from django.db.models import Expression, F, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, TruncSecond
 
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
@@ -15,8 +17,8 @@ MOST_SCANNED = 10_000  # newest decisions to search
 
 def newest_decisions(
     account_ids: Sequence[str], window: Window, limit: int
-) -> tuple[QuerySet[AccessEvent], datetime | None]:
-    """Return the accounts' decisions among the newest `limit`, and since when they count; None for the whole window.
+) -> tuple[QuerySet[AccessEvent], Expression]:
+    """Return the accounts' decisions among the newest `limit`, and since when they count: null for the whole window.
 
     For one account these are its own, by index; for several, the newest of all accounts, so that busy other accounts
     cost no more.
@@ -25,23 +27,25 @@ def newest_decisions(
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
     own = events.filter(account_id__in=list(account_ids))
     in_order = own.order_by("-created", "-pk") if len(account_ids) == 1 else events.order_by("-pk")
-    oldest = in_order.values_list("created", "pk")[limit - 1 : limit].first()
-    if oldest is None:
-        return own, None
-    created, key = oldest
-    since = (created + timedelta(seconds=1)).replace(microsecond=0)
-    return own.filter(created__gte=since, pk__gte=key), since
+    second = timedelta(seconds=1)
+    oldest = in_order[limit - 1 : limit]
+    since: Expression = TruncSecond(Subquery(oldest.values("created")) + second, tzinfo=UTC)
+    if connection.vendor == "sqlite":  # within the subquery: outside, Django's function runs for each decision
+        rounded = in_order.annotate(rounded=TruncSecond(F("created") + second, tzinfo=UTC))
+        since = Subquery(rounded.values("rounded")[limit - 1 : limit])
+    bounded = own.filter(
+        created__gte=Coalesce(since, Value(window.start)),
+        pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),
+    )
+    return bounded, since
 
 
 def newest_since(account_ids: Sequence[str], since: datetime, limit: int) -> QuerySet[AccessEvent]:
-    """Return the accounts' newest `limit` decisions since a time."""
+    """Return the accounts' newest `limit` decisions since a time, and those of the same moment as the oldest."""
     first = ids.encode("dec", first_id(since - DAY).bytes)
     recent = AccessEvent.objects.filter(account_id__in=account_ids, created__gte=since, pk__gte=first)
-    if len(account_ids) > 1:
-        key = recent.order_by("-pk").values_list("pk", flat=True)[limit - 1 : limit].first()
-        return recent if key is None else recent.filter(pk__gte=key)
-    oldest = recent.order_by("-created", "-pk").values_list("created", "pk")[limit - 1 : limit].first()
-    if oldest is None:
-        return recent
-    created, key = oldest
-    return recent.filter(created__gte=created).exclude(created=created, pk__lt=key)
+    if len(account_ids) == 1:
+        oldest = recent.order_by("-created", "-pk").values("created")[limit - 1 : limit]
+        return recent.filter(created__gte=Coalesce(Subquery(oldest), Value(since)))
+    key = recent.order_by("-pk").values("pk")[limit - 1 : limit]
+    return recent.filter(pk__gte=Coalesce(Subquery(key), Value(first, output_field=AccessEvent._meta.pk)))
