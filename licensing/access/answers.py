@@ -8,7 +8,7 @@ from analytics.recording.outcomes import LimitResult
 from kit.http.errors import NotFound
 from kit.rest.resources import id_hint
 from kit.values import ids
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.policies.decision import CompiledPolicy, Decision, deny_by_rate_limit
 from licensing.policies.facts import Facts
 

@@ -4,8 +4,6 @@ msgspec replaces serializers here: a serializer alone takes as long as a whole c
 """
 
 from collections.abc import Mapping
-from enum import Enum, auto
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -18,14 +16,13 @@ from kit.http.errors import InsufficientPermissions
 from kit.rest.fields import is_http_url
 from kit.values.faults import REQUIRED, Fault
 from kit.values.urls import URL_SCHEMA
+from licensing.access.check_values import Check
 from licensing.access.faults import URL_RULE, Tell, refusal, refuse
 from licensing.access.sent_facts import sent_facts, with_facts
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_PATTERN
 from licensing.policies.decision import CompiledPolicy
-from licensing.policies.facts import NOT_BLANK, NOTHING, GivenFacts
-from licensing.policies.offers import Payment
-from licensing.policies.rate_limits import Marks
+from licensing.policies.facts import NOT_BLANK
 from licensing.policies.rules import Rule, parse_new_rules
 
 MAX_CHECKS = 100
@@ -94,58 +91,6 @@ class BatchBody(CheckFields, kw_only=True):
     """Up to 100 checks. The other fields are defaults for checks that omit them."""
 
     checks: Annotated[list[BatchItem], Meta(min_length=1, max_length=MAX_CHECKS)]
-
-
-class PresentedToken(Struct, frozen=True, gc=False):
-    """The licence token sent with a check: its licence, and the client it was issued to."""
-
-    license_id: str
-    client_id: str
-
-
-class Payer(Enum):
-    """What makes a visitor's payment count."""
-
-    KNOWN = auto()  # its identity is enough
-    UNLISTED = auto()  # it is a customer, or the account's `unlistedSigners` is `pay`
-    CUSTOMER = auto()  # it has a valid licence or a wallet
-
-
-class EdgeTerms(Struct, frozen=True, gc=False):
-    """Extra terms of an edge request: a second permission, perhaps for another requester, that must also be allowed,
-    the visitor's payment, and what its cookie says.
-    """
-
-    and_permission: str | None = None
-    and_requester_id: str | None = None  # None means the same requester
-    payment: Payment | None = None
-    payer: Payer = Payer.KNOWN
-    marks: Marks = MappingProxyType({})  # of the visitor's cookie
-
-
-class Check(Struct, frozen=True, gc=False):
-    """A complete check. `selector` is (`contentId`, `externalId`, `source` or, at the edge, `page`; its value)."""
-
-    selector: tuple[str, str]
-    requester_id: str
-    requester_name: str | None = None
-    permission: str | None = None
-    given: GivenFacts = NOTHING
-    dry_run: bool = False
-    explain: bool = False
-    sign: bool = False
-    policy: CompiledPolicy | None = None  # a proposed policy that replaces the item's own
-    correlation_id: str | None = None
-    token: PresentedToken | None = None
-    edge: EdgeTerms | None = None
-    names_item_alone: bool = False  # in a batch: all other fields have the batch's defaults
-
-    @property
-    def requesters(self) -> tuple[tuple[str, str | None], ...]:
-        """The ids and given names of all requesters the decision depends on."""
-        own = (self.requester_id, self.requester_name)
-        other = None if self.edge is None else self.edge.and_requester_id
-        return (own,) if other is None else (own, (other, None))
 
 
 # Valid values that replace invalid fields, so that rules across fields can still be checked. Invalid fields that are

@@ -18,8 +18,8 @@ from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import read_snapshot
 from kit.values import ids
 from licensing.access.answers import Answer
-from licensing.access.bodies import Check
 from licensing.access.charging.paying import record_spending, rehearse_observed
+from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.request import LookupResult

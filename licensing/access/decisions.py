@@ -12,135 +12,22 @@ from analytics.recording.naming import NamedRequester, Naming
 from analytics.recording.outcomes import Outcome
 from analytics.recording.spending import Spend
 from kit.http.errors import ApiError
-from kit.telemetry.tracing import traced
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, SharedDecision, not_found, settle
-from licensing.access.bodies import Check, EdgeTerms, Payer
 from licensing.access.charging.charges import charge_of
 from licensing.access.charging.credits import rehearse_spending, spends_if_enforced, with_credits
-from licensing.access.facts import facts_of, recorded_facts
+from licensing.access.check_values import Check, EdgeTerms
+from licensing.access.deciding import admit_payer, decide_check, strictest_page
+from licensing.access.facts import recorded_facts
 from licensing.access.lookup.request import LookupResult
 from licensing.access.newcomers import by_current_ids
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits
-from licensing.policies.decision import Decision, decide
-from licensing.policies.facts import Facts
-from licensing.policies.offers import also_allowed, asking_for, offers, pay
 
 VISITOR_BYTES = 16  # of random ids
 Likeness = tuple[object, ...]  # an item's policy and facts; items with equal ones get the same decision
-
-
-def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Item:
-    """Return the page with the strictest decision among those the URL may name."""
-    if not item.others:
-        return item
-    other_id = check.edge.and_requester_id if check.edge is not None else None
-    requester, other = found[check.requester_id], found.get(other_id or "")
-    return min(item.readings, key=lambda page: leniency(decide_check(check, page, requester, now, other)))
-
-
-def leniency(answer: Answer) -> tuple[bool, bool, bool]:
-    """Sort key by strictness: denials, denials that a payment would lift, rate limits, prices."""
-    decision = answer.decision
-    if decision.refuses:
-        return False, any(offers(answer.policy, answer.facts)), False
-    return True, decision.rule is None or decision.rule.rate_limit is None, decision.price is None
-
-
-def traced_decision(answer: Answer) -> dict[str, str | bool]:
-    reason = answer.decision.reason
-    told: dict[str, str | bool] = {"licensing.allowed": answer.decision.allowed}
-    return told if reason is None else {**told, "licensing.reason": str(reason)}
-
-
-@traced("decide", describe=traced_decision)
-def decide_check(
-    check: Check, item: Item, requester: RequesterSnapshot, now: datetime, other: RequesterSnapshot | None = None
-) -> Answer:
-    """Decide by facts alone; rate limits are applied after counting.
-
-    `other` is the requester of the edge's `and_requester_id`.
-    """
-    facts = facts_of(check, item, requester, now)
-    decision = decide(item.policy, facts)
-    edge, payer_unknown = check.edge, False
-    if edge is not None:
-        if edge.payment is not None and edge.payer != Payer.KNOWN and not requester.is_customer(now):
-            edge, payer_unknown = replace(edge, payment=None), True
-        facts, decision = decide_edge(check, edge, item, other, facts, decision)
-    limit = decision.rule.rate_limit if decision.rule is not None else None
-    if limit is not None and decision.refuses:
-        limit = None
-    return Answer(
-        id=None,
-        decision=decision,
-        content_id=item.id,
-        requester_id=check.requester_id,
-        requester_name=requester.name or check.requester_name,
-        policy=item.policy,
-        facts=facts,
-        created=render_timestamp(now) or "",
-        rate_reset=None if limit is None else rate_limits.window(limit.period, now)[1],
-        dry_run=check.dry_run,
-        payer_unknown=payer_unknown,
-    )
-
-
-def decide_edge(
-    check: Check, edge: EdgeTerms, item: Item, other: RequesterSnapshot | None, facts: Facts, decision: Decision
-) -> tuple[Facts, Decision]:
-    """Apply the edge's extra terms; return the facts and the decision made on them."""
-    facts, decision = pay(item.policy, facts, decision, edge.payment)
-    if edge.and_permission is None or decision.refuses:
-        return facts, decision
-    further = asking_for(facts, edge.and_permission)
-    if edge.and_requester_id is not None and other is not None:
-        asked = replace(check, requester_id=edge.and_requester_id, permission=edge.and_permission)
-        further = facts_of(asked, item, other, facts.now)
-    return also_allowed(item.policy, facts, decision, further, edge.payment)
-
-
-def comparisons_of(checks: Sequence[Check], found: LookupResult) -> int:
-    """Return how many comparisons the policies of these checks may take."""
-    named = (found.items.get(check.selector) for check in checks)
-    policies = [page.policy for item in named if item is not None for page in item.readings]
-    return sum(policy.comparisons for policy in policies if policy is not None)
-
-
-def decide_checks(
-    checks: Sequence[Check],
-    found: LookupResult,
-    account: str,
-    now: datetime,
-    key_id: str | None = None,
-    *,
-    unlisted_signers_pay: bool = False,
-) -> "DecisionBatch":
-    """Decide the checks of one request on facts of a single epoch.
-
-    `account` is the account's UUID in hex. `key_id` is the caller's API key, None for operators.
-    `unlisted_signers_pay` is the account's setting at that epoch.
-    """
-    if unlisted_signers_pay:
-        checks = [admit_payer(check) for check in checks]
-    batch = DecisionBatch(found, account, now, key_id)
-    checks, batch.requesters = by_current_ids(checks, found.requesters)
-    # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
-    texts, keys = ids.successive("dec", len(checks), ids.nanoseconds_of(now))
-    batch.answers = [batch.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
-    if batch.unwritten:
-        batch.add_naming()
-    return batch
-
-
-def admit_payer(check: Check) -> Check:
-    """Let an unlisted signer pay."""
-    if check.edge is None or check.edge.payer != Payer.UNLISTED:
-        return check
-    return replace(check, edge=replace(check.edge, payer=Payer.KNOWN))
 
 
 class DecisionBatch:
@@ -333,3 +220,29 @@ def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], n
     counter = rate_limits.counter_of(rule, answer.facts)
     left = rate_limits.room(own.id if own else None, counter, rule.rate_limit, requester.pk, now)
     return settle(answer, Outcome(room=left).counted(0))
+
+
+def decide_checks(
+    checks: Sequence[Check],
+    found: LookupResult,
+    account: str,
+    now: datetime,
+    key_id: str | None = None,
+    *,
+    unlisted_signers_pay: bool = False,
+) -> "DecisionBatch":
+    """Decide the checks of one request on facts of a single epoch.
+
+    `account` is the account's UUID in hex. `key_id` is the caller's API key, None for operators.
+    `unlisted_signers_pay` is the account's setting at that epoch.
+    """
+    if unlisted_signers_pay:
+        checks = [admit_payer(check) for check in checks]
+    batch = DecisionBatch(found, account, now, key_id)
+    checks, batch.requesters = by_current_ids(checks, found.requesters)
+    # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
+    texts, keys = ids.successive("dec", len(checks), ids.nanoseconds_of(now))
+    batch.answers = [batch.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
+    if batch.unwritten:
+        batch.add_naming()
+    return batch

@@ -7,7 +7,7 @@ from datetime import datetime
 from operator import attrgetter
 
 from kit.values.timestamps import parse_timestamp, render_timestamp
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.policies.facts import (
     STORED,

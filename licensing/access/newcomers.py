@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.lookup.request import LookupResult, Selector
 from licensing.access.lookup.requesters import find_requesters
 from licensing.access.subjects import Item, RequesterSnapshot

@@ -12,7 +12,7 @@ from kit.http.rendering import render_json
 from kit.values.amounts import from_millionths, render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, SharedDecision
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.lifetimes import cache_seconds
 from licensing.policies.decision import Decision, trace
 from licensing.policies.facts import OF_VISIT, shown_facts

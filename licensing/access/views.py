@@ -35,12 +35,12 @@ from licensing.access.answers import Answer
 from licensing.access.bodies import (
     POLICIES_READ,
     BatchBody,
-    Check,
     CheckBody,
     parse_batch,
     parse_check,
     require_policy_access,
 )
+from licensing.access.check_values import Check
 from licensing.access.checks import check_access
 from licensing.access.event_loop.application import outcomes_of
 from licensing.access.event_loop.metrics import count_checks_in_thread

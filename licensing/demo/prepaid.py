@@ -9,7 +9,7 @@ from analytics.models import Payment
 from analytics.payments.services import record_payment
 from analytics.wallets import services as wallet_services
 from analytics.wallets.services import GrantFields, WalletFields
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.checks import check_and_record
 from licensing.demo.story import PREPAID
 

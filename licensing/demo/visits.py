@@ -9,7 +9,7 @@ from accounts.models import Account
 from accounts.plans.epochs import current_epoch
 from analytics.recording import recorder
 from kit.values import ids
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.request import LookupResult

@@ -29,8 +29,8 @@ from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
-from licensing.access.bodies import Check
-from licensing.access.decisions import decide_check, strictest_page
+from licensing.access.check_values import Check
+from licensing.access.deciding import decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway

@@ -20,9 +20,9 @@ from kit.values.decimals import from_millionths
 from kit.values.faults import Fault, Faults, read_each
 from kit.values.urls import URL_SCHEMA
 from licensing.access.answers import Answer, not_found
-from licensing.access.bodies import Check
 from licensing.access.charging.credits import rehearse_all
-from licensing.access.decisions import decide_check, strictest_page
+from licensing.access.check_values import Check
+from licensing.access.deciding import decide_check, strictest_page
 from licensing.access.faults import URL_RULE
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.requesters import find_requesters

@@ -9,7 +9,7 @@ from accounts.keys import keytext
 from accounts.keys.authentication import license_token
 from kit.http.errors import ApiError
 from kit.http.middleware import parse_address
-from licensing.access.bodies import Check, EdgeTerms, Payer, PresentedToken
+from licensing.access.check_values import Check, EdgeTerms, Payer, PresentedToken
 from licensing.access.event_loop.application import Head
 from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway

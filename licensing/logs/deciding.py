@@ -22,7 +22,7 @@ from kit.http.middleware import parse_address
 from kit.values import ids
 from kit.values.decimals import from_millionths
 from kit.values.timestamps import as_django_writes, render_timestamp
-from licensing.access.decisions import decide_check, strictest_page
+from licensing.access.deciding import decide_check, strictest_page
 from licensing.access.facts import recorded_facts
 from licensing.access.lifetimes import next_change
 from licensing.access.lookup.items import find_pages

@@ -33,7 +33,7 @@ from licensing.policies.condition_values import (
     text_schema,
 )
 from licensing.policies.facts import ContentType, Facts, parse_content_type
-from licensing.policies.matching import attribute_conditions, attributes, schedules
+from licensing.policies.matching import attribute_conditions, attributes, schedule_text, schedules
 
 
 def values_of(wanted: object) -> list[Any]:
@@ -350,10 +350,10 @@ TYPES = (
         place=12,
         label="Days and hours",
         hint="mon-fri 09:00-18:00 Europe/Berlin",
-        in_words=schedules.clause_of_schedule,
-        text=schedules.text_of_schedule,
-        read_text=schedules.read_schedule,
-        form_rule=schedules.FORM_RULE,
+        in_words=schedule_text.clause_of_schedule,
+        text=schedule_text.text_of_schedule,
+        read_text=schedule_text.read_schedule,
+        form_rule=schedule_text.FORM_RULE,
         comparable=schedules.comparable_schedule,
         covers=schedules.covers_schedule,
     ),

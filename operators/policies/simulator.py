@@ -21,7 +21,7 @@ from kit.rest.heavy import heavy
 from kit.rest.resources import find
 from kit.storage.replica import Reading
 from kit.values.currencies import in_full
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.checks import check_access
 from licensing.drafts.rendering import present_simulation
 from licensing.drafts.simulate import Simulation, draft_of, simulate, window_of

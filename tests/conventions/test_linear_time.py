@@ -65,7 +65,7 @@ from licensing.logs.lines import MAX_LINE
 from licensing.policies.condition_values import network
 from licensing.policies.matching.attribute_conditions import read_condition
 from licensing.policies.matching.attributes import parse_attributes, read_attributes
-from licensing.policies.matching.schedules import read_schedule
+from licensing.policies.matching.schedule_text import read_schedule
 from licensing.sites.patterns import MAX_PATTERN, Pattern
 from operators.base.fields import lines, with_point
 from operators.policies.rule_rows import MOST_TYPED

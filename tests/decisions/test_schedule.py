@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 
 from kit.values.faults import Fault
 from licensing.policies.conditions import CONDITIONS
-from licensing.policies.matching.schedules import (
-    DAYS,
-    WANTED_RULE,
-    clause_of_schedule,
-    parse_schedule,
-    read_schedule,
-    text_of_schedule,
-)
+from licensing.policies.matching.schedule_text import clause_of_schedule, read_schedule, text_of_schedule
+from licensing.policies.matching.schedules import DAYS, WANTED_RULE, parse_schedule
 from licensing.policies.rules import parse_rules
 from tests.examples import examples
 

@@ -17,7 +17,7 @@ from accounts.models import AuditEntry, IdempotencyRecord
 from accounts.retries.idempotency import PURPOSE
 from accounts.sealing import reply_sealer
 from analytics.models import AccessEvent, LedgerEntry
-from licensing.customers import erasure, recordings
+from licensing.customers import erased_copies, erasure, recordings
 from licensing.requesters.models import Requester
 from tests import factories
 from tests.templates import copy_on_postgresql
@@ -365,8 +365,8 @@ def test_on_sqlite_an_erasure_lets_others_write_between_its_parts(api, account, 
         yield
         parts.append((before, Redaction.objects.count()))
 
-    monkeypatch.setattr(erasure, "ROWS", 2)
-    monkeypatch.setattr(erasure, "part_of_a_write", count_the_part)
+    monkeypatch.setattr(erased_copies, "ROWS", 2)
+    monkeypatch.setattr(erased_copies, "part_of_a_write", count_the_part)
     entries = AuditEntry.objects.filter(account=account).count()
     assert api.delete(PATH).status == 200
     assert len(parts) > entries / 2

@@ -14,7 +14,7 @@ from kit.bounded_cache import Values
 from kit.storage import microbatch
 from kit.storage.microbatch import MicroBatch
 from kit.values import ids
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.blocking_calls import record_now
 from licensing.access.lookup.items import find_items

@@ -19,7 +19,7 @@ from analytics.models import AccessEvent
 from kit.http.admission import admit
 from kit.values import ids
 from licensing.access.answers import Answer
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.event_loop import snapshot
 from licensing.access.event_loop.callers import Sender
 from licensing.clients import services as client_services

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.limits.limiter import limiter
 from kit.http.admission import admit
 from kit.storage.microbatch import MicroBatch
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.event_loop import gateway as module
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.event_loop.callers import Sender

@@ -11,7 +11,7 @@ from accounts.models import Account
 from analytics.models import AccessEvent
 from analytics.recording import recorder
 from kit.values import ids
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.event_loop.gateway import Gateway
 from licensing.content import services as content_services
 from licensing.content.models import Content

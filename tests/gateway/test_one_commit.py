@@ -21,7 +21,7 @@ from kit.http.admission import admit
 from kit.http.errors import ServiceUnavailable
 from kit.storage.outages import OutageLog
 from kit.values import ids
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.checks import check_access
 from licensing.access.event_loop.callers import Sender
 from licensing.access.event_loop.gateway import Gateway

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from kit.http.admission import admit
 from kit.storage.postgresql.timelines import Promoted
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.event_loop.callers import Sender
 from licensing.content.models import Content
 from tests import factories

@@ -19,7 +19,7 @@ from analytics.models import AccessEvent
 from kit.http.errors import ApiError, InvalidApiKey, NotFound
 from kit.values import ids
 from licensing.access.answers import Answer
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.event_loop.snapshot import Epochs
 from licensing.access.lookup.items import find_items

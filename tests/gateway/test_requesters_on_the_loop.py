@@ -15,7 +15,7 @@ from django.db import connection
 
 from accounts.plans.epochs import current_epoch
 from kit.storage.microbatch import InThread, MicroBatch
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.event_loop.blocking_calls import keep_requesters_now, look_up_account, look_up_now
 from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.lookup import FIND, AsyncLookup

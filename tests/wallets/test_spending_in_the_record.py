@@ -15,8 +15,8 @@ from analytics.recording.outcomes import RETRY, STALE, UNPAID, Outcome
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
-from licensing.access.bodies import Check
 from licensing.access.charging.paying import spend_in_record
+from licensing.access.check_values import Check
 from licensing.access.decisions import decide_checks
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.request import LookupResult

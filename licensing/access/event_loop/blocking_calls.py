@@ -17,7 +17,7 @@ from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
 from kit.http.errors import ApiError, as_api_error, forget_frames
 from licensing.access.answers import Answer
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.checks import check_access
 from licensing.access.decisions import DecisionBatch
 from licensing.access.lookup.items import find_items

@@ -7,7 +7,7 @@ from django.db import connection
 
 from accounts.plans.epochs import GONE, Changes
 from kit.storage.microbatch import InThread, MicroBatch, MicroBatches
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 from licensing.access.event_loop.blocking_calls import (
     Named,
     Since,

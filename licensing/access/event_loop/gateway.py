@@ -24,9 +24,10 @@ from kit.http.errors import ApiError, ClientGone
 from kit.storage.microbatch import InThread, MicroBatch, Turns
 from kit.storage.postgresql.timelines import Promoted
 from licensing.access.answers import Answer
-from licensing.access.bodies import Check
 from licensing.access.charging.paying import spend_in_record
-from licensing.access.decisions import DecisionBatch, comparisons_of, decide_checks
+from licensing.access.check_values import Check
+from licensing.access.deciding import comparisons_of
+from licensing.access.decisions import DecisionBatch, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
     Refused,

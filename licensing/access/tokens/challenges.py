@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from kit.http.errors import InsufficientScope, InvalidToken
-from licensing.access.bodies import PresentedToken
+from licensing.access.check_values import PresentedToken
 from licensing.access.subjects import RequesterSnapshot
 
 

@@ -19,7 +19,7 @@ from kit.http.errors import ValidationFailed
 from kit.values import ids
 from kit.values.paths import normalize_path, read
 from kit.values.urls import host_of_url, normalised_path
-from licensing.access.bodies import Check, PresentedToken
+from licensing.access.check_values import Check, PresentedToken
 from licensing.access.models import Algorithm, SigningKey
 from licensing.access.tokens.challenges import invalid_token_error, out_of_scope
 from licensing.access.tokens.key_pairs import jwk_of

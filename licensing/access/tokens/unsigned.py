@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kit.http.errors import ApiError
 from licensing.access.answers import Answer
-from licensing.access.bodies import Check
+from licensing.access.check_values import Check
 
 
 def decidable(checks: Sequence[Check], error: ApiError) -> Sequence[Check]:
