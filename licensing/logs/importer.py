@@ -230,7 +230,7 @@ def no_address(text: str) -> str:
     """Explain that the log has no IP address where the visitor's should be."""
     if not text:
         return "There is no IP address of the visitor."
-    is_name = host_of_header(text) is not None and not text[-1].isdigit()
+    is_name = host_of_header(text) is not None and text[-1].isalpha()
     hint = " Turn off the look-up of host names in the server." if is_name else ""
     return f"{shown(text)} is no IP address.{hint}"
 

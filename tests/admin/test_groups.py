@@ -23,7 +23,7 @@ def headings(client, address):
 def test_a_form_has_its_groups_in_the_order_of_its_fields(admin):
     assert headings(admin, reverse("admin:accounts_apikey_add")) == [
         "What it may do",
-        "Addresses, hosts and expiry",
+        "Addresses, hosts, limit and expiry",
     ]
 
 
@@ -31,7 +31,7 @@ def test_so_has_a_page_that_cannot_be_changed(sign_in, account):
     key, _ = factories.api_key(account)
     viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
     assert headings(viewer, change_url(key)) == [
-        "Addresses, hosts and expiry",
+        "Addresses, hosts, limit and expiry",
         "The key",
         "What it may do",
         "Since",

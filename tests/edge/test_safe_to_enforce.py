@@ -58,7 +58,7 @@ def test_an_allow_rule_without_permissions_lets_pages_be_read_and_no_more(ask, a
 
 IN_VAIN = {
     "invalid_token": {"authorization": "License abc.def.ghi"},
-    "invalid_signature": signed(agent='sig1="https://10.0.0.1"'),
+    "invalid_signature": signed(age=400),
     "invalid_payment": {"crawler_max_price": "nothing"},
 }
 
