@@ -9,7 +9,7 @@ from accounts.sealing import sealer
 from kit.http.errors import IdempotencyConflict
 from tests import factories, largest
 from tests.client import ApiClient
-from tests.conventions.endpoints import WITH_KEY, Endpoint, each, each_post, make_resources
+from tests.conventions.endpoints import Endpoint, each_post, make_resources
 
 KEY = {"Idempotency-Key": "retry-1"}
 
@@ -53,12 +53,6 @@ def test_another_key_is_another_request(api, ids, endpoint):
     otherwise = {"/v1/api-keys/{key}/rotate": 422, "/v1/sites": 409, "/v1/requesters": 409, "/v1/wallets": 409}
     assert again.status == otherwise.get(endpoint.path, endpoint.status)
     assert not is_replay(again)
-
-
-@each([endpoint for endpoint in WITH_KEY if endpoint.method != "POST"])
-def test_other_methods_do_not_look_at_the_key(api, ids, endpoint):
-    reply = endpoint.send(api, ids, headers={"Idempotency-Key": "é bad key"})
-    assert (reply.status, is_replay(reply)) == (endpoint.status, False)
 
 
 @each_post()
