@@ -46,10 +46,10 @@ def test_the_count_can_be_left_out(api, ids, endpoint):
 
 
 @each_list()
-@pytest.mark.parametrize("value", ["", "quick", "EXACT", "true", "0"])
-def test_another_value_is_refused_by_name(api, ids, endpoint, value):
-    reply = api.get(endpoint.filled(ids)[0], count=value)
-    assert (reply.status, reply.error["param"]) == (400, "count")
+def test_unknown_ways_to_count_are_refused_by_name(api, ids, endpoint):
+    for value in ("", "quick", "EXACT", "true", "0"):
+        reply = api.get(endpoint.filled(ids)[0], count=value)
+        assert (reply.status, reply.error["param"]) == (400, "count"), value
 
 
 @each_list()
