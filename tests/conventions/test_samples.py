@@ -43,6 +43,8 @@ def test_every_sample_succeeds_with_its_permissions_alone(account, ids, endpoint
     assert reply.status == endpoint.status, reply
     assert_has_all_headers(reply)
     assert "Idempotent-Replayed" not in reply.headers, "Only POST looks at Idempotency-Key."
+    if endpoint.status == 201:
+        assert {"ETag", "Location"} <= set(reply.headers), "A new resource comes with its tag and its address."
     if endpoint.permission is not None:
         is_secret = endpoint.path.startswith(NEVER_STORED)
         assert reply.headers["Cache-Control"] == ("no-store" if is_secret else "private, no-cache")
