@@ -125,7 +125,7 @@ def test_so_many_are_saved_and_no_more(admin, monkeypatch):
     assert names(admin) == ["One", "Two"]
 
 
-def test_who_may_not_see_a_list_saves_nothing_on_it(sign_in, staff, account):
+def test_an_operator_who_may_not_see_a_list_saves_no_filter_for_it(sign_in, staff, account):
     client = sign_in(staff("licensing.view_content", accounts=[account]))
     assert save(client, "Mine").status_code == 403
     assert not SavedFilter.objects.exists()

@@ -64,7 +64,7 @@ def test_a_network_of_ipv6_has_the_attempts_of_one_address(anna):
     assert try_to_sign_in(address="2001:db8:1:3::1").status_code == 302
 
 
-def test_whose_name_is_guessed_at_from_many_addresses_signs_in_where_they_did_before(annas):
+def test_an_operator_whose_name_is_locked_signs_in_from_a_known_browser(annas):
     use_up_the_name()
     assert try_to_sign_in(client=annas).status_code == 302
 

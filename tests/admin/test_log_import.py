@@ -106,7 +106,7 @@ def test_a_log_that_is_too_large_is_for_the_command(bring, monkeypatch):
     assert "Is larger than" in bring(log("/sold/a", "/sold/b")).content.decode()
 
 
-def test_who_may_only_look_imports_nothing(sign_in, account, site, bring):
+def test_a_viewer_cannot_import_a_log(sign_in, account, site, bring):
     viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
     assert bring(log("/sold/a"), client=viewer).status_code == 403
 

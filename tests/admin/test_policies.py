@@ -197,7 +197,7 @@ def test_json_that_is_none_is_said_to_be(admin, policy):
         ({"rules-1-permissions": "read"}, "rules-1-permissions", "Only an allow rule"),
     ],
 )
-def test_what_is_wrong_is_said_at_the_field_of_the_rule(admin, account, fields, name, message):
+def test_invalid_values_are_reported_at_the_fields_of_the_rule(admin, account, fields, name, message):
     policy = factories.policy(account, {**ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "day"}}, DENY_ALL)
     html = html_of(save(admin, policy, **fields))
     at_field = html[html.index(f'id="error_{name}"') :].partition("</p>")[0]
@@ -211,7 +211,7 @@ def test_each_rule_that_is_wrong_is_told_of_at_once(admin, policy):
     assert "error_rules-1-priority" in html
 
 
-def test_what_somebody_else_saves_before_the_change_is_confirmed_is_not_overwritten(admin, policy, item):
+def test_confirming_a_change_does_not_overwrite_a_newer_version(admin, policy, item):
     reply = save(admin, policy, **{"rules-0-licenseType": "enterprise"})
     policy_services.update_policy(policy, {"name": "Theirs"})
     assert "Somebody changed this policy" in html_of(confirm(admin, reply))
@@ -247,7 +247,7 @@ def test_a_new_policy_that_lint_warns_of_asks_first(admin, account):
     assert Policy.objects.get().name == "Open"
 
 
-def test_whoever_thinks_twice_finds_the_form_as_it_was(admin, policy, item):
+def test_going_back_from_the_confirmation_keeps_the_entered_values(admin, policy, item):
     reply = save(admin, policy, **{"rules-0-licenseType": "enterprise", "name": "Newer"})
     values = form_values(html_of(reply))
     values.pop("confirmed")

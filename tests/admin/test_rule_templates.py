@@ -142,6 +142,6 @@ def test_a_rule_that_is_not_complete_says_what_is_wrong(admin):
     assert "without host bits" in one["sentence"]
 
 
-def test_who_may_not_see_policies_gets_no_words(staff, sign_in, account):
+def test_descriptions_of_rules_require_permission_to_change_policies(staff, sign_in, account):
     assert sign_in(staff("licensing.view_content", accounts=[account])).post(WORDS, {}).status_code == 403
     assert sign_in(staff("licensing.view_policy", accounts=[account])).get(WORDS).status_code == 403

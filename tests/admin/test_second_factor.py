@@ -196,7 +196,7 @@ class TestWhereEverybodyNeedsOne:
     def _required(self, settings):
         settings.ADMIN_REQUIRE_TOTP = True
 
-    def test_who_has_none_gets_no_further_than_to_set_it_up(self, anna, sign_in):
+    def test_operators_without_a_second_factor_must_set_it_up_first(self, anna, sign_in):
         client = sign_in(anna)
         reply = client.get(INDEX)
         assert (reply.status_code, reply.headers["Location"]) == (302, PAGE)
@@ -206,7 +206,7 @@ class TestWhereEverybodyNeedsOne:
         client.post(PAGE, {**form_values(html), "code": code_of(secret)})
         assert client.get(INDEX).status_code == 200
 
-    def test_who_signed_in_with_a_code_goes_on(self, secret):
+    def test_signing_in_with_a_code_keeps_the_session(self, secret):
         client = Client()
         try_to_sign_in(client=client, code=code_of(secret))
         assert client.get(INDEX).status_code == 200

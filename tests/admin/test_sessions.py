@@ -60,7 +60,7 @@ def test_so_does_a_new_password(admin, anna, annas):
     assert annas.get(INDEX).status_code == 302
 
 
-def test_who_is_set_inactive_and_active_again_has_to_sign_in(admin, anna, annas):
+def test_reactivated_operators_have_to_sign_in_again(admin, anna, annas):
     address = page("change", anna)
     fields = submit(admin, address, is_active="")
     assert fields.status_code == 302

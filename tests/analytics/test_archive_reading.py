@@ -302,9 +302,7 @@ def test_an_erased_requester_is_hidden_at_once_and_leaves_the_files_at_the_next_
     assert archive(NOW) == (0, 0)
 
 
-def test_what_is_being_read_goes_on_in_the_file_that_an_erasure_has_written_anew(
-    api, account, events, table, place, monkeypatch
-):
+def test_reading_continues_in_the_file_that_an_erasure_rewrote(api, account, events, table, place, monkeypatch):
     monkeypatch.setattr(copying, "CHUNK", 7)
     move_to_archive()
     stretch, former = Stretch(account.pk, None, HORIZON), place.files(".parquet")

@@ -52,7 +52,7 @@ def writers():
 @on_postgresql
 @pytest.mark.parametrize("writer", ["roll-up", "entries"])
 @pytest.mark.parametrize("blocked", IN_ORDER)
-def test_who_waits_for_a_row_holds_none_of_those_that_come_later(writers, writer, blocked):
+def test_a_writer_that_waits_for_a_row_holds_no_later_row(writers, writer, blocked):
     with closing(open_session()) as holder, closing(open_session()) as other:
         holder.execute(f"SELECT FROM analytics_{blocked} FOR UPDATE")
         with ThreadPoolExecutor(1) as pool:

@@ -183,7 +183,7 @@ def test_a_correction_after_closing_stands_in_the_month_in_which_it_is_made(acco
     assert (february.opening, february.adjustments, february.closing) == (100, -30, 70)
 
 
-def test_what_a_check_charged_stands_in_the_month_of_its_decision(api, account, clock):  # noqa: F811
+def test_a_charge_belongs_to_the_month_of_its_decision(api, account, clock):  # noqa: F811
     clock.set("2026-01-31T23:59:59.999999Z")
     item = factories.content(account, policy_id=factories.policy(account).pk)
     factories.license(account, per_access="0.05")

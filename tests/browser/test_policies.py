@@ -130,7 +130,7 @@ def test_enter_in_a_field_checks_and_saves_nothing(admin, api, account):
     assert api.get("/v1/policies").json()["totalCount"] == 0
 
 
-def test_what_is_wrong_is_shown_at_its_field(admin, account):
+def test_invalid_values_are_shown_at_their_fields(admin, account):
     admin.goto("/admin/licensing/policy/add/")
     choose(admin, "account", account.name)
     admin.get_by_label("Name").fill("Wrong")

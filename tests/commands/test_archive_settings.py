@@ -26,7 +26,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "hunter2hun
         *("s3://key:secret@bucket/x", "s3://bucket/x?region=eu", "gs://bucket/x", "file:///srv", "https://s3/bucket"),
     ],
 )
-def test_what_is_neither_a_folder_nor_a_bucket_is_refused(value, tmp_path):
+def test_invalid_archive_directories_are_refused(value, tmp_path):
     done = start(tmp_path, ARCHIVE_DIR=value, **KEYS)
     assert done.returncode == 1
     assert "ARCHIVE_DIR must be a folder or s3://bucket/prefix" in done.stderr

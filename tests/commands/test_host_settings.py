@@ -19,7 +19,7 @@ def start(tmp_path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", ["ALLOWED_HOSTS", "ADMIN_HOST"])
 @pytest.mark.parametrize("value", ["https://api.example.com", "api.example.com:8000", "api.example.com/v1"])
-def test_what_is_no_host_name_is_refused(name, value, tmp_path):
+def test_invalid_host_names_are_refused(name, value, tmp_path):
     done = start(tmp_path, **{name: value})
     assert done.returncode == 1
     assert f"{name} must be a host name such as api.example.com" in done.stderr

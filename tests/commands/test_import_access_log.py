@@ -299,7 +299,7 @@ def test_hours_with_a_proxy_are_not_counted_twice(ask, account, log, tmp_path):
     assert run(path, "--include-live")["imported"] == 1
 
 
-def test_what_is_purged_stays_purged(account, log):
+def test_purged_periods_are_not_imported(account, log):
     publisher(account)
     EventHorizon.objects.create(begin=YESTERDAY + timedelta(seconds=30))
     result = run(log)

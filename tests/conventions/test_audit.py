@@ -65,7 +65,7 @@ def test_a_replay_leaves_no_second_entry(api, ids, new, endpoint):
 
 
 @each_change
-def test_what_fails_after_its_entry_is_written_leaves_none(api, ids, new, endpoint, monkeypatch):
+def test_a_failed_change_leaves_no_audit_entry(api, ids, new, endpoint, monkeypatch):
     write = AuditEntry.objects.bulk_create
 
     def write_and_fail(entries, *args):
@@ -185,7 +185,7 @@ def functions_that_call(name):
 
 
 @pytest.mark.slow
-def test_whatever_ends_what_is_cached_is_a_change_and_recorded():
+def test_every_function_that_invalidates_a_cache_records_an_audit_entry():
     bumping = dict(functions_that_call("epochs.bump"))
     assert "services.save_content" in bumping
     silent = [name for name, source in bumping.items() if "audit.record" not in source]

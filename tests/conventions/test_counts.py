@@ -61,7 +61,7 @@ def test_a_cursor_is_good_whatever_is_counted(api, ids, endpoint):
 
 
 @pytest.mark.parametrize("mode", [{}, {"count": "exact"}])
-def test_what_takes_too_long_to_count_is_estimated_and_the_page_stays_exact(api, account, monkeypatch, mode):
+def test_a_slow_count_is_estimated_and_the_page_stays_exact(api, account, monkeypatch, mode):
     items = [factories.content(account).pk for _ in range(5)]
     with too_slow(monkeypatch):
         first = api.get("/v1/content", limit=2, **mode)

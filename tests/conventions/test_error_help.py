@@ -158,7 +158,7 @@ def test_suggestions_are_bounded(api: ApiClient):
     assert sum("Did you mean" in one["message"] for one in error["errors"]) == MAX_SUGGESTIONS
 
 
-def test_what_the_service_sets_is_not_suggested(api: ApiClient):
+def test_read_only_fields_are_not_suggested(api: ApiClient):
     """Errors reveal neither read-only fields nor account data."""
     error = api.post("/v1/content", {"title": "x", "creatd": "2026-01-01"}).error
     assert error["message"].startswith("There is no such field. Fields: externalId, title, ")

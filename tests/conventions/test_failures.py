@@ -25,7 +25,7 @@ def broken(monkeypatch):
     return fail
 
 
-def test_what_nobody_foresaw_is_a_500_without_its_trace(api, broken, caplog):
+def test_an_unexpected_exception_is_a_500_without_its_trace(api, broken, caplog):
     broken(RuntimeError(SECRET_DETAIL))
     reply = api.post("/v1/content", {"title": "x"})
     assert_error(reply, 500, "internal_error")
@@ -53,7 +53,7 @@ def test_a_database_that_does_not_answer_is_a_503(api, broken, kind):
 
 
 @pytest.mark.parametrize(("path", "status"), [("/v1/content/cnt_x", 405), ("/v1/no-such-path", 404)])
-def test_what_needs_no_database_is_answered_while_it_is_gone(api, path, status):
+def test_unknown_paths_and_methods_are_answered_without_the_database(api, path, status):
     def refuse(execute, sql, params, many, context):
         raise OperationalError(SECRET_DETAIL)
 

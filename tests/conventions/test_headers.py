@@ -116,7 +116,7 @@ def test_for_others_it_is_the_envelope(anonymous, accept):
 @pytest.mark.parametrize(
     ("path", "host", "status"), [("/v1/nothing", "localhost", 404), ("/v1/content", "x.example", 400)]
 )
-def test_what_no_view_answers_is_a_problem_too(anonymous, path, host, status):
+def test_errors_outside_of_views_are_problems_too(anonymous, path, host, status):
     reply = anonymous.get(path, headers={"Accept": "application/problem+json", "Host": host})
     problem = orjson.loads(reply.content)
     assert (reply.status, problem["status"], problem["detail"]) == (status, status, problem["error"]["message"])

@@ -75,7 +75,7 @@ def test_head_costs_what_get_does():
 
 
 @pytest.mark.parametrize("path", ["/v1/nothing", "/", "/admin/login/", "/nowhere", "/livez"])
-def test_what_does_little_is_not_heavy(path):
+def test_light_requests_are_not_heavy(path):
     assert not is_heavy(view_at(path), "GET", b"", "")
 
 

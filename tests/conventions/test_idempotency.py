@@ -56,7 +56,7 @@ def test_another_key_is_another_request(api, ids, endpoint):
 
 
 @each_post()
-def test_what_is_no_key_is_refused(api, ids, endpoint):
+def test_invalid_keys_are_refused(api, ids, endpoint):
     before = totals(api)
     for key in ("", " ", "a b", "é", "x" * 256, "tab\there"):
         reply = endpoint.send(api, ids, headers={"Idempotency-Key": key})
@@ -78,7 +78,7 @@ def test_a_quoted_key_is_the_same_as_a_bare_one(api, bare, quoted):
 
 
 @pytest.mark.parametrize("key", ['""', '"a b"', f'"{"x" * 256}"'])
-def test_what_is_no_key_is_none_in_quotes(api, key):
+def test_invalid_keys_in_quotes_are_refused(api, key):
     assert post_item(api, key).error["param"] == "Idempotency-Key"
 
 

@@ -179,7 +179,7 @@ def test_modules_import_models_from_where_they_are_defined():
     assert violations(sources("accounts", *LICENSING), is_gathered) == []
 
 
-def test_what_the_capabilities_share_imports_none_of_them():
+def test_shared_modules_import_no_capability():
     gathering = {"models.py", "urls.py", "event_objects.py", "examples.py"}  # for Django, events and OpenAPI
     shared = [path for path in sorted((ROOT / "licensing").glob("*.py")) if path.name not in gathering]
     assert shared

@@ -141,7 +141,7 @@ def test_rows_of_one_microsecond_are_met_once_each(api, ids, endpoint):
 
 
 @each_list()
-def test_what_is_added_on_the_way_shifts_nothing(api, ids, endpoint):
+def test_rows_added_between_two_pages_shift_nothing(api, ids, endpoint):
     path = endpoint.filled(ids)[0]
     grow(api, ids, endpoint.path, 5)
     before = [identity(row) for row in api.get(path, limit=100)["data"]]
@@ -186,7 +186,7 @@ def is_refused(reply):
 
 
 @each_list()
-def test_what_is_no_cursor_is_refused(api, ids, endpoint):
+def test_invalid_cursors_are_refused(api, ids, endpoint):
     path = endpoint.filled(ids)[0]
     for text in ("", "x", "====", "MjAyNg==", "A" * 54, "é", "a b", "x" * 5000, base64.b64encode(b"\0" * 40).decode()):
         assert is_refused(api.get(path, cursor=text))

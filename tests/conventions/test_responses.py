@@ -82,7 +82,7 @@ def test_an_unknown_path_is_a_404_in_json(anonymous, path):
 
 
 @pytest.mark.parametrize("path", ["/v2/content", "/content", "/index.php"])
-def test_what_is_outside_of_the_api_is_a_404_in_json_too(anonymous, path):
+def test_unknown_paths_outside_of_v1_are_a_404_in_json(anonymous, path):
     reply = anonymous.get(path)
     assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
 
@@ -136,7 +136,7 @@ def test_the_callers_request_id_is_echoed(api, sent):
 
 
 @pytest.mark.parametrize("sent", ["", "x" * 129, "a b", "é", "tab\there"])
-def test_what_cannot_be_a_request_id_is_replaced(api, sent):
+def test_invalid_request_ids_are_replaced(api, sent):
     given = api.get("/v1/content", headers={"X-Request-Id": sent}).headers["X-Request-Id"]
     assert given != sent
     assert 1 <= len(given) <= 128

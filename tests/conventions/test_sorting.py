@@ -42,7 +42,7 @@ def test_content_is_sorted_across_pages(api, items, sort, limit):
 
 
 @every_sort
-def test_what_is_written_meanwhile_neither_hides_nor_repeats_a_row(api, account, items, sort):
+def test_concurrent_writes_neither_hide_nor_repeat_a_row(api, account, items, sort):
     """Inserts and deletions do not shift the other rows of a paginated list."""
     expected = in_order(items, sort)
     met, query, number = [], {"sort": sort, "limit": 2}, 0

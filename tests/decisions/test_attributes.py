@@ -133,7 +133,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wanted", "path", "message"), WRONG, ids=lambda one: str(one)[:40])
-def test_what_is_wrong_is_told_with_its_field(wanted, path, message):
+def test_faults_are_reported_with_their_fields(wanted, path, message):
     with pytest.raises(Fault) as caught:
         parse_rules([{"action": "deny", "conditions": {"attributes": wanted}}])
     assert (caught.value.path, caught.value.message) == (f"[0].conditions.attributes{path}", message)

@@ -239,14 +239,14 @@ RULES = st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pai
 
 @given(RULES, ITEMS, PATHS, QUERIES, SEEKERS, st.booleans())
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_a_document_permits_the_service_allows(rules, items, path, query, seeker, denies_unknown):
+def test_the_service_allows_all_that_documents_permit(rules, items, path, query, seeker, denies_unknown):
     published = terms_of(rules, items, denies_unknown=denies_unknown)
     expect_no_more_than_allowed(published, rules, items, path + query, seeker)
 
 
 @given(RULES, ITEMS, PATHS, QUERIES, SEEKERS, st.booleans(), st.integers(0, 30), st.integers(0, 3), st.integers(0, 2))
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_a_document_permits_beyond_its_budgets_the_service_allows(
+def test_the_service_allows_all_that_abridged_documents_permit(
     rules, items, path, query, seeker, denies_unknown, comparisons, literals, items_listed
 ):
     with (

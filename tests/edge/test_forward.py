@@ -26,7 +26,7 @@ def test_an_allowed_page_is_200_with_its_decision(ask, site):
     assert event(reply).allowed
 
 
-def test_what_a_licence_would_open_is_402(ask, site):
+def test_a_page_that_a_licence_would_open_is_a_402(ask, site):
     site(LICENSED, factories.DENY_ALL)
     reply = ask("/premium/a")
     assert told(reply) == (402, "deny", "no_license")
@@ -35,7 +35,7 @@ def test_what_a_licence_would_open_is_402(ask, site):
     assert event(reply).reason == "no_license"
 
 
-def test_what_nothing_would_open_is_403(ask, site):
+def test_a_page_that_no_licence_would_open_is_a_403(ask, site):
     site({"action": "allow", "conditions": {"default": True}, "permissions": ["search"]})
     reply = ask("/premium/a")
     assert told(reply) == (403, "deny", "permission_not_granted")
@@ -147,7 +147,7 @@ def test_an_archived_item_is_403(ask, account, api_of):
 
 
 @pytest.mark.parametrize("path", ["/robots.txt", "/license.xml", "/.well-known/tdmrep.json", "/sitemap.xml"])
-def test_what_tells_of_the_terms_is_open_to_everybody(ask, account, path):
+def test_published_terms_are_open_to_everybody(ask, account, path):
     factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example", unknown="deny")
     assert ask(path).status == 200
     assert ask(f"/.well-known/..{path.replace('.well-known/', '')}x").status == 403
@@ -175,7 +175,7 @@ def test_a_disabled_site_lets_everything_through(ask, site):
     assert (reply.status, reply.headers.get("X-Access-Would")) == (200, None)
 
 
-def test_what_was_decided_can_be_read_as_any_decision(ask, account, site, api_of):
+def test_decisions_of_the_edge_can_be_read_with_the_api(ask, account, site, api_of):
     site(factories.DENY_ALL, mode="observe")
     reply = ask("/premium/a?token=secret")
     shown = api_of(account).get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}").body

@@ -110,7 +110,7 @@ def test_another_algorithm_is_an_invalid_request(visit, token):
 
 
 @pytest.mark.parametrize("sent", ["abc", "a.b.c", "", "x" * 5000])
-def test_what_is_no_token_is_refused(ask, site, sent):
+def test_malformed_tokens_are_refused(ask, site, sent):
     site(LICENSED)
     assert told(ask("/premium/a", authorization=f"License {sent}")) == (401, "deny", "invalid_token")
 
@@ -153,7 +153,7 @@ def test_the_presented_licence_counts_where_it_covers_the_page(visit, account):
     assert [str(entry.amount) for entry in LedgerEntry.objects.all()] == ["0.050000"]
 
 
-def test_who_says_to_be_a_crawler_is_held_to_its_class(ask, account, site):
+def test_a_claimed_crawler_is_limited_to_its_class_despite_a_token(ask, account, site):
     site({**LICENSED, "permissions": ["read"]})
     factories.license(account)
     token = ask_token(*factories.license_client(account)).json()["access_token"]

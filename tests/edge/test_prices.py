@@ -61,7 +61,7 @@ def test_a_customer_whose_licence_is_not_enough_is_told_the_price(ask, site, acc
 @pytest.mark.parametrize(
     "sent", [{"crawler_exact_price": "USD 0.015"}, {"crawler_max_price": "USD 0.015"}, {"crawler_max_price": "USD 2"}]
 )
-def test_who_pays_the_price_is_let_in_and_charged_that(pay, site, sent):
+def test_a_visitor_who_pays_the_price_is_let_in_and_charged(pay, site, sent):
     site(PRICED, factories.DENY_ALL)
     reply = pay(**sent)
     assert told(reply) == (200, "allow", None)
@@ -97,7 +97,7 @@ def test_another_price_is_402_with_the_right_one(pay, site, sent, error):
 @pytest.mark.parametrize(
     "value", ["0.01", "USD", "USD -1", "USD 1e3", "usd 0.01", "USD 0.0000001", "XXX 1", "USD 1,5"]
 )
-def test_what_is_no_price_is_400(pay, site, value):
+def test_invalid_prices_in_headers_are_a_400(pay, site, value):
     site(PRICED, factories.DENY_ALL)
     assert price_of(pay(crawler_max_price=value)) == (400, None, "InvalidCrawlerPriceValue")
 
@@ -255,7 +255,7 @@ def test_offers_depend_on_the_permission(api, account):
      ({"url": "a"}, 400, "url"), ({"contentId": "cnt_x", "permission": "No"}, 400, "permission"),
      ({"url": "https://unknown.example/a"}, 404, "url"), ({"contentId": "cnt_x"}, 404, "contentId")],
 )  # fmt: skip
-def test_what_is_asked_for_wrongly_is_named(api, query, status, param):
+def test_invalid_queries_for_offers_are_refused_by_name(api, query, status, param):
     reply = api.get("/v1/access/offers", **query)
     assert (reply.status, reply.error["param"]) == (status, param)
 
@@ -284,7 +284,7 @@ def test_a_batch_answers_in_the_order_of_its_items(api, account, site):
      ({"amount": 1, "currency": "usd"}, "pricePerAccess.currency"),
      ({"amount": 1, "currency": "USD", "x": 1}, "pricePerAccess.x")],
 )  # fmt: skip
-def test_what_is_no_price_of_a_rule_is_refused(api, price, param):
+def test_invalid_prices_of_rules_are_refused(api, price, param):
     rule = {"action": "allow", "conditions": {"default": True}, "pricePerAccess": price}
     reply = api.post("/v1/policies", {"name": "P", "rules": [rule]})
     assert (reply.status, reply.error["param"]) == (422, f"rules[0].{param}")

@@ -57,7 +57,7 @@ def test_the_file_has_the_sites_host_and_a_placeholder_for_the_key(api, account,
     assert told == ["/about"]
 
 
-def test_what_is_priced_limited_licensed_or_denied_does_not_stay_open(api, account):
+def test_open_patterns_leave_out_priced_limited_licensed_and_denied_pages(api, account):
     priced = {**READERS, "pricePerAccess": {"amount": "1", "currency": "USD"}}
     limited = {**READERS, "rateLimit": {"requests": 1, "period": "day"}}
     licensed = {**READERS, "conditions": {"hasValidLicense": True}}

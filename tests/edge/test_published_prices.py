@@ -135,7 +135,7 @@ def test_patterns_of_equal_length_that_match_the_same_pages_share_a_price_or_hav
     ITEMS, PATHS, QUERIES, SEEKERS,
 )  # fmt: skip
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_a_document_quotes_is_the_price_of_an_access(rules, items, path, query, seeker):
+def test_published_prices_are_charged_for_an_access(rules, items, path, query, seeker):
     document = write_documents(Publication("pub.example", terms_of(rules, items), "Example Media")).get(RSL, b"<rsl/>")
     unlicensed = {"requester_id": seeker["requester_id"], "now": moment(seeker["month"]), "identified_by": "signature"}
     for use, price in read_prices(document, path + query):

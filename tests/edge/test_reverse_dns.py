@@ -199,7 +199,7 @@ def test_few_lookups_run_at_a_time_and_one_network_takes_no_more_than_its_share(
     assert len(names.asked) == reverse_dns.MOST_OF_A_NETWORK + 1 + reverse_dns.MOST_LOOKUPS
 
 
-def test_who_claims_a_crawler_from_many_addresses_drives_out_nothing_verified(names):
+def test_false_claims_from_many_addresses_evict_no_verified_name(names):
     names.unnamed = type(names.unnamed)(4, reverse_dns.UNNAMED_SECONDS)
     asks(names, ADDRESS)
     for number in range(20):

@@ -200,5 +200,5 @@ def test_nothing_is_free_that_an_origin_may_read_otherwise(ask, account, path):
     "uri", ["/free/a%20b", "/free/caf%C3%A9", "/free/caf%E9", "/free/a;jsessionid=1", "/free/C%23", "/free/100%25",
             "/free/a?tag=a&tag=b", "/free/a?q=a;b", "/free/what%3F", "/free//a", "/free/a?" + "x=1&" * 300],
 )  # fmt: skip
-def test_what_is_written_unusually_but_closed_under_no_spelling_is_open(ask, site, uri):
+def test_an_unusual_spelling_of_an_open_page_is_open(ask, site, uri):
     assert ask(uri).status == 200

@@ -19,7 +19,7 @@ def denied(requester):
 
 
 @pytest.mark.parametrize("agent", CLAIMS)
-def test_what_is_denied_to_everybody_unknown_is_denied_to_who_claims_a_crawler(ask, site, agent):
+def test_a_claimed_crawler_gets_no_more_than_an_anonymous_visitor(ask, site, agent):
     site(denied("anonymous"), EVERYTHING)
     assert told(ask("/premium/a")) == (403, "deny", "no_license")
     assert told(ask("/premium/a", user_agent=agent)) == (403, "deny", "no_license")

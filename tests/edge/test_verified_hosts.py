@@ -176,7 +176,7 @@ def test_another_accounts_record_verifies_nothing(other_api, published, site, th
     assert verify(other_api, site).status == 404
 
 
-def test_who_verifies_after_the_first_record_is_gone_takes_its_place(api, other_api, published, site, theirs):
+def test_a_second_account_takes_a_host_over_after_the_first_record_is_gone(api, other_api, published, site, theirs):
     published.file_of(site)
     verify(api, site)
     published.file_of(theirs)

@@ -109,7 +109,7 @@ def test_the_examples_of_the_draft_verify(monkeypatch, headers, component):
 # --- At forward ------------------------------------------------------------------------------------------------------
 
 
-def test_who_signs_is_known_by_the_host_of_the_directory(ask, site):
+def test_a_signer_is_identified_by_the_host_of_its_directory(ask, site):
     site(READERS)
     reply = ask("/premium/a", **signed())
     assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "agent:signer.example")

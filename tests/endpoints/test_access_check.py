@@ -158,7 +158,7 @@ def test_of_several_items_at_one_url_the_newest_active_one_is_meant(api, account
         {"dryRun": False, "explain": False},
     ],
 )
-def test_what_is_within_bounds_is_decided(check, fields):
+def test_values_within_bounds_are_accepted(check, fields):
     assert check(**fields).status == 200
 
 
@@ -200,7 +200,7 @@ def test_what_is_within_bounds_is_decided(check, fields):
         ({"content": "cnt_1"}, "content"),
     ],
 )
-def test_what_is_out_of_bounds_is_refused_and_named(check, api, fields, param):
+def test_values_out_of_bounds_are_refused_by_name(check, api, fields, param):
     reply = check(**fields)
     assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
     assert api.get("/v1/access/decisions")["totalCount"] == 0

@@ -34,7 +34,7 @@ def test_hosts_are_kept_in_their_normal_form(api, sent, kept):
 @pytest.mark.parametrize(
     "host", ["https://pub.example", "pub.example:80", "*.pub.example", "pub.example/a", "", "a b"]
 )
-def test_what_is_no_host_name_is_refused(api, host):
+def test_invalid_host_names_are_refused(api, host):
     reply = api.post("/v1/api-keys", {**NEW, "allowedHosts": [host]})
     assert (reply.status, reply.error["param"]) == (422, "allowedHosts[0]")
 

@@ -53,7 +53,7 @@ def test_a_limit_is_set_on_creation_by_patch_and_in_bulk(api):
         ({"requests": 10_000, "period": "day"}, "rateLimit.requests"),
     ],
 )
-def test_what_is_no_limit_below_the_plans_is_refused_by_name(starter, sent, param):
+def test_invalid_limits_and_limits_above_the_plan_are_refused_by_name(starter, sent, param):
     made = starter.post("/v1/api-keys", NEW)
     for reply in (
         starter.post("/v1/api-keys", {**NEW, "rateLimit": sent}),

@@ -78,7 +78,7 @@ def test_an_expiry_that_has_passed_is_refused(api, key, at, seconds):
     assert (reply.status, reply.error["param"]) == (422, "expiresAt")
 
 
-def test_what_was_read_of_an_expired_key_can_be_sent_back_with_another_name(api, account, clock):
+def test_an_expired_key_can_be_renamed_by_sending_it_back(api, account, clock):
     key, _ = factories.api_key(account, expires_at=clock.now + timedelta(seconds=1))
     clock.advance(seconds=2)
     shown = api.get(path_of(key)).body

@@ -117,7 +117,7 @@ WITHIN_BOUNDS: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "value"), WITHIN_BOUNDS)
-def test_what_is_within_bounds_is_kept(api, name, value):
+def test_values_within_bounds_are_stored(api, name, value):
     reply = api.post("/v1/content", {"title": "x", name: value})
     assert reply.status == 201
     assert reply[name] == value
@@ -164,7 +164,7 @@ OUT_OF_BOUNDS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "value", "param"), OUT_OF_BOUNDS)
-def test_what_is_out_of_bounds_is_refused_and_named(api, name, value, param):
+def test_values_out_of_bounds_are_refused_by_name(api, name, value, param):
     reply = api.post("/v1/content", {"title": "x", name: value})
     assert reply.status == 422
     assert reply.error["param"].rstrip(".") == param

@@ -106,7 +106,7 @@ def test_bounds_hold_as_they_do_on_creation(api, item):
     assert without_times(api.get(f"/v1/content/{item['id']}").body) == without_times(item)
 
 
-def test_what_was_read_can_be_sent_back(api, item):
+def test_an_item_can_be_sent_back_as_it_was_read(api, item):
     read = api.get(f"/v1/content/{item['id']}", expand="policy").body
     reply = api.patch(f"/v1/content/{item['id']}", read)
     assert reply.status == 200
@@ -123,7 +123,7 @@ def test_a_body_without_fields_changes_nothing(api, item):
     ("name", "value"),
     [("id", "cnt_" + "0" * 26), ("object", "book"), ("created", "1999-01-01"), ("stats", {"totalRequests": 9})],
 )
-def test_what_the_service_owns_cannot_be_changed(api, item, name, value):
+def test_read_only_fields_cannot_be_changed(api, item, name, value):
     path = f"/v1/content/{item['id']}"
     reply = api.patch(path, {"title": "Lost", name: value})
     assert (reply.status, reply.error["param"]) == (422, name)

@@ -100,7 +100,7 @@ def test_another_url_finds_nothing(found, item, url):
 
 
 @pytest.mark.parametrize(("kept", "sent"), [*PAIRS, *((sent, kept) for kept, sent in PAIRS)])
-def test_what_was_registered_is_found_by_its_other_spelling(found, account, kept, sent):
+def test_an_item_is_found_by_another_spelling_of_its_url(found, account, kept, sent):
     item = factories.content(account, source=kept)
     assert found(sent) == item.pk
 
@@ -184,7 +184,7 @@ def test_a_list_excludes_any_spelling(api, account, item):
 
 
 @pytest.mark.parametrize("text", ["news", "http://[", ""])
-def test_what_is_no_url_filters_everything_out(api, item, text):
+def test_filtering_by_an_invalid_url_returns_nothing(api, item, text):
     assert api.get("/v1/content", source=text)["data"] == []
 
 
@@ -216,7 +216,7 @@ TWO_PAGES = [
 @pytest.mark.parametrize(
     ("words", "parameters", "kept", "sent"), [*ONE_PAGE, *((*one[:2], one[3], one[2]) for one in ONE_PAGE)]
 )
-def test_what_makes_no_difference_is_a_setting(found, account, settings, words, parameters, kept, sent):
+def test_a_setting_names_the_parts_of_a_url_that_are_ignored(found, account, settings, words, parameters, kept, sent):
     settings.SAME_PAGE = SamePage.of(words, parameters)
     assert found(sent) is None
     item = factories.content(account, source=kept)

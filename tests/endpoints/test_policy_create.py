@@ -79,7 +79,7 @@ def test_two_policies_may_have_the_same_name(api):
         ("rules", [rule(conditions={"before": "2027-01-01", "after": "2026-01-01T00:00:00+01:00"})]),
     ],
 )
-def test_what_is_within_bounds_is_kept(api, name, value):
+def test_values_within_bounds_are_stored(api, name, value):
     reply = api.post("/v1/policies", {"name": "x", name: value})
     assert reply.status == 201
     assert reply[name] == value
@@ -160,7 +160,7 @@ OUT_OF_BOUNDS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "value", "param"), OUT_OF_BOUNDS)
-def test_what_is_out_of_bounds_is_refused_and_named(api, name, value, param):
+def test_values_out_of_bounds_are_refused_by_name(api, name, value, param):
     reply = api.post("/v1/policies", {"name": "x", name: value})
     assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
     assert api.get("/v1/policies")["totalCount"] == 0

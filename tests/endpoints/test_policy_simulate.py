@@ -96,7 +96,7 @@ def test_without_a_draft_the_saved_policy_is_replayed_and_changes_nothing(simula
     assert (reply["policyVersion"], counts(reply), reply["reasonChanged"]) == (1, (3, 0, 0), 0)
 
 
-def test_what_the_draft_leaves_out_is_taken_from_the_saved_policy(simulate, check, policy):
+def test_missing_fields_of_a_draft_default_to_the_saved_policy(simulate, check, policy):
     policy_services.update_policy(policy, {"rules": [ALLOW_LICENSED]})
     check(), check("org_b")
     reply = simulate(defaultAction="allow")

@@ -162,7 +162,7 @@ def test_the_default_action_is_expected_as_no_rule(api):
     assert refused(make(api, asked, rules=[DENY_ALL]), "tests[0]", "by the default action", "by rules[0]")
 
 
-def test_what_is_only_observed_is_tested_as_if_it_were_enforced(api):
+def test_policy_tests_expect_enforcement_in_every_mode(api):
     assert make(api, *TESTS, mode="observe").status == 201
     assert make(api, *TESTS, mode="disabled").status == 201
     assert refused(make(api, READS, rules=[DENY_ALL], mode="disabled"), "tests[0]")
@@ -195,7 +195,7 @@ def test_rate_limits_count_as_unused(api, account):
         ({**READS, "requester": {"id": "x", "licenses": [{}]}}, "tests[0].requester.licenses[0].licenseType"),
     ],
 )
-def test_what_is_wrong_with_a_test_is_named(api, policy, test, param):
+def test_invalid_tests_are_refused_by_name(api, policy, test, param):
     assert refused(make(api, test), param)
     assert refused(api.patch(f"/v1/policies/{policy['id']}", {"tests": [test]}), param)
 

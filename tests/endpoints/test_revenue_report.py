@@ -289,6 +289,6 @@ def test_a_licence_type_called_other_is_not_mixed_with_what_has_none(api, accoun
     assert body["summary"]["total"] == sum(body["byLicenseType"].values())
 
 
-def test_what_has_no_licence_type_is_other_where_none_is_called_that(api, account):
+def test_revenue_without_a_licence_type_is_reported_as_other(api, account):
     ledger.add(account, "7", license_type=None)
     assert report(api)["byLicenseType"] == {"other": 7}

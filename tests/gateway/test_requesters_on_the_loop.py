@@ -51,7 +51,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         assert found == look_up_account(account.pk, (), {requester_id})
         assert found.requesters[requester_id].name == name
 
-    def test_who_differs_only_in_case_or_spaces_is_somebody_else(account):
+    def test_requester_ids_are_compared_with_case_and_spaces(account):
         ids = ["acme", "Acme", "acme ", " acme", "acmé", "acme\u0301"]
         rows = {name: make(account, name).pk for name in ids}
         [found] = found_on_the_loop(LookupRequest(account.pk, set(), set(ids)))

@@ -151,5 +151,5 @@ def test_without_the_setting_there_is_no_access_line(log, api, item):
         ("GET /v1/content/cnt_01 took 3 ms", "GET /v1/content/cnt_01 took 3 ms"),
     ],
 )
-def test_what_looks_like_a_secret_is_removed(said, logged):
+def test_texts_that_look_like_secrets_are_removed(said, logged):
     assert without_secrets(said) == logged

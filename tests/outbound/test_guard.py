@@ -139,7 +139,7 @@ def test_an_address_has_one_spelling(url, allow_private):
 
 @settings(max_examples=examples(3_000), deadline=None)
 @given(st.lists(st.one_of(OCTETS, st.text("0123456789abcdefx", max_size=10)), min_size=1, max_size=5).map(".".join))
-def test_what_resolvers_read_as_an_address_is_taken_in_one_spelling_only(host):
+def test_only_canonical_addresses_are_accepted(host):
     try:
         read = socket.inet_aton(host)
     except OSError:

@@ -135,7 +135,7 @@ def test_a_change_that_changes_nothing_has_no_event(api, new, body):
     assert len(new()) == 1
 
 
-def test_what_is_rolled_back_has_no_event_and_is_not_queued(api, account, new, monkeypatch):
+def test_rolled_back_changes_send_no_events(api, account, new, monkeypatch):
     factories.endpoint(account)
 
     def fail(*args):
