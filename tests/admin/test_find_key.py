@@ -12,7 +12,7 @@ from accounts.keys import keytext, services
 from accounts.models import ApiKey, AuditEntry, SavedFilter
 from operators.base.links import change_url
 from tests import factories
-from tests.conventions.test_idempotency import everything_stored
+from tests.stored import everything_stored
 
 KEYS, FIND = reverse("admin:accounts_apikey_changelist"), reverse("admin:accounts_apikey_find")
 ITEMS, SEARCH = reverse("admin:licensing_content_changelist"), reverse("admin:search")

@@ -10,22 +10,19 @@ from django.urls import reverse
 from analytics.models import AccessEvent, ExchangeRate
 from operators.overview import headline, licenses
 from tests import factories, ledger
+from tests.admin.headline import (
+    INDEX,
+    card,
+    links,
+    listed,
+)
 from tests.client import ApiClient
 from tests.clock import clock  # noqa: F401 - a fixture
-
-INDEX = reverse("admin:index")
 
 
 @pytest.fixture(autouse=True)
 def _now(clock):  # noqa: F811
     clock.set("2026-03-04T12:30:00Z")
-
-
-def card(client, name, **query):
-    """Return the HTML of a headline card."""
-    reply = client.get(INDEX, query)
-    assert reply.status_code == 200
-    return re.search(rf'<h2 id="{name}-title">(.*?)</section>', reply.content.decode(), re.S).group(1)
 
 
 def text_of(client, name, **query):
@@ -34,18 +31,6 @@ def text_of(client, name, **query):
 
 def words(shown):
     return " ".join(html.unescape(re.sub("<[^>]+>", " ", shown)).split())
-
-
-def links(shown):
-    """Return link addresses by link text."""
-    found = re.findall(r'<a [^>]*?href="([^"]*)"[^>]*>([^<]*)</a>', shown)
-    return {html.unescape(text).strip(): html.unescape(address) for address, text in found}
-
-
-def listed(client, address):
-    reply = client.get(address)
-    assert reply.status_code == 200
-    return list(reply.context["cl"].result_list)
 
 
 def check(account, requester, count=1, item=None, **more):

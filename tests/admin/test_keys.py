@@ -285,7 +285,7 @@ def test_a_key_tells_what_it_may_do_in_words(admin, account):
 
 def test_a_keys_text_is_on_its_page_and_nowhere_else(admin, account, caplog):
     """Not in the database, its history, sessions, messages, the log or any later page."""
-    from tests.conventions.test_idempotency import everything_stored
+    from tests.stored import everything_stored
 
     caplog.set_level("DEBUG")
     made = shown_key(make(admin, account))

@@ -12,7 +12,7 @@ from django.urls import reverse
 from operators.login import known_browsers
 from operators.login.limits import PER_ADDRESS, PER_BROWSER, PER_NAME, PER_OPERATOR
 from tests.admin.forms import submit
-from tests.admin.test_login import INDEX, PASSWORD, try_to_sign_in
+from tests.admin.signing_in import INDEX, PASSWORD, try_to_sign_in
 
 SECOND_FACTOR, PASSWORD_CHANGE = reverse("admin:second_factor"), reverse("admin:password_change")
 NEW_PASSWORD = "seven-gulls-19"

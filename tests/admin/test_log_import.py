@@ -18,7 +18,11 @@ from operators.base import uploads
 from operators.catalogue import log_import
 from operators.staff.services import create_operator
 from tests.admin.importing import files, own_directory  # noqa: F401 - a fixture
-from tests.commands.test_import_access_log import combined, no_names, publisher  # noqa: F401 - a fixture
+from tests.commands.access_logs import (
+    combined,
+    no_names,  # noqa: F401 - a fixture
+    publisher,
+)
 
 pytestmark = pytest.mark.usefixtures("own_directory", "no_names")
 GPTBOT = "GPTBot/1.0"

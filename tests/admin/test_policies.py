@@ -12,9 +12,15 @@ from licensing.policies.models import Policy
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
+from tests.admin.policy_forms import (
+    ADD,
+    LIST,
+    confirm,
+    html_of,
+    press,
+    save,
+)
 from tests.factories import ALLOW_LICENSED, DENY_ALL
-
-ADD, LIST = reverse("admin:licensing_policy_add"), reverse("admin:licensing_policy_changelist")
 
 
 @pytest.fixture
@@ -25,23 +31,6 @@ def policy(account):
 @pytest.fixture
 def item(account, policy):
     return factories.content(account, policy_id=policy.pk, title="Markets")
-
-
-def html_of(reply):
-    assert reply.status_code == 200
-    return reply.content.decode().replace("&#x27;", "'")
-
-
-def save(client, policy, **fields):
-    """Submit the form with these fields."""
-    return submit(client, change_url(policy), **{"_save": "Save", **fields})
-
-
-def confirm(client, reply):
-    """Press "Yes, save it" on the confirmation page."""
-    html = html_of(reply)
-    assert "Yes, save it" in html
-    return client.post(reply.request["PATH_INFO"], {**form_values(html), "_save": "1"})
 
 
 def rules_of(policy):
@@ -138,10 +127,6 @@ def test_conditions_that_nobody_touches_keep_theirs_while_others_change(admin, a
 def test_saving_without_a_change_writes_no_version(admin, policy):
     save(admin, policy)
     assert Policy.objects.get().version == 1
-
-
-def press(client, policy, button, **fields):
-    return html_of(submit(client, change_url(policy), _edit=button, **fields))
 
 
 @pytest.mark.parametrize(

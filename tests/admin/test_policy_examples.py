@@ -8,7 +8,7 @@ from operators.base.links import change_url
 from operators.policies.tests_in_words import describe_test
 from tests import factories
 from tests.admin.forms import form_values, submit
-from tests.admin.test_policies import ADD, html_of, press, save
+from tests.admin.policy_forms import ADD, html_of, press, save
 
 READS = {
     "name": "Customers read",

@@ -13,7 +13,7 @@ from operators.policies.rule_rows import NEW_ROW, row_of, rule_of
 from operators.policies.rule_steps import apply_step
 from tests import factories
 from tests.admin.forms import form_values, submit
-from tests.admin.test_policies import ADD, confirm, html_of, press, save
+from tests.admin.policy_forms import ADD, confirm, html_of, press, save
 
 
 def allow(name, **fields):

@@ -16,7 +16,7 @@ from operators.policies.rule_steps import apply_step
 from operators.policies.rule_templates import templates
 from tests import factories
 from tests.admin.forms import form_values, submit
-from tests.admin.test_policies import ADD, html_of, press
+from tests.admin.policy_forms import ADD, html_of, press
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 TEMPLATES = {one.name: one for one in templates(NOW.date())}

@@ -12,8 +12,8 @@ from django.urls import reverse
 from accounts.models import AuditEntry, Authenticator, RecoveryCode
 from operators.login import second_factor, totp
 from tests.admin.forms import form_values, submit
-from tests.admin.test_login import INDEX, PASSWORD, try_to_sign_in
-from tests.conventions.test_idempotency import everything_stored
+from tests.admin.signing_in import INDEX, PASSWORD, try_to_sign_in
+from tests.stored import everything_stored
 
 PAGE, PASSWORD_CHANGE = reverse("admin:second_factor"), reverse("admin:password_change")
 NEW_PASSWORD = "seven-gulls-19"

@@ -22,7 +22,7 @@ from operators.base.times.shown import shown_time, time_in_words
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.clock import clock  # noqa: F401 - a fixture
-from tests.conventions.test_imports import sources
+from tests.source_files import sources
 
 PAGE = "admin:time_zone"
 SEEN = datetime(2026, 11, 26, 19, 52, 31, tzinfo=UTC)

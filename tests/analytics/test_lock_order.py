@@ -9,7 +9,6 @@ from random import Random
 from threading import Barrier
 
 import pytest
-from django.db import connection
 from django.db.models import Sum
 from django.utils import timezone
 
@@ -20,10 +19,9 @@ from analytics.rollups.roll_up import roll_up
 from tests import factories
 from tests.client import ApiClient
 from tests.ledger import entry, requester
-from tests.lock_waits import in_thread, is_waited_for, open_session
+from tests.lock_waits import in_thread, is_waited_for, on_postgresql, open_session
 
 pytestmark = pytest.mark.django_db(transaction=True)
-on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
 IN_ORDER = ["contentrevenue", "contentrevenueyear", "requesterrevenue", "requesterrevenueyear", "tierrevenue"]
 
 

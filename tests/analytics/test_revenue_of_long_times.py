@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analytics.models import ExchangeRate
 from tests import factories, ledger
-from tests.analytics.test_revenue_by_force import CURRENCIES, DAY, MICROSECOND, MIDNIGHT, World, compare
+from tests.analytics.revenue_by_force import CURRENCIES, DAY, MICROSECOND, MIDNIGHT, World, compare
 
 YEARS = {"startDate": "2024-05-10", "endDate": "2026-02-20"}
 # Starts of months and years, and times within days.

@@ -5,7 +5,7 @@ from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import create_engine
 
 from analytics.archive.table import url_of
-from tests.commands.test_host_settings import start
+from tests.commands.starting import start
 from tests.documentation.blocks import block
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "hunter2hunter2"}

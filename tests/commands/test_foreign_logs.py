@@ -10,7 +10,7 @@ from licensing.logs.combined import parse_combined, parse_common
 from licensing.logs.formats import parse_caddy, parse_fastly
 from licensing.logs.requests import Malformed
 from tests import factories
-from tests.commands.test_import_access_log import (
+from tests.commands.access_logs import (
     BROWSER,
     HEADERS,
     SOLD,

@@ -1,20 +1,8 @@
 """Invalid settings stop the start: URLs in place of host names, and lists of seconds with an empty member."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-
-def start(tmp_path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "import config.settings"],
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+from tests.commands.starting import start
 
 
 @pytest.mark.parametrize("name", ["ALLOWED_HOSTS", "ADMIN_HOST"])

@@ -13,7 +13,7 @@ from operators.middleware import OperatorMiddleware
 from tests import auditlog, factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import NOT_AUDITED, WITH_KEY, WRITES, each
-from tests.conventions.test_imports import sources
+from tests.source_files import PRODUCT, sources
 
 CHANGES = [endpoint for endpoint in WITH_KEY if endpoint.method in WRITES and endpoint.path not in NOT_AUDITED]
 each_change = each(CHANGES)
@@ -178,7 +178,7 @@ def test_outside_the_admin_no_session_counts(account, new, rf):
 
 
 def functions_that_call(name):
-    for path in sources():
+    for path in sources(*PRODUCT):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and f"{name}(" in ast.unparse(node):
                 yield f"{path.stem}.{node.name}", ast.unparse(node)

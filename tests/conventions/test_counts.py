@@ -8,7 +8,7 @@ from kit.rest.lists import counting
 from kit.storage.limited import TookTooLong
 from tests import factories
 from tests.conventions.endpoints import each_list
-from tests.conventions.test_lists import grow
+from tests.conventions.listed import grow
 
 
 @contextmanager

@@ -5,9 +5,8 @@ from urllib.parse import quote
 import pytest
 
 from tests import factories
+from tests.conventions.filtered_lists import AUDIT, CLIENTS
 from tests.conventions.filtering import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES, SITES, is_optional
-from tests.conventions.test_audit_filters import AUDIT
-from tests.conventions.test_client_filters import CLIENTS
 
 LISTS = {
     "/v1/content": {**CONTENT, "tags": ([], ("eq", "ne", "in"))},

@@ -1,7 +1,6 @@
 """Idempotency-Key (docs/reference/api.md, Retries)."""
 
 import pytest
-from django.db import connection
 
 from accounts.models import IdempotencyRecord
 from accounts.retries.idempotency import PURPOSE, open_reply
@@ -10,6 +9,7 @@ from kit.http.errors import IdempotencyConflict
 from tests import factories, largest
 from tests.client import ApiClient
 from tests.conventions.endpoints import Endpoint, each_post, make_resources
+from tests.stored import everything_stored
 
 KEY = {"Idempotency-Key": "retry-1"}
 
@@ -220,16 +220,6 @@ def test_a_replayed_check_counts_and_consumes_nothing_again(api, account):
     assert api.get("/v1/access/decisions")["totalCount"] == 1
     assert api.get(f"/v1/content/{item.pk}")["stats"]["totalRequests"] == 1
     assert api.post("/v1/access/check", body)["rateLimit"]["remaining"] == 0
-
-
-def everything_stored() -> bytes:
-    """Return every value of every table, as bytes."""
-    with connection.cursor() as cursor:
-        values = []
-        for table in connection.introspection.table_names(cursor):
-            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608 - names from the database
-            values += [value for row in cursor.fetchall() for value in row]
-    return b"\n".join(bytes(v) if isinstance(v, bytes | memoryview) else str(v).encode() for v in values)
 
 
 NEW_KEY = {"name": "x", "type": "secret"}

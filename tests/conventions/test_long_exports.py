@@ -12,7 +12,7 @@ from kit.rest import export
 from tests import factories
 from tests.analytics.recording import record_all, some_events, utc
 from tests.conventions.endpoints import each_exportable_list
-from tests.conventions.test_lists import grow, identity, walk
+from tests.conventions.listed import grow, identity, walk
 
 each_form = pytest.mark.parametrize("form", ["csv", "jsonl"])
 

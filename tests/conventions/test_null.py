@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from config.pages import openapi_document
-from kit.rest.deprecated import resolve_reference
 from tests.conventions.endpoints import ENDPOINTS, Endpoint, each_with_body
+from tests.conventions.schemas import parts_of, schema_of
 
-DOCUMENT = openapi_document()
 Path = tuple[str | int, ...]
 
 # Bodies with the nested parts that the samples lack.
@@ -126,14 +124,6 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
 }
 
 
-def parts_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the schema and those that it combines, without references."""
-    schema = resolve_reference(schema, DOCUMENT)
-    yield schema
-    for part in (*schema.get("allOf", []), *schema.get("oneOf", []), *schema.get("anyOf", [])):
-        yield from parts_of(part)
-
-
 def is_nullable(schema: dict[str, Any]) -> bool:
     return any("null" in (part.get("type"), *part.get("type", [])) for part in parts_of(schema))
 
@@ -149,17 +139,6 @@ def optional_fields(schema: dict[str, Any], body: Any, path: Path = ()) -> Itera
             if name not in required:
                 yield (*path, name), is_nullable(field)
             yield from optional_fields(field, body.get(name), (*path, name))
-
-
-def schema_of(endpoint: Endpoint) -> dict[str, Any]:
-    """Return the schema of its body. The document names the parameters of the path differently."""
-    form = [part.startswith("{") or part for part in endpoint.path.split("/")]
-    paths = DOCUMENT["paths"].items()
-    [operations] = [one for path, one in paths if [part.startswith("{") or part for part in path.split("/")] == form]
-    schema: dict[str, Any] = operations[endpoint.method.lower()]["requestBody"]["content"]["application/json"][
-        "schema"
-    ]
-    return schema
 
 
 def rich_body(endpoint: Endpoint, ids: dict[str, str] | None = None) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import pytest
 from kit.rest.heavy import view_at
 from kit.rest.owned import is_earlier, is_equal
 from tests.conventions.endpoints import ENDPOINTS
-from tests.conventions.test_null import parts_of, schema_of
-from tests.endpoints.test_content_update import without_times
+from tests.conventions.schemas import parts_of, schema_of
+from tests.endpoints.content_fields import without_times
 
 PATCHES = [one for one in ENDPOINTS if one.method == "PATCH"]
 

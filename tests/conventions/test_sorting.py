@@ -7,7 +7,7 @@ import pytest
 from licensing.content.models import Content
 from tests import factories
 from tests.conventions.endpoints import each_list
-from tests.conventions.test_lists import grow, identity, make_simultaneous, walk
+from tests.conventions.listed import grow, identity, make_simultaneous, walk
 
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 SORTS = ["created", "-created", "updated", "-updated", "title", "-title"]

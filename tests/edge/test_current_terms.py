@@ -13,7 +13,7 @@ from licensing.edge.publishing.current_terms import CurrentTerms
 from licensing.edge.publishing.documents import current_terms as terms_in_use
 from licensing.edge.publishing.published_terms import Terms
 from tests import factories
-from tests.edge.test_documents import RSL, get
+from tests.edge.documents import RSL, get
 
 SECONDS = 60  # for what happens at once; a failed test ends after this time
 

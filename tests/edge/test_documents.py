@@ -1,12 +1,10 @@
 """Terms published for crawlers are never laxer than what is enforced."""
 
-from datetime import UTC, datetime
 from unittest.mock import patch
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
-from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,16 +21,18 @@ from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy
 from licensing.sites.patterns import compiled
 from tests import factories
+from tests.edge.documents import (
+    ROBOTS,
+    RSL,
+    SEARCH_ONLY,
+    TDMREP,
+    get,
+    moment,
+)
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, READERS, SEEKERS, policies_at, read_rsl
 from tests.examples import examples
 
-SEARCH_ONLY = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search"]}
 NAMESPACE = "{https://rslstandard.org/rsl}"
-RSL, ROBOTS, TDMREP = "/license.xml", "/robots.txt", "/.well-known/tdmrep.json"
-
-
-def get(path, host="pub.example", **headers):
-    return Client().get(path, headers={"Host": host, **headers})
 
 
 @pytest.fixture
@@ -295,10 +295,6 @@ def test_registering_an_item_changes_no_other_entry(rules, items, further):
 
 def compiled_path(url):
     return compiled(url.partition("?")[0])
-
-
-def moment(month):
-    return datetime(2025, month, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("path", READERS)

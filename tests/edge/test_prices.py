@@ -10,21 +10,8 @@ from licensing.edge.crawlers import Crawler, Table, current_table
 from licensing.policies.services import update_policy
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
+from tests.edge.priced_rules import FOR_ALL, PRICED, price_of
 from tests.edge.tokens import ask_token
-
-PRICED = {
-    "action": "allow",
-    "priority": 2,
-    "conditions": {"licenseType": ["commercial", "press"]},
-    "permissions": ["full_access"],
-    "pricePerAccess": {"amount": "0.015", "currency": "USD"},
-}
-FOR_ALL = {"action": "allow", "conditions": {"default": True}, "permissions": ["read"],
-           "pricePerAccess": {"amount": 0.5, "currency": "EUR"}}  # fmt: skip
-
-
-def price_of(reply):
-    return reply.status, reply.headers.get("crawler-price"), reply.headers.get("crawler-error")
 
 
 @pytest.fixture

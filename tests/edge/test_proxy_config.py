@@ -12,7 +12,7 @@ from licensing.edge.proxies.paths import closing, opening
 from licensing.sites.patterns import Pattern, pattern_error
 from tests import factories
 from tests.edge.asking import READERS
-from tests.edge.test_refusal_page import DENY
+from tests.edge.refusals import DENY
 
 PIECES = st.lists(st.sampled_from(["/", "a", "b.", ".", "-", "*", "ab", "%2e", "~", "\\"]), max_size=7)
 PATTERNS = st.builds(lambda pieces, end: f"/{''.join(pieces)}{end}", PIECES, st.sampled_from(["", "$"])).filter(

@@ -17,18 +17,12 @@ from licensing.policies.facts import Facts
 from licensing.policies.offers import offers
 from licensing.sites.patterns import compiled
 from tests import factories
+from tests.edge.documents import RSL, SEARCH_ONLY, get, moment
+from tests.edge.priced_rules import FOR_SALE, LICENSEES, NATURAL
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, SEEKERS, policies_at, read_prices
-from tests.edge.test_documents import RSL, SEARCH_ONLY, get, moment
-from tests.edge.test_prices_for_payers import LICENSEES, NATURAL
 from tests.edge.tokens import ask_token
 from tests.examples import examples
 
-FOR_SALE = {
-    "action": "allow",
-    "conditions": {"permission": ["ai_input", "ai_training"]},
-    "permissions": ["ai_input", "ai_training"],
-    "pricePerAccess": {"amount": "0.015", "currency": "USD"},
-}
 PRICED = (
     b'<license><permits type="usage">ai-input ai-train</permits>'
     b'<payment type="crawl"><amount currency="USD">0.015</amount></payment></license>'

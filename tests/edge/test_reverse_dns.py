@@ -16,9 +16,7 @@ from licensing.edge.verification.models import AddressName
 from licensing.edge.verification.reverse_dns import AddressNames, LookupFailed
 from licensing.edge.verification.stored_names import forget_outdated_names
 from tests.edge.asking import event
-
-SEEKER, ADDRESS = "Seeker/1.0", "8.8.4.4"
-SEARCHED = {"action": "allow", "conditions": {"default": True}, "permissions": ["search"]}
+from tests.edge.named_crawlers import ADDRESS, SEARCHED, SEEKER
 
 
 def test_a_crawler_is_known_by_the_name_of_its_address_on_its_first_visit(ask, site, seeker, dns):

@@ -14,9 +14,9 @@ from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
 from licensing.sites.patterns import compiled
 from tests import factories
+from tests.edge.documents import ROBOTS, SEARCH_ONLY, TDMREP, get, moment
+from tests.edge.priced_rules import AI_AT_A_PRICE, LICENSEES
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, policies_at, refused_content_usage
-from tests.edge.test_documents import ROBOTS, SEARCH_ONLY, TDMREP, get, moment
-from tests.edge.test_prices_for_payers import AI_AT_A_PRICE, LICENSEES
 from tests.examples import examples
 
 VERIFIED_SEARCH = {

@@ -6,15 +6,11 @@ from typing import Any
 import pytest
 
 from tests import factories
-from tests.endpoints.test_content_create import A_TIMESTAMP
+from tests.endpoints.check_fields import FIELDS
+from tests.endpoints.content_fields import A_TIMESTAMP
 from tests.ways import both_ways
 
 pytestmark = both_ways
-
-FIELDS = {
-    "object", "id", "allowed", "reason", "message", "contentId", "requester", "permission", "permissions", "policyId",
-    "policyVersion", "matchedRule", "license", "rateLimit", "charge", "cacheFor", "dryRun", "created",
-}  # fmt: skip
 
 
 @pytest.fixture

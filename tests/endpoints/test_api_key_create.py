@@ -6,12 +6,8 @@ import pytest
 
 from tests import factories
 from tests.client import ApiClient
-from tests.endpoints.test_content_create import A_TIMESTAMP
-
-FIELDS = {
-    "id", "object", "name", "type", "prefix", "permissions", "allowedIps", "allowedHosts", "rateLimit", "expiresAt",
-    "createdAt", "lastUsedAt", "revokedAt",
-}  # fmt: skip
+from tests.endpoints.content_fields import A_TIMESTAMP
+from tests.endpoints.key_fields import FIELDS
 
 
 @pytest.fixture

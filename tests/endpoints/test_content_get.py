@@ -5,7 +5,7 @@ from django.db import connection
 
 from tests import factories
 from tests.client import ApiClient
-from tests.endpoints.test_content_create import FIELDS
+from tests.endpoints.content_fields import FIELDS
 
 
 def test_an_item_comes_with_its_stats(api, account):

@@ -3,17 +3,13 @@
 import pytest
 
 from tests import factories
-from tests.endpoints.test_content_create import FULL, OUT_OF_BOUNDS
+from tests.endpoints.content_fields import FULL, OUT_OF_BOUNDS, without_times
 
 
 @pytest.fixture
 def item(api, account):
     policy = factories.policy(account)
     return api.post("/v1/content", {**FULL, "policyId": policy.pk}).body
-
-
-def without_times(body):
-    return {name: value for name, value in body.items() if name not in ("updated", "stats")}
 
 
 @pytest.mark.parametrize(

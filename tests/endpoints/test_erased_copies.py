@@ -11,15 +11,7 @@ from accounts.webhooks.models import WebhookEndpoint
 from analytics.events import summaries
 from analytics.models import AccessEvent
 from tests import factories
-from tests.endpoints.test_requester_erasure import (
-    CONTEXT,
-    ID,
-    PATH,
-    PERSON,
-    TRACES,
-    everything_stored,
-    tables_with_traces,
-)
+from tests.endpoints.traces import CONTEXT, ID, PATH, PERSON, TRACES, everything_stored, tables_with_traces
 from tests.ways import both_ways
 
 

@@ -7,8 +7,8 @@ from contextvars import ContextVar
 from kit.storage import light_tasks
 from kit.storage.light_tasks import LightTasks
 from kit.storage.microbatch import MicroBatch
-from tests.conventions.test_sizes import PRODUCT, sources
-from tests.gateway.test_microbatch import Calls, turn
+from tests.gateway.batches import Calls, turn
+from tests.source_files import PRODUCT, sources
 
 whose: ContextVar[int] = ContextVar("whose")
 

@@ -8,25 +8,7 @@ import pytest
 from kit.http.errors import ServiceUnavailable
 from kit.storage import microbatch
 from kit.storage.microbatch import MANY_WORKS, MicroBatch, MicroBatches
-
-
-class Calls:
-    """A call that the test releases, with the arguments of each call."""
-
-    def __init__(self) -> None:
-        self.given: list[list[int]] = []
-        self.ends: list[asyncio.Future[None]] = []
-
-    async def __call__(self, items):
-        self.given.append(list(items))
-        self.ends.append(asyncio.get_running_loop().create_future())
-        await self.ends[-1]
-        return [item * 10 for item in items]
-
-
-async def turn() -> None:
-    for _ in range(5):
-        await asyncio.sleep(0)
+from tests.gateway.batches import Calls, turn
 
 
 def test_items_that_arrive_during_a_call_share_the_next_one() -> None:

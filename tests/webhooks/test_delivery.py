@@ -15,9 +15,9 @@ from accounts.webhooks.models import DeliveryState, WebhookDelivery
 from accounts.webhooks.secrets import Secret
 from accounts.webhooks.sending import request_of, retry_after
 from tests import factories
-from tests.conventions.test_idempotency import everything_stored
 from tests.examples import examples
 from tests.outbound.receivers import receiver
+from tests.stored import everything_stored
 from tests.webhooks.delivering import answering, attempts, claim, deliver, endpoint_at, parts, waiting
 
 SCHEDULE = [0, 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]

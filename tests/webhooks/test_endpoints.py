@@ -10,8 +10,8 @@ from accounts.models import AuditEntry
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.test_idempotency import everything_stored
-from tests.outbound.test_guard import HOSTILE, INSIDE, SPELLINGS
+from tests.outbound.addresses import HOSTILE, INSIDE, SPELLINGS
+from tests.stored import everything_stored
 from tests.webhooks.delivering import bodies, deliver
 
 URL = "https://hooks.example/in"

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from tests.faults.harness import Deployment, eventually
+from tests.faults.proxies.pages import DOUBTFUL, is_served
 from tests.faults.proxies.programs import HOST, Place, running, status_at
-from tests.faults.proxies.test_outages import DOUBTFUL, is_served
 from tests.services import free_port
 
 # The first page of each is read shortly before.

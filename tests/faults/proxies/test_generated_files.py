@@ -4,8 +4,8 @@ import pytest
 
 from tests.faults.harness import eventually
 from tests.faults.proxies.conftest import NOBODY, READERS
+from tests.faults.proxies.pages import FROM_THE_ORIGIN, exchange
 from tests.faults.proxies.programs import HOST, Place, running
-from tests.faults.proxies.test_hosts import FROM_THE_ORIGIN, exchange
 from tests.services import free_port
 
 HOSTILE = [

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from tests.faults.proxies.origin import serving
+from tests.faults.proxies.pages import exchange
 from tests.faults.proxies.programs import HOST, Place, running
-from tests.faults.proxies.test_hosts import exchange
 from tests.services import free_port
 
 NEEDED = {
