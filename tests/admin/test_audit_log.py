@@ -40,9 +40,6 @@ def fields_of_an_operator():
     }  # fmt: skip
 
 
-# --- Reading ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_list_tells_who_did_what_to_what(admin, account):
     key, _ = factories.api_key(account, name="Desk")
     page = shown(admin, LOG)
@@ -162,9 +159,6 @@ def test_an_entry_outlives_the_account_in_the_admin_too(admin, other_account):
     other_account.delete()
     assert "account.created" in shown(admin, page_of(entry))
     assert "account.created" in shown(admin, LOG)
-
-
-# --- What operators leave in it --------------------------------------------------------------------------------------
 
 
 def test_the_entry_of_an_operator_has_their_name_and_request(admin, account):

@@ -135,9 +135,6 @@ def test_the_chosen_account_is_filled_in(admin, account, other_account, item):
     assert "Allowed" in html_of(submit(admin, PAGE, **ASKED))
 
 
-# --- Of several accounts ---------------------------------------------------------------------------------------------
-
-
 def test_an_items_id_says_whose_it_is(admin, other_account, item):
     assert "Denied: no_license" in html_of(submit(admin, PAGE, item=item.pk, requester="org_a"))
 
@@ -158,9 +155,6 @@ def test_nothing_is_told_of_another_account(staff, sign_in, account, other_accou
 
 def test_the_page_requires_permission_to_see_policies(staff, sign_in, account):
     assert sign_in(staff("licensing.view_content", accounts=[account])).get(PAGE).status_code == 403
-
-
-# --- A recorded decision ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -202,9 +196,6 @@ def test_another_accounts_decision_is_not_there(staff, sign_in, other_account, d
     viewer = sign_in(staff(*rights, accounts=[other_account]))
     assert viewer.get(PAGE, {"decision": decision}).status_code == 404
     assert viewer.get(PAGE, {"decision": "dec_1"}).status_code == 404
-
-
-# --- Examples --------------------------------------------------------------------------------------------------------
 
 
 def keep(client, html, **fields):

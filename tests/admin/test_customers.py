@@ -159,9 +159,6 @@ def test_decisions_and_money_require_their_permissions(sign_in, staff, account, 
     assert "issue-license" not in html
 
 
-# --- Renew and duplicate ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("start", "end", "next_end"),
     [
@@ -235,9 +232,6 @@ def test_nothing_is_filled_in_from_a_licence_of_another_account(sign_in, account
     for name in ("renew", "duplicate"):
         assert client.get(f"{ADD}?{name}={held.pk}").status_code == 404
         assert client.get(reverse(f"admin:licensing_license_{name}", args=[held.pk])).status_code in (302, 404)
-
-
-# --- Licences to look after ------------------------------------------------------------------------------------------
 
 
 def looked_after(client, **query):

@@ -120,9 +120,6 @@ def test_an_operator_finds_keys_of_the_own_accounts_only(staff, sign_in, account
     assert "No API key of your accounts" in messages_of(reply)[0]
 
 
-# --- Pasted into another box -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("address", [KEYS, ITEMS, reverse("admin:accounts_auditentry_changelist")])
 @pytest.mark.parametrize("name", ["q", "account__exact", "_changelist_filters"])
 def test_a_key_in_the_address_of_a_list_is_taken_out_of_it_with_a_hint(admin, account, address, name):

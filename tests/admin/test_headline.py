@@ -41,9 +41,6 @@ def check(account, requester, count=1, item=None, **more):
     return item
 
 
-# --- Earned ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def booked(account, clock):  # noqa: F811
     check(account, "org_zero")
@@ -89,9 +86,6 @@ def test_currencies_without_rates_are_told_all_the_same(admin, booked):
 def test_where_nothing_was_earned_a_licence_is_offered(admin, account):
     check(account, "org_zero")
     assert links(card(admin, "earned")) == {"issue a licence": reverse("admin:licensing_license_add")}
-
-
-# --- Refused ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -180,9 +174,6 @@ def test_customers_with_a_licence_who_were_denied_before_the_searched_decisions_
 def test_an_account_without_refusals_is_told_so(admin, account):
     check(account, factories.LICENSED_REQUESTER)
     assert "Nobody was refused for lack of a licence." in text_of(admin, "refused")
-
-
-# --- Needs a hand ----------------------------------------------------------------------------------------------------
 
 
 def test_problems_are_listed_with_links(admin, account, clock):  # noqa: F811

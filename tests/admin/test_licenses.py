@@ -226,9 +226,6 @@ def test_a_viewer_can_neither_issue_nor_revoke_nor_adjust(account, sign_in):
     assert client.post(reverse("admin:licensing_license_revoke", args=[held.pk])).status_code == 403
 
 
-# --- As people write -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("written", "amount"),
     [("0,05", "0.05"), ("12,5", "12.5"), ("1.234,50", "1234.50"), ("1,234.50", "1234.50"), ("0,125", "0.125")],

@@ -64,9 +64,6 @@ def test_a_search_that_finds_nothing_says_so_in_plain_words(admin, licenses):
     assert "Nothing matches" in html
 
 
-# --- Saved filters ---------------------------------------------------------------------------------------------------
-
-
 def save(client, name, query="state=active&license_type=a"):
     return client.post(f"{LIST}?{query}", {"_save_filters": "1", "name": name})
 

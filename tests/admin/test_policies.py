@@ -60,9 +60,6 @@ def test_a_deleted_policy_is_not_listed(admin, policy):
     assert "Commercial use" not in html_of(admin.get(LIST))
 
 
-# --- Rows ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_policy_is_written_in_rows(admin, account):
     rows = {
         "rules-0-action": "allow", "rules-0-priority": "1", "rules-0-licenseType": "commercial\r\nenterprise",
@@ -166,9 +163,6 @@ def test_json_that_is_none_is_said_to_be(admin, policy):
         assert Policy.objects.get().version == 1
 
 
-# --- Errors ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("fields", "name", "message"),
     [
@@ -201,9 +195,6 @@ def test_confirming_a_change_does_not_overwrite_a_newer_version(admin, policy, i
     policy_services.update_policy(policy, {"name": "Theirs"})
     assert "Somebody changed this policy" in html_of(confirm(admin, reply))
     assert (Policy.objects.get().version, rules_of(policy)) == (2, policy.rules)
-
-
-# --- Lint and confirmation -------------------------------------------------------------------------------------------
 
 
 def test_lint_is_shown_on_demand(admin, policy):
@@ -251,9 +242,6 @@ def test_a_saved_change_decides_the_next_check(admin, api, policy, item):
     assert api.post("/v1/access/check", check)["allowed"] is True
     confirm(admin, save(admin, policy, **{"rules-0-licenseType": "enterprise"}))
     assert api.post("/v1/access/check", check)["allowed"] is False
-
-
-# --- Who may -----------------------------------------------------------------------------------------------------
 
 
 def test_a_viewer_reads_the_rules_in_words_and_changes_nothing(staff, sign_in, account, policy):

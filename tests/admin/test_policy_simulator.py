@@ -127,8 +127,6 @@ def test_a_draft_that_no_page_has_sent_is_put_aside(admin, address, item, sent):
     assert len(sides(reply)) == 1
 
 
-# --- Before the first save -------------------------------------------------------------------------------------------
-
 NEW = reverse("admin:licensing_policy_draft")
 
 

@@ -119,9 +119,6 @@ def test_a_rule_that_is_not_complete_is_open(admin, account):
     assert "A new rule: choose its conditions." in html
 
 
-# --- Sentences while one types --------------------------------------------------------------------------------------
-
-
 def words(client, rows):
     fields = {f"rules-{number}-{name}": text for number, row in enumerate(rows) for name, text in row.items()}
     reply = client.post(WORDS, {**fields, "default_action": "deny"})

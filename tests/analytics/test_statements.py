@@ -152,9 +152,6 @@ def test_statements_equal_the_ledger_for_every_requester_month_and_currency(db, 
         transaction.set_rollback(True)
 
 
-# --- Closing ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("now", "closed"), [("2026-02-01T00:59:59Z", 0), ("2026-02-01T01:00:00Z", 1)])
 def test_a_month_is_closed_an_hour_after_its_end(account, now, closed):
     ledger.add(account, created=datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC))

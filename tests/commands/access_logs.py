@@ -63,7 +63,7 @@ def refused(path, *arguments, message="Nothing can be imported"):
     out = StringIO()
     with pytest.raises(CommandError, match=message):
         call_command(
-            *("import_access_log", path, "--site", "pub.example", "--json", *arguments), stdout=out, stderr=StringIO()
+            "import_access_log", path, "--site", "pub.example", "--json", *arguments, stdout=out, stderr=StringIO()
         )
     return json.loads(out.getvalue().splitlines()[-1])
 

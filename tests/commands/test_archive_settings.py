@@ -14,16 +14,18 @@ KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "hunter2hun
 @pytest.mark.parametrize(
     "value",
     [
-        *(
-            "s3:/bucket/x",
-            "s3://",
-            "s3://Bucket/x",
-            "s3://b/x",
-            "s3://bucket//x",
-            "s3://bucket/a b",
-            "s3://bucket/../x",
-        ),
-        *("s3://key:secret@bucket/x", "s3://bucket/x?region=eu", "gs://bucket/x", "file:///srv", "https://s3/bucket"),
+        "s3:/bucket/x",
+        "s3://",
+        "s3://Bucket/x",
+        "s3://b/x",
+        "s3://bucket//x",
+        "s3://bucket/a b",
+        "s3://bucket/../x",
+        "s3://key:secret@bucket/x",
+        "s3://bucket/x?region=eu",
+        "gs://bucket/x",
+        "file:///srv",
+        "https://s3/bucket",
     ],
 )
 def test_invalid_archive_directories_are_refused(value, tmp_path):

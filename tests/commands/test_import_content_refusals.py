@@ -135,9 +135,6 @@ def test_if_no_row_could_be_loaded_the_command_fails(load: Import) -> None:
         load("a.csv", "externalId,title,type\n1,A,book\n")
 
 
-# --- Before anything is written --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "data", "options", "message"),
     [

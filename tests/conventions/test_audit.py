@@ -109,9 +109,6 @@ def test_no_entry_shows_a_key_or_its_digest(api, ids):
             assert secret not in logged
 
 
-# --- Other actors ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("command", "options", "actions"),
     [
@@ -172,9 +169,6 @@ def test_outside_the_admin_no_session_counts(account, new, rf):
     user = get_user_model().objects.create_user("grace")
     answer_as_the_admin(rf, user, lambda: factories.content(account), app_name="")
     assert [entry.actor_type for entry in new()] == ["system"]
-
-
-# --- Nothing forgets it ----------------------------------------------------------------------------------------------
 
 
 def functions_that_call(name):

@@ -140,9 +140,6 @@ def test_the_document_tells_of_conditions(api):
             assert "Location" in operation["responses"]["201"]["headers"]
 
 
-# --- What no write of a resource touches ---------------------------------------------------------------------------
-
-
 def test_a_check_makes_the_figures_new_and_holds_up_no_change(api, ids):
     path = f"/v1/content/{ids['content']}"
     before = api.get(path).headers["ETag"]

@@ -106,7 +106,9 @@ def test_a_misspelled_parameter_or_value_is_corrected(api: ApiClient, query, nam
 def test_the_kinds_of_faults(api: ApiClient):
     error = api.post("/v1/content", {"titel": "x", "type": "artikel"}).error
     assert [(one["param"], one["kind"]) for one in error["errors"]] == [
-        *(("titel", "unknown"), ("title", "missing"), ("type", "malformed")),
+        ("titel", "unknown"),
+        ("title", "missing"),
+        ("type", "malformed"),
     ]
     assert error["errors"][2]["message"].endswith(" Did you mean `article`?")
 

@@ -22,9 +22,6 @@ NOT_PREFERRING = [
 ]  # fmt: skip
 
 
-# --- Compression ---------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def many(account):
     for number in range(20):
@@ -83,9 +80,6 @@ def test_nothing_with_a_secret_is_compressed(api, account):
         assert "Content-Encoding" not in reply.headers
 
 
-# --- What is possible ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("endpoint", [one for one in WITH_KEY if one.method == "PATCH"], ids=str)
 def test_a_patch_may_call_itself_a_merge_patch(api, ids, endpoint):
     headers = {"Content-Type": "application/merge-patch+json; charset=utf-8"}
@@ -103,9 +97,6 @@ def test_nothing_else_may(api, ids, endpoint):
 def test_the_reference_is_found_without_its_slash(anonymous):
     reply = anonymous.get("/docs")
     assert (reply.status, reply.headers["Location"]) == (302, "/docs/")
-
-
-# --- Problem details -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("accept", NOT_PREFERRING)

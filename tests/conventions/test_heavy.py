@@ -93,8 +93,6 @@ def test_imports_exports_and_simulations_of_the_admin_are_heavy(name, arguments)
     assert is_heavy(view_at(reverse(f"admin:{name}", args=arguments)), "POST", b"", "")
 
 
-# --- Statements ------------------------------------------------------------------------------------------------------
-
 ENDLESS = {
     "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
     "postgresql": "SELECT pg_sleep(600)",

@@ -108,9 +108,6 @@ def test_a_long_file_of_decisions_has_every_row_once(api, account):
     assert (len(ids), set(ids)) == (3 * export.CHUNK, recorded)
 
 
-# --- Resuming --------------------------------------------------------------------------------------------------------
-
-
 @each_form
 @each_exportable_list()
 def test_a_file_goes_on_after_any_of_its_rows(api, ids, endpoint, form, chunks_of_three):

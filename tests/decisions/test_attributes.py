@@ -146,8 +146,6 @@ def test_all_that_is_wrong_is_told_at_once():
     assert paths == ["attributes.a.gte", "attributes.a.lt", "attributes.b", "attributes.c.of"]
 
 
-# --- What is sent ----------------------------------------------------------------------------------------------------
-
 KEYS = st.from_regex(r"[A-Za-z0-9_.-]{1,9}", fullmatch=True, alphabet=st.characters(codec="ascii"))
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=9)
 SCALARS = TEXTS | NUMBERS | st.booleans() | st.sampled_from(["true", "10", "-1e3", "a, b", 'say "x"', "= 1", " "])
@@ -198,8 +196,6 @@ def test_a_number_that_no_database_could_keep_is_refused():
             parse_attributes({"seats": value}, "requester.attributes")
         assert caught.value.path == "requester.attributes.seats"
 
-
-# --- Beside other rules, in words and in a form ----------------------------------------------------------------------
 
 FEW = st.sampled_from([0, 1, 1.5, 2, "1", "x", True, False])
 BOUNDS = st.fixed_dictionaries(

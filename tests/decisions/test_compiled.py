@@ -82,9 +82,6 @@ def test_threads_that_write_and_read_at_once_find_what_was_put_or_nothing(compil
     assert sum(map(len, compiled.values.values())) == compiled.weight <= 10
 
 
-# --- What things are said to weigh -----------------------------------------------------------------------------------
-
-
 def taken(make):
     """Return the result of `make` and the bytes of memory it takes: what two measurements agree on, or the least.
 

@@ -191,8 +191,6 @@ def unquoted(*rules):
     return [one for one in findings(*rules) if one[0] in NEVER | NEVER_QUOTED]
 
 
-# --- Never wrong -----------------------------------------------------------------------------------------------------
-
 MOMENTS = [(NOW + timedelta(days=days)).isoformat() for days in (-2, -1, 0, 1, 2)]
 NETWORKS = [
     "10.0.0.0/8",

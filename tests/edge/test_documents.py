@@ -231,9 +231,6 @@ def test_a_host_without_a_site_has_no_documents(db, path):
     assert get(path, host="localhost").status_code == 404
 
 
-# --- What is promised is allowed -------------------------------------------------------------------------------------
-
-
 RULES = st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0]))
 
 
@@ -315,9 +312,6 @@ def test_a_site_without_policies_that_denies_unknown_pages_prohibits_everything(
     factories.site(account, host="pub.example", unknown="deny")
     [content] = ElementTree.fromstring(get(RSL).content)  # noqa: S314 - our own
     assert (content.attrib["url"], content[0][0].text) == ("https://pub.example/", "all")
-
-
-# --- What opens the rest ---------------------------------------------------------------------------------------------
 
 
 def test_a_policy_in_odrl_says_what_opens_mining(account):

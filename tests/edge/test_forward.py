@@ -12,8 +12,6 @@ from licensing.sites.services import update_site
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
 
-# --- The table of statuses -------------------------------------------------------------------------------------------
-
 
 def test_an_allowed_page_is_200_with_its_decision(ask, site):
     site(READERS)
@@ -92,9 +90,6 @@ def test_an_error_is_403_for_nginx_too(ask, site):
     assert (reply.status, reply.headers["X-Access-Status"]) == (403, "401")
 
 
-# --- Which item it is ------------------------------------------------------------------------------------------------
-
-
 def test_a_registered_item_wins_over_a_pattern(ask, account, site):
     site(factories.DENY_ALL)
     item = factories.content(
@@ -153,9 +148,6 @@ def test_published_terms_are_open_to_everybody(ask, account, path):
     assert ask(f"/.well-known/..{path.replace('.well-known/', '')}x").status == 403
 
 
-# --- Modes -----------------------------------------------------------------------------------------------------------
-
-
 def test_an_observed_denial_is_let_through_and_told(ask, site):
     site(factories.DENY_ALL, mode="observe")
     reply = ask("/premium/a")
@@ -184,9 +176,6 @@ def test_decisions_of_the_edge_can_be_read_with_the_api(ask, account, site, api_
     assert "secret" not in str(event(reply).facts)
 
 
-# --- The next request sees every change ------------------------------------------------------------------------------
-
-
 def test_a_change_holds_for_the_next_request(ask, account, site, key):
     made = site(READERS)
     assert ask("/premium/a").status == 200
@@ -202,9 +191,6 @@ def test_a_change_holds_for_the_next_request(ask, account, site, key):
     assert ask("/premium/a").status == 200
     revoke_api_key(ApiKey.objects.get(prefix=key[:13]))
     assert (ask("/premium/a").status, ask("/robots.txt").status) == (401, 401)
-
-
-# --- Envoy -----------------------------------------------------------------------------------------------------------
 
 
 def test_envoy_tells_the_page_by_its_path_and_host(raw, site, key):

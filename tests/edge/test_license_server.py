@@ -41,9 +41,6 @@ def refused(reply):
     return reply.status_code, reply.json()["error"]
 
 
-# --- What a token says -----------------------------------------------------------------------------------------------
-
-
 def test_a_token_is_bound_to_the_licence_the_client_and_the_pages(client, licensed, settings):
     settings.BASE_URL = "https://licensing.example"
     reply = ask_token(*client)
@@ -100,9 +97,6 @@ def test_json_and_credentials_in_the_body_are_taken_too(client):
     body = {"grant_type": "client_credentials", "resource": "https://pub.example/premium/*",
             "license": published()[0], "client_id": made.pk, "client_secret": secret}  # fmt: skip
     assert Client().post("/olp/token", body, content_type="application/json").status_code == 200
-
-
-# --- Refusals --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -196,9 +190,6 @@ def test_a_parameter_twice_is_refused(client):
 def test_only_a_post_is_possible(db):
     reply = Client().get("/olp/token")
     assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")
-
-
-# --- Introspection ---------------------------------------------------------------------------------------------------
 
 
 def test_a_client_learns_of_its_own_tokens(account, client, licensed):

@@ -49,9 +49,6 @@ def signed(token, **changes):
     return signing.current_signer(Algorithm.ES256).sign(claims)
 
 
-# --- At forward ------------------------------------------------------------------------------------------------------
-
-
 def test_a_token_is_let_in_as_its_requester_and_charged(visit, ask):
     assert ask("/premium/a").status == 402
     reply = visit()
@@ -160,9 +157,6 @@ def test_a_claimed_crawler_is_limited_to_its_class_despite_a_token(ask, account,
     sent = {"authorization": f"License {token}"}
     assert ask("/premium/a", **sent).status == 200
     assert told(ask("/premium/a", user_agent="GPTBot/1.0", **sent)) == (403, "deny", "permission_not_granted")
-
-
-# --- Beside checks ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -193,8 +193,6 @@ def test_nginx_is_told_the_price_beside_its_403(ask, site):
     )
 
 
-# --- /v1/access/offers -----------------------------------------------------------------------------------------------
-
 OFFER = {"licenseType": "commercial", "permissions": ["full_access"],
          "pricePerAccess": {"amount": 0.015, "currency": "USD"}}  # fmt: skip
 
@@ -256,9 +254,6 @@ def test_a_batch_answers_in_the_order_of_its_items(api, account, site):
     assert (data[1]["offers"], data[2]["error"]["code"]) == ([OFFER], "resource_not_found")
     refused = api.post("/v1/access/offers/batch", {"items": [{}]})
     assert (refused.status, refused.error["param"]) == (422, "items[0].url")
-
-
-# --- The rule --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,9 @@ def test_publishers_texts_are_escaped_and_complete(ask, site, api):
     api.patch(f"/v1/sites/{own.pk}", HOSTILE)
     page = Parsed(ask("/premium/a", accept=BROWSER).content.decode())
     assert (page.text("title"), page.text("h1"), page.text("p")) == (
-        *(HOSTILE["name"], HOSTILE["name"], HOSTILE["refusalMessage"]),
+        HOSTILE["name"],
+        HOSTILE["name"],
+        HOSTILE["refusalMessage"],
     )
     assert page.links == [(HOSTILE["linkUrl"], HOSTILE["linkLabel"])]
     assert page.tags == {"html", "head", "meta", "title", "style", "body", "main", "h1", "p", "a"}

@@ -104,9 +104,6 @@ def test_it_can_be_turned_off(ask, site, seeker, dns, settings):
     assert dns.asked == []
 
 
-# --- Looking names up ------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def names(seeker):
     """Host names by address (None if not a listed crawler's), counting the look-ups in `asked`."""

@@ -80,9 +80,6 @@ def test_a_decision_tells_whom_its_rules_were_applied_to(ask, site):
     assert (answer.requester_id, answer.facts.requester_id) == ("unverified:gptbot", "anonymous")
 
 
-# --- With a payment --------------------------------------------------------------------------------------------------
-
-
 def priced(permissions, amount):
     return {"action": "allow", "conditions": {"permission": permissions}, "permissions": permissions,
             "pricePerAccess": {"amount": amount, "currency": "USD"}}  # fmt: skip

@@ -145,9 +145,6 @@ def test_days_outside_the_period_are_not_shown(ask, account, mixed):
     assert shown(report(account, period="90d")) == {("anonymous", "nothing"): (1, 0, 0)}
 
 
-# --- GET /v1/analytics/visitors --------------------------------------------------------------------------------------
-
-
 def test_the_api_tells_who_came(ask, api, account, mixed):
     for page in OUTCOMES:
         ask(page, user_agent="GPTBot/1.0")

@@ -175,9 +175,6 @@ def test_a_rule_without_a_limit_shows_none(under):
     assert under(ALLOW_ALL).check()["rateLimit"] is None
 
 
-# --- Per visitor -----------------------------------------------------------------------------------------------------
-
-
 def per_visitor(requests: int) -> dict[str, Any]:
     return {**ALLOW_ALL, "rateLimit": {"requests": requests, "period": "month", "per": "visitor"}}
 

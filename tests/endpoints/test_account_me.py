@@ -57,9 +57,6 @@ def test_a_changed_plan_is_told_at_once(api, account):
     assert (api.get(ME)["plan"], api.get(ME)["limits"]["day"]["limit"]) == ("starter", 10_000)
 
 
-# --- Hosts without a site --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("choice", ["allow", "deny", None])
 def test_unknown_host_can_be_changed(api, account, choice):
     update_account(account, {"unknown_host": "deny" if choice == "allow" else "allow"})

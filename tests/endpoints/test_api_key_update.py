@@ -113,9 +113,6 @@ def test_a_change_of_the_name_alone_takes_no_more_than_managing_keys(account, ke
     assert manager.patch(path_of(key), {"name": "Other"})["name"] == "Other"
 
 
-# --- What a key may give another one ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seconds", [301, None])
 def test_no_key_lets_itself_or_another_one_outlive_it(account, key, at, clock, seconds):
     short, text = factories.api_key(account, expires_at=clock.now + timedelta(seconds=300))

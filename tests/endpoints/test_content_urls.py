@@ -105,8 +105,6 @@ def test_an_item_is_found_by_another_spelling_of_its_url(found, account, kept, s
     assert found(sent) == item.pk
 
 
-# --- However it is spelled -----------------------------------------------------------------------------------------
-
 SEGMENTS = ["news", "a-b_c.d~e", "2026", "caf%C3%A9", "x:@!$&'()*+,;=y", "..."]
 UNRESERVED = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
 DENIED = f"https://pub.example/{'/'.join(SEGMENTS)}?q=a&r=%26"
@@ -160,9 +158,6 @@ def test_a_denied_item_is_denied_under_every_spelling_of_its_url(api, denied, ur
     assert [url for url, one in zip(urls, decisions, strict=True) if one["reason"] != "no_license"] == []
 
 
-# --- Wherever a URL names an item ----------------------------------------------------------------------------------
-
-
 def test_the_source_is_shown_as_it_was_written(api):
     written = "HTTPS://Pub.Example:443/news/%63#part"
     item = api.post("/v1/content", {"title": "A", "source": written})
@@ -192,8 +187,6 @@ def test_a_changed_source_is_found_by_its_new_url_alone(api, item, found):
     api.patch(f"/v1/content/{item.pk}", {"source": "https://pub.example/news/%64"})
     assert (found("https://pub.example/news/d"), found(PAGE)) == (item.pk, None)
 
-
-# --- Pages that the publisher declares equal -------------------------------------------------------------------------
 
 ONE_PAGE = [
     (["trailing-slash"], [], "https://pub.example/news/c/", "https://pub.example/news/%63"),
@@ -254,9 +247,6 @@ def test_a_service_whose_items_are_not_found_by_their_urls_does_not_start(accoun
 def test_a_setting_that_says_nothing_is_refused(words, parameters):
     with pytest.raises(ValueError, match=r"takes|needs"):
         SamePage.of(words, parameters)
-
-
-# --- What was stored before ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

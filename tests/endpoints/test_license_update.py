@@ -143,9 +143,6 @@ def test_it_expires_by_itself(change, api, held, clock):  # noqa: F811
     assert change(expiresAt="2026-03-06")["status"] == "active"
 
 
-# --- The ledger ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -177,9 +174,6 @@ def test_a_licence_that_had_no_price_can_get_one(change):
 def test_changes_of_other_fields_than_price_start_and_type_record_no_revenue(change, fields):
     assert change(**fields).status == 200
     assert LedgerEntry.objects.count() == 1
-
-
-# --- Revoking --------------------------------------------------------------------------------------------------------
 
 
 def test_a_revoked_licence_says_so(revoke, api, held, clock):  # noqa: F811

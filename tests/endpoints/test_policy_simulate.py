@@ -115,9 +115,6 @@ def test_facts_are_those_of_the_decision_not_of_today(simulate, check, item):
     assert counts(simulate(rules=[ALLOW_ALL])) == (1, 0, 0)
 
 
-# --- Rate limits -----------------------------------------------------------------------------------------------------
-
-
 def test_a_drafts_rate_limit_is_counted_in_the_order_of_time(simulate, check, clock):
     for _ in range(3):
         check(), check({**LICENSED_REQUESTER, "id": "org_b"})
@@ -146,9 +143,6 @@ def test_a_limits_window_that_began_before_the_period_is_counted_from_its_own_be
     check()
     reply = simulate(rules=[limited(2, "month")], period="7d")
     assert counts(reply) == (1, 1, 0)
-
-
-# --- Which decisions ---------------------------------------------------------------------------------------------
 
 
 def test_only_items_that_link_to_the_policy_now_count(api, simulate, check, account, policy, item):
@@ -228,9 +222,6 @@ def test_licences_that_the_service_held_then_count_in_a_replay(api, simulate, ch
     assert api.post(f"/v1/licenses/{license_id}/revoke").status == 200
     check("org_b")
     assert (counts(simulate()), simulate()["reasonChanged"]) == ((2, 0, 0), 0)
-
-
-# --- What it asks and leaves -----------------------------------------------------------------------------------------
 
 
 def test_a_simulation_writes_nothing_and_takes_no_turn_at_writing(simulate, check, account, monkeypatch):

@@ -110,8 +110,6 @@ def send_zeros(opened: socket.socket, size: int) -> None:
         opened.sendall(bytes(MIB))
 
 
-# --- Operators -------------------------------------------------------------------------------------------------------
-
 Operator = Callable[[], httpx.Client]
 
 

@@ -137,8 +137,6 @@ def test_checks_are_answered_beside_clients_that_send_such_headers(server, key):
         assert statuses == [200] * 100
 
 
-# --- Beyond the limits -----------------------------------------------------------------------------------------------
-
 BY_APPLICATIONS = sorted({name.decode() for name in LIMITS} - REFUSED_BY_THE_SERVER)
 
 

@@ -118,11 +118,9 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
 
         plan = "\n".join(line.decode() for [line] in asyncio.run(explain()))
         assert set(re.findall(r"Scan using (\w+)", plan)) == {
-            *("accounts_account_pkey", "licensing_content_pkey", "licensing_policy_pkey", "requester_id_is_unique")
-        }
+            "accounts_account_pkey", "licensing_content_pkey", "licensing_policy_pkey", "requester_id_is_unique"
+        }  # fmt: skip
         assert set(re.findall(r"(\w+) Scan on", plan)) == {"Function", "Subquery"}
-
-    # --- All of a check's look-up ------------------------------------------------------------------------------------
 
     class Threads:
         """A stand-in for the gateway's threads that counts its uses."""

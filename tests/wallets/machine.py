@@ -59,8 +59,6 @@ class Wallets(RuleBasedStateMachine):
     def clean_up(self) -> None:
         """Store due entries and close months, as upkeep does."""
 
-    # --- What there is -----------------------------------------------------------------------------------------------
-
     @initialize(
         money=st.booleans(),
         quota=st.booleans(),

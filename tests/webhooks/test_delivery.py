@@ -23,9 +23,6 @@ from tests.webhooks.delivering import answering, attempts, claim, deliver, endpo
 SCHEDULE = [0, 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
 
 
-# --- What is sent ----------------------------------------------------------------------------------------------------
-
-
 def test_the_vector_of_the_specification():
     moment = datetime.fromtimestamp(1614265330, UTC)
     secret = Webhook("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
@@ -93,9 +90,6 @@ def test_each_attempt_is_signed_anew_under_the_same_id(account, clock):
         assert first["webhook-id"] == second["webhook-id"]
         assert int(second["webhook-timestamp"]) == int(first["webhook-timestamp"]) + 60
         assert first["webhook-signature"] != second["webhook-signature"]
-
-
-# --- When it is tried again ------------------------------------------------------------------------------------------
 
 
 def test_a_delivered_event_is_not_sent_again(account, there, clock):

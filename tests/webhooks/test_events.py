@@ -168,8 +168,6 @@ def test_the_example_of_each_type_has_the_fields_of_what_is_sent(api, account, n
     assert set(sent) == {"content.created", "policy.created", "license.created", "revenue.adjusted", "ping"}
 
 
-# --- The list --------------------------------------------------------------------------------------------------------
-
 EVENTS = {
     "type": (["content.created", "content.updated", "policy.created", "content.created"], EQUALITY),
     "objectId": (["{c}", "{c}", "{p}", "{d}"], EQUALITY),

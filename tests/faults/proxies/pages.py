@@ -51,23 +51,23 @@ CLOSED = ("/licensed/a", "/licensed/a?/open/a", "/open/../licensed/a", "/open/%2
 
 
 PUBLIC = (
-    *("/robots.txt", "/robots.txt?x=1", "/sitemap.xml", "/.well-known/security.txt"),
+    "/robots.txt", "/robots.txt?x=1", "/sitemap.xml", "/.well-known/security.txt",
     "/.well-known/acme-challenge/a-_1",
-)
+)  # fmt: skip
 
 
 NEARLY_PUBLIC = (
-    *("/.well-known/../licensed/a", "/.well-known/..;/licensed/a", "/robots.txt/../licensed/a"),
-    *("/.well-known/a;/../../licensed/a", "/robots.txt/a", "/a/robots.txt", "/.well-known/.a"),
-    *("/license.xml", "/.well-known/tdmrep.json"),
-)
+    "/.well-known/../licensed/a", "/.well-known/..;/licensed/a", "/robots.txt/../licensed/a",
+    "/.well-known/a;/../../licensed/a", "/robots.txt/a", "/a/robots.txt", "/.well-known/.a",
+    "/license.xml", "/.well-known/tdmrep.json",
+)  # fmt: skip
 
 
 # Spellings that some origin reads as a closed page, which cannot be resolved while the service is down.
 DOUBTFUL = (
-    *("/open/..;/licensed/a", "/open/%252e%252e/licensed/a", "/open/.%00./licensed/a", "/about/..%2Flicensed/a"),
+    "/open/..;/licensed/a", "/open/%252e%252e/licensed/a", "/open/.%00./licensed/a", "/about/..%2Flicensed/a",
     "/open/a;/../../licensed/a",
-)
+)  # fmt: skip
 
 
 def is_served(port: int, path: str) -> bool:

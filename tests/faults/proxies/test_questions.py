@@ -13,15 +13,15 @@ from tests.faults.proxies.programs import HOST, Place, running
 from tests.services import free_port
 
 NEEDED = {
-    *("accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
-    *("crawler-exact-price", "crawler-max-price", "x-licensing-key", "x-licensing-visitor"),
-    *("x-forwarded-method", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri", "x-forwarded-for"),
-}
+    "accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
+    "crawler-exact-price", "crawler-max-price", "x-licensing-key", "x-licensing-visitor",
+    "x-forwarded-method", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri", "x-forwarded-for",
+}  # fmt: skip
 # Headers that proxies add themselves, and that visitors cannot control.
 BESIDE = {"host", "connection", "content-length", "accept-encoding", "via", "date", "transfer-encoding"} | {
-    *("x-forwarded-port", "x-forwarded-server", "x-real-ip", "cf-worker", "cdn-loop"),
-    *("x-envoy-internal", "x-envoy-expected-rq-timeout-ms", "x-request-id"),
-}
+    "x-forwarded-port", "x-forwarded-server", "x-real-ip", "cf-worker", "cdn-loop",
+    "x-envoy-internal", "x-envoy-expected-rq-timeout-ms", "x-request-id",
+}  # fmt: skip
 SENT = {
     "Host": HOST,
     "Accept": "text/html",
