@@ -34,3 +34,9 @@ def assert_error(reply: Reply, status: int, code: str, param: str | None = None)
     assert error["message"], "The error has no message."
     assert param is None or error["param"] == param
     assert_has_all_headers(reply)
+
+
+def assert_parameter_refused(reply: Reply, param: str) -> None:
+    """Assert that a reply refuses this parameter of the query."""
+    assert reply.status == 400, reply
+    assert (reply.error["code"], reply.error["param"]) == ("invalid_request", param)

@@ -13,6 +13,7 @@ from tests.conventions.listed import (
     make_simultaneous,
     walk,
 )
+from tests.conventions.replies import assert_parameter_refused
 
 
 @each_list()
@@ -75,31 +76,28 @@ def cursor(api, ids):
     return api.get("/v1/content", limit=1)["nextCursor"]
 
 
-def is_refused(reply):
-    """Assert that a response refuses the cursor, and return True."""
-    assert reply.status == 400, reply
-    assert (reply.error["code"], reply.error["param"]) == ("invalid_request", "cursor")
-    return True
+def assert_cursor_refused(reply):
+    assert_parameter_refused(reply, "cursor")
 
 
 @each_list()
 def test_invalid_cursors_are_refused(api, ids, endpoint):
     path = endpoint.filled(ids)[0]
     for text in ("", "x", "====", "MjAyNg==", "A" * 54, "é", "a b", "x" * 5000, base64.b64encode(b"\0" * 40).decode()):
-        assert is_refused(api.get(path, cursor=text))
+        assert_cursor_refused(api.get(path, cursor=text))
 
 
 def test_a_tampered_cursor_is_refused(api, cursor):
     for index in range(0, len(cursor) - 1, 5):
         changed = cursor[:index] + ("A" if cursor[index] != "A" else "B") + cursor[index + 1 :]
-        assert is_refused(api.get("/v1/content", cursor=changed))
+        assert_cursor_refused(api.get("/v1/content", cursor=changed))
 
 
 def test_a_cursor_has_one_spelling(api, cursor):
     digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     neighbour = digits[digits.index(cursor[-1]) ^ 1]  # another value of bits that no byte of it uses
     for changed in (cursor[:-1] + neighbour, f"{cursor[:9]}.{cursor[9:]}", f"{cursor}=", f"{cursor}==", f"{cursor} "):
-        assert is_refused(api.get("/v1/content", cursor=changed))
+        assert_cursor_refused(api.get("/v1/content", cursor=changed))
 
 
 def test_a_cursor_says_nothing_about_the_row_it_points_to(api, cursor):
@@ -108,7 +106,7 @@ def test_a_cursor_says_nothing_about_the_row_it_points_to(api, cursor):
 
 
 def test_another_accounts_cursor_is_refused(other_api, cursor):
-    assert is_refused(other_api.get("/v1/content", cursor=cursor))
+    assert_cursor_refused(other_api.get("/v1/content", cursor=cursor))
 
 
 def test_a_cursor_holds_for_all_keys_of_the_account(account, cursor):
@@ -117,19 +115,19 @@ def test_a_cursor_holds_for_all_keys_of_the_account(account, cursor):
 
 def test_a_cursor_of_another_list_is_refused(api, cursor):
     for path in ("/v1/policies", "/v1/access/decisions", "/v1/api-keys"):
-        assert is_refused(api.get(path, cursor=cursor))
+        assert_cursor_refused(api.get(path, cursor=cursor))
 
 
 @pytest.mark.parametrize("query", [{"type": "image"}, {"status": "active"}, {"title": "x"}])
 def test_a_cursor_with_other_filters_is_refused(api, cursor, query):
-    assert is_refused(api.get("/v1/content", cursor=cursor, **query))
+    assert_cursor_refused(api.get("/v1/content", cursor=cursor, **query))
 
 
 def test_a_cursor_made_with_filters_needs_the_same(api, cursor):
     made = api.get("/v1/content", limit=1, type="image", status="active")["nextCursor"]
     assert api.get("/v1/content", cursor=made, status="active", type="image").status == 200
-    assert is_refused(api.get("/v1/content", cursor=made, type="image"))
-    assert is_refused(api.get("/v1/content", cursor=made, type="report", status="active"))
+    assert_cursor_refused(api.get("/v1/content", cursor=made, type="image"))
+    assert_cursor_refused(api.get("/v1/content", cursor=made, type="report", status="active"))
 
 
 def test_the_limit_may_change_from_page_to_page(api, cursor):

@@ -14,16 +14,6 @@ pytestmark = both_ways
 
 
 @pytest.fixture
-def policy(account):
-    return factories.policy(account)
-
-
-@pytest.fixture
-def item(account, policy):
-    return factories.content(account, policy_id=policy.pk, external_id="a-1", source="https://example.com/a")
-
-
-@pytest.fixture
 def check(api, item):
     """Check access to `item` for a licensed requester; fields given replace or add."""
 
