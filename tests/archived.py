@@ -1,7 +1,9 @@
 """The archive as any reader of its files finds it, without its catalogue; and fixtures of places for it."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,6 +12,12 @@ from pyarrow import parquet
 from pyarrow.fs import FileSelector, FileSystem, LocalFileSystem, S3FileSystem, copy_files
 from pyiceberg.table import StaticTable
 
+from analytics.archive.copying import FIELDS
+from analytics.archive.layout import COLUMNS
+from analytics.archive.table import DecisionTable
+from analytics.events.partitions import month_of
+from analytics.models import AccessEvent
+from tests.analytics.recording import record_all, some_events
 from tests.services import UnavailableError
 from tests.services.s3_server import REGION, S3, s3
 
@@ -124,3 +132,44 @@ def prefix(settings, tmp_path, monkeypatch, s3_server):
 def place(request):
     """An archive on the disk, and on S3."""
     return request.getfixturevalue(request.param)
+
+
+BEGIN = datetime(2025, 11, 20, tzinfo=UTC)
+
+
+NOW = datetime(2026, 2, 3, tzinfo=UTC)
+
+
+def archived(table):
+    """Return the archive's rows by id, without the month."""
+    rows = table.table.refresh().scan().to_arrow().to_pylist()
+    assert len(rows) == len({row["id"] for row in rows})
+    return {row["id"]: {name: value for name, value in row.items() if name != "month"} for row in rows}
+
+
+def recorded(before=NOW):
+    """Return the decisions of closed months in the same form."""
+    names = [name for name in COLUMNS if name != "month"]
+    rows = AccessEvent.objects.filter(created__lt=month_of(before)).values_list("account_id", *FIELDS)
+    return {
+        row[1]: dict(zip(names, (*row[:-1], json.dumps(row[-1], separators=(",", ":"))), strict=True)) for row in rows
+    }
+
+
+def months():
+    return len({(row["account"], month_of(row["created"])) for row in recorded().values()})
+
+
+@pytest.fixture(autouse=True)
+def table(place, db):
+    """The archive of this test. Its catalogue is outside the test's transaction."""
+    with DecisionTable() as table:
+        yield table
+        table.discard()
+
+
+@pytest.fixture
+def events(account):
+    events = some_events(account, 300, BEGIN, 76, seed=7)
+    record_all(events)
+    return events

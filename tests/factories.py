@@ -4,8 +4,6 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
-from django.utils import timezone
-
 from accounts.events.models import Event
 from accounts.keys import services as key_services
 from accounts.models import Account, ApiKey
@@ -85,11 +83,6 @@ def license_client(owner: Account, requester_id: str = "org_acme", **fields: Any
 
 def content(owner: Account, **fields: Any) -> Content:
     return content_services.create_content(owner.pk, {"title": f"Item {next(numbers)}", **fields})
-
-
-def many_items(owner: Account, count: int, **fields: Any) -> None:
-    now = timezone.now()
-    Content.objects.bulk_create(Content(account=owner, created=now, updated=now, **fields) for _ in range(count))
 
 
 def site(owner: Account, rules: dict[str, Policy | None] | None = None, **fields: Any) -> Site:

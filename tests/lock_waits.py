@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
+import pytest
 from django.db import connection, connections
 from django.db.models import Model
 
@@ -43,3 +44,6 @@ def in_thread(work: Callable[..., R], *arguments: object) -> R:
         return work(*arguments)
     finally:
         connections.close_all()
+
+
+on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")

@@ -10,29 +10,22 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 # Views that show no page.
 DATA = ("jsi18n", "autocomplete", "search", "view_on_site", "suggest", "licensing_license_preview")
 FILES = (
-    *("licensing_content_export_items", "analytics_accessevent_export_items", "analytics_ledgerentry_export_items"),
-    *("analytics_statement_export_items", "analytics_statement_export_lines", "analytics_payment_export_items"),
-)
+    "licensing_content_export_items", "analytics_accessevent_export_items", "analytics_ledgerentry_export_items",
+    "analytics_statement_export_items", "analytics_statement_export_lines", "analytics_payment_export_items",
+)  # fmt: skip
 LEAD_ELSEWHERE = (
     *(f"licensing_{one}_{action}" for one in ("requester", "content") for action in ("issue_license", "check_access")),
-    *(
-        "licensing_requester_statement",
-        "licensing_requester_top_up",
-        "licensing_requester_record_payment",
-        "licensing_license_renew",
-        "licensing_license_duplicate",
-        "analytics_accessevent_again",
-        "switch_account",
-    ),
+    "licensing_requester_statement", "licensing_requester_top_up", "licensing_requester_record_payment",
+    "licensing_license_renew", "licensing_license_duplicate", "analytics_accessevent_again", "switch_account",
     *(f"licensing_license_{action}" for action in ("refund", "adjust")),
     *(f"analytics_{model}_{action}" for model in ("accessevent", "ledgerentry") for action in ("refund", "adjust")),
-    *("logout", "accounts_apikey_find"),
-)
+    "logout", "accounts_apikey_find",
+)  # fmt: skip
 # Pages of something unfinished: an unsaved form, an uploaded file, a change under way.
 UNDER_WAY = (
-    *("licensing_policy_words", "licensing_policy_draft", "licensing_content_import", "licensing_content_bad_rows"),
-    *("licensing_content_bulk", "licensing_site_log", "accounts_apikey_seen"),
-)
+    "licensing_policy_words", "licensing_policy_draft", "licensing_content_import", "licensing_content_bad_rows",
+    "licensing_content_bulk", "licensing_site_log", "accounts_apikey_seen",
+)  # fmt: skip
 NO_PAGES = frozenset({*DATA, *FILES, *LEAD_ELSEWHERE, *UNDER_WAY})
 # Written by nobody.
 WRITTEN_BY_NOBODY = ("accounts_auditentry", "analytics_accessevent", "analytics_statement", "licensing_requester")

@@ -15,18 +15,9 @@ from licensing.requesters.models import Requester
 from licensing.visits import crawler_report
 from operators.base.links import change_url, list_url
 from operators.catalogue import decision_filters
+from tests.analytics.archive_reading import HORIZON, SITE, URLS, _at_once, events, move_to_archive
 from tests.analytics.recording import record_all, some_events
-from tests.analytics.test_archive_reading import (
-    BEGIN,
-    HORIZON,
-    SITE,
-    URLS,
-    _at_once,
-    events,
-    move_to_archive,
-    table,
-)
-from tests.archived import folder
+from tests.archived import BEGIN, folder, table
 
 __all__ = ["_at_once", "events", "folder", "table"]  # fixtures
 PER_PAGE = 50

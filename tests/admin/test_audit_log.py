@@ -40,9 +40,6 @@ def fields_of_an_operator():
     }  # fmt: skip
 
 
-# --- Reading ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_list_tells_who_did_what_to_what(admin, account):
     key, _ = factories.api_key(account, name="Desk")
     page = shown(admin, LOG)
@@ -70,7 +67,7 @@ def test_a_long_policy_shows_what_is_around_a_change(admin, account):
     assert "&quot;priority&quot;: 48" not in page
 
 
-def test_what_is_too_long_to_compare_is_counted(admin, account):
+def test_only_the_line_counts_of_long_texts_are_shown(admin, account):
     names = [f"org_{number}" for number in range(2_400)]
     policy = factories.policy(account, {"action": "deny", "conditions": {"requesterId": names}})
     policy_services.update_policy(policy, {"rules": [{"action": "deny", "conditions": {"requesterId": names[::-1]}}]})
@@ -119,7 +116,7 @@ def test_a_difference_has_all_that_went_and_came(before, after):
     assert len(kept) <= 6
 
 
-def test_what_people_typed_is_text_and_nothing_else(admin, account):
+def test_the_audit_log_escapes_markup(admin, account):
     factories.content(account, title="<script>alert(1)</script>")
     [entry] = auditlog.entries(action="content.created")
     for address in (LOG, page_of(entry)):
@@ -164,10 +161,7 @@ def test_an_entry_outlives_the_account_in_the_admin_too(admin, other_account):
     assert "account.created" in shown(admin, LOG)
 
 
-# --- What operators leave in it --------------------------------------------------------------------------------------
-
-
-def test_what_an_operator_does_bears_their_name_and_request(admin, account):
+def test_the_entry_of_an_operator_has_their_name_and_request(admin, account):
     operator = User.objects.get(is_superuser=True)
     key, _ = factories.api_key(account)
     address = reverse("admin:accounts_apikey_revoke", args=[key.pk])

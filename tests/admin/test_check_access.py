@@ -81,7 +81,7 @@ def test_an_unknown_requester_is_named_as_one_with_the_customer_meant(admin, api
     assert "Unknown requester" not in html_of(submit(admin, PAGE, item=item.pk, requester="org_b"))
 
 
-def test_what_the_service_holds_counts_and_what_it_costs_is_said(admin, account, item):
+def test_stored_licences_count_and_the_cost_is_shown(admin, account, item):
     factories.license(account, "org_b", per_access="0.25")
     html = html_of(submit(admin, PAGE, item=item.pk, requester="org_b"))
     assert "held by the service" in html
@@ -100,7 +100,7 @@ def test_what_the_service_holds_counts_and_what_it_costs_is_said(admin, account,
         ({"at": "9999-12-31"}, "Must be in the years 2000 to "),
     ],
 )
-def test_what_makes_no_sense_is_said_at_the_field(admin, item, fields, message):
+def test_invalid_values_are_reported_at_their_fields(admin, item, fields, message):
     assert message in html_of(submit(admin, PAGE, **{**ASKED, **fields}))
 
 
@@ -135,9 +135,6 @@ def test_the_chosen_account_is_filled_in(admin, account, other_account, item):
     assert "Allowed" in html_of(submit(admin, PAGE, **ASKED))
 
 
-# --- Of several accounts ---------------------------------------------------------------------------------------------
-
-
 def test_an_items_id_says_whose_it_is(admin, other_account, item):
     assert "Denied: no_license" in html_of(submit(admin, PAGE, item=item.pk, requester="org_a"))
 
@@ -156,11 +153,8 @@ def test_nothing_is_told_of_another_account(staff, sign_in, account, other_accou
     assert "Markets" not in html
 
 
-def test_who_may_not_see_policies_may_not_ask(staff, sign_in, account):
+def test_the_page_requires_permission_to_see_policies(staff, sign_in, account):
     assert sign_in(staff("licensing.view_content", accounts=[account])).get(PAGE).status_code == 403
-
-
-# --- A recorded decision ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -204,14 +198,11 @@ def test_another_accounts_decision_is_not_there(staff, sign_in, other_account, d
     assert viewer.get(PAGE, {"decision": "dec_1"}).status_code == 404
 
 
-# --- Examples --------------------------------------------------------------------------------------------------------
-
-
 def keep(client, html, **fields):
     return client.post(PAGE, {**form_values(html), "keep": "1", **fields})
 
 
-def test_what_was_decided_is_kept_as_an_example_of_its_policy(admin, account, policy, item):
+def test_a_decision_is_kept_as_an_example_of_its_policy(admin, account, policy, item):
     html = html_of(submit(admin, PAGE, **ASKED, ip="203.0.113.9"))
     reply = keep(admin, html, name="Customers print")
     assert reply.status_code == 302
@@ -262,7 +253,7 @@ def test_an_example_says_when_where_the_policy_looks_at_the_time(admin, account)
     assert test["at"] == "2019-01-01T00:00:00.000000Z"
 
 
-def test_what_is_only_observed_is_kept_as_it_would_be_enforced(admin, account, policy, item):
+def test_an_observed_decision_is_kept_as_it_would_be_enforced(admin, account, policy, item):
     Policy.objects.update(mode="observe", version=2)
     PolicyRevision.objects.update(mode="observe", version=2)
     html = html_of(submit(admin, PAGE, item=item.pk, requester="x"))
@@ -271,14 +262,14 @@ def test_what_is_only_observed_is_kept_as_it_would_be_enforced(admin, account, p
     assert Policy.objects.get().tests[0]["expect"] == {"allowed": False, "reason": "no_license"}
 
 
-def test_what_has_changed_since_it_was_shown_is_not_kept(admin, api, policy, item):
+def test_an_outdated_decision_is_not_kept(admin, api, policy, item):
     html = html_of(submit(admin, PAGE, **ASKED))
     api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.DENY_ALL]})
     assert "The decision is different now" in html_of(keep(admin, html))
     assert Policy.objects.get().tests == []
 
 
-def test_who_may_not_change_policies_keeps_nothing(staff, sign_in, account, item):
+def test_an_operator_who_may_not_change_policies_keeps_no_example(staff, sign_in, account, item):
     viewer = sign_in(staff("licensing.view_policy", "licensing.view_content", accounts=[account]))
     html = html_of(submit(viewer, PAGE, **ASKED))
     assert "Keep as an example" not in html

@@ -115,7 +115,7 @@ def test_an_item_is_added_as_the_api_would_show_it(admin, account, api):
         ("tags", "a\0b", "must not contain the character U+0000"),
     ],
 )
-def test_what_the_api_would_refuse_is_refused_at_the_field(admin, account, items, field, value, message):
+def test_values_that_the_api_refuses_are_reported_at_their_fields(admin, account, items, field, value, message):
     reply = submit(admin, ADD, account=account.pk, title="New", **{field: value})
     assert reply.status_code == 200
     assert message in str(reply.context["adminform"].form.errors[field])
@@ -149,7 +149,7 @@ def test_a_change_holds_in_the_next_check_and_touches_nothing_else(admin, accoun
     assert entry.actor_type == "operator"
 
 
-def test_what_is_emptied_in_the_form_is_gone(admin, account, api):
+def test_emptied_fields_are_cleared(admin, account, api):
     item = factories.content(account, external_id="e", tags=["a"], metadata={"author": "Ann", "edition": 2})
     emptied = {"external_id": "", "tags": "", "author": "", "metadata_extra": "{}"}
     assert submit(admin, change_url(item), **emptied).status_code == 302

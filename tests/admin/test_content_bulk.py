@@ -67,7 +67,7 @@ def test_all_that_match_the_filter_are_changed_and_nothing_else(admin, account, 
     assert other.status == "active"
 
 
-def test_what_came_to_match_meanwhile_is_asked_about_again(admin, account, items):
+def test_new_matches_are_confirmed_again(admin, account, items):
     asked = ask(admin, "archive", items[:1], across=True, category="news")
     factories.content(account, category="news")
     again = confirm(admin, asked)

@@ -48,7 +48,7 @@ def test_cells_run_no_formulas(admin, account):
     assert (row["title"], row["metadata.author"]) == ("'=1+1", "'@SUM(A1)")
 
 
-def test_what_was_exported_can_be_imported_and_is_unchanged(admin, account, tmp_path):
+def test_an_export_can_be_imported_without_changes(admin, account, tmp_path):
     metadata = {"author": "Ann", "publishedAt": datetime.date(2026, 1, 2), "wordCount": 7, "tags": ["m"], "edition": 2}
     item = factories.content(account, external_id="a", tags=["x", "y,z"], metadata=metadata, source="https://e.com/a")
     path = tmp_path / "content.csv"

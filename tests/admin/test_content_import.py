@@ -54,7 +54,7 @@ def test_the_bad_rows_come_as_csv_with_line_and_problem_and_without_formulas(adm
     assert rows[1]["colour"] == "green"
 
 
-def test_what_is_there_already_counts_as_changed_or_unchanged(admin, account, bring):
+def test_existing_items_count_as_updated_or_unchanged(admin, account, bring):
     factories.content(account, external_id="a-1", title="First", type="report", tags=["x", "y"])
     factories.content(account, external_id="a-5", title="Old")
     assert tally(admin, bring()) == {"created": 0, "updated": 1, "unchanged": 1, "superseded": 0, "failed": 3}
@@ -96,7 +96,7 @@ def test_an_import_that_fails_says_so(admin, bring, monkeypatch, reason):
     ],
     ids=["semicolons", "tabs", "utf-8"],
 )
-def test_what_spreadsheets_write_is_read(admin, bring, raw):
+def test_files_of_spreadsheets_are_read(admin, bring, raw):
     address = bring(raw)
     assert tally(admin, address)["created"] == 1
     admin.post(address, {"import": "1"})
@@ -122,7 +122,7 @@ def test_the_rows_are_shown_though_no_column_gives_the_external_id(admin, bring)
     assert "<td>Sonnenuntergang</td>" in page
 
 
-def test_what_was_chosen_is_kept_for_the_mended_file(admin, bring):
+def test_the_chosen_columns_are_kept_for_the_corrected_file(admin, bring):
     address = bring("Objekt,Bezeichnung\nx-1,\n")
     values = form_values(html_of(admin, address))
     admin.post(address, {**values, "externalId": "Objekt", "title": "Bezeichnung", "preview": "1"})
@@ -188,7 +188,7 @@ def test_json_lines_come_gzipped_too(admin, bring):
         (b"\x1f\x8bbroken", "items.csv", "cannot be read"),
     ],
 )
-def test_what_is_no_such_file_is_refused_and_not_kept(admin, account, text, name, message):
+def test_unreadable_files_are_refused_and_not_stored(admin, account, text, name, message):
     file = SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
     reply = admin.post(START, {"account": account.pk, "file": file})
     assert reply.status_code == 200

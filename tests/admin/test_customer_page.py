@@ -139,7 +139,7 @@ def test_top_up_and_record_payment_lead_to_their_forms(admin, api, acme):
         assert admin.get(button(acme, name), follow=True).status_code == 200
 
 
-def test_who_may_only_look_has_no_such_buttons(staff, sign_in, account, acme):
+def test_a_viewer_has_no_buttons_for_changes(staff, sign_in, account, acme):
     client = sign_in(staff("licensing.view_requester", accounts=[account]))
     html = html_of(client, change_url(acme))
     for name in ("edit", "merge", "erase", "statement"):
@@ -186,7 +186,7 @@ def test_a_customer_without_charges_has_nothing_to_refund(admin, acme):
     assert "nothing is left to refund" in html_of(admin, button(acme, "refund"))
 
 
-def test_who_may_not_book_has_no_refund_button(staff, sign_in, account, acme):
+def test_an_operator_who_may_not_add_to_the_ledger_has_no_refund_button(staff, sign_in, account, acme):
     client = sign_in(staff("licensing.view_requester", "analytics.view_ledgerentry", accounts=[account]))
     assert button(acme, "refund") not in html_of(client, change_url(acme))
     assert client.get(button(acme, "refund")).status_code == 403

@@ -138,7 +138,7 @@ def test_access_is_checked_from_the_page_of_a_requester_and_of_an_item(admin, as
     assert reverse("admin:licensing_requester_check_access", args=[asked.requester.pk]) in html
 
 
-def test_who_may_not_check_access_is_not_offered_it(sign_in, staff, account, asked):
+def test_an_operator_who_may_not_check_access_sees_no_link_to_it(sign_in, staff, account, asked):
     client = sign_in(staff("licensing.view_requester", accounts=[account]))
     assert "check-access" not in html_of(client, change_url(asked.requester))
     assert client.get(reverse("admin:licensing_requester_check_access", args=[asked.requester.pk])).status_code == 403
@@ -150,16 +150,13 @@ def follow(client, name, pk):
     return reply.headers["Location"]
 
 
-def test_who_may_see_neither_decisions_nor_money_sees_neither_on_the_page(sign_in, staff, account, asked):
+def test_decisions_and_money_require_their_permissions(sign_in, staff, account, asked):
     client = sign_in(staff("licensing.view_requester", accounts=[account]))
     html = html_of(client, change_url(asked.requester))
     assert "of-one-total" not in html
     assert "1,234.00" not in html
     assert "of-one-licenses" not in html
     assert "issue-license" not in html
-
-
-# --- Renew and duplicate ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -195,7 +192,7 @@ def test_the_renewal_of_one_that_has_ended_begins_now(admin, account):
     assert form["expires_at_0"] == [f"{today + timedelta(days=10):%Y-%m-%d}"]
 
 
-def test_what_never_ends_or_is_revoked_is_not_renewed(admin, account):
+def test_endless_and_revoked_licences_cannot_be_renewed(admin, account):
     endless = factories.license(account)
     revoked = revoke_license(factories.license(account, expires_at=timezone.now() + timedelta(days=9)))
     for held in (endless, revoked):
@@ -235,9 +232,6 @@ def test_nothing_is_filled_in_from_a_licence_of_another_account(sign_in, account
     for name in ("renew", "duplicate"):
         assert client.get(f"{ADD}?{name}={held.pk}").status_code == 404
         assert client.get(reverse(f"admin:licensing_license_{name}", args=[held.pk])).status_code in (302, 404)
-
-
-# --- Licences to look after ------------------------------------------------------------------------------------------
 
 
 def looked_after(client, **query):
@@ -303,6 +297,6 @@ def test_licences_of_other_accounts_are_not_looked_after(sign_in, account, other
     assert "Renew" not in told  # which a viewer may not
 
 
-def test_who_sees_no_licences_has_no_such_list(sign_in, staff, account):
+def test_the_list_requires_permission_to_see_licences(sign_in, staff, account):
     factories.license(account, expires_at=timezone.now() + timedelta(days=5))
     assert looked_after(sign_in(staff("analytics.view_accessevent", accounts=[account]))) is None

@@ -56,7 +56,7 @@ def test_the_page_of_a_decision_names_it_by_its_id_as_it_is(admin, decide):
 
 
 @pytest.mark.parametrize("term", ["dec_", "dec_00000000000000000000000000", "lic_1", "org_nobody"])
-def test_what_is_no_decisions_id_finds_nothing(admin, decide, term):
+def test_terms_other_than_decision_ids_find_nothing(admin, decide, term):
     decide()
     assert found(admin, q=term) == []
 

@@ -11,7 +11,7 @@ from analytics.models import AccessEvent
 from operators.base.links import change_url, list_url
 from operators.staff.services import create_operator
 from tests import factories
-from tests.admin.test_headline import card, links, listed
+from tests.admin.headline import card, links, listed
 from tests.client import ApiClient
 from tests.edge.conftest import *  # noqa: F403 - the fixtures of a proxy that asks
 

@@ -38,7 +38,7 @@ def test_every_list_has_words_of_its_own():
     assert len(set(texts)) == len(texts)
 
 
-def test_who_may_not_open_the_page_that_helps_is_not_led_there(staff, sign_in, account):
+def test_an_empty_list_hides_links_that_the_operator_may_not_open(staff, sign_in, account):
     client = sign_in(staff("licensing.view_content", accounts=[account]))
     html = html_of(client, list_url(Content))
     assert EMPTY[Content].text in html

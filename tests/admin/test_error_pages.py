@@ -23,7 +23,7 @@ def told(reply):
     return html
 
 
-def test_what_is_not_there(admin):
+def test_an_unknown_page_is_a_404_with_a_way_out(admin):
     reply = admin.get("/admin/nowhere/")
     assert reply.status_code == 404
     assert "Not found" in told(reply)

@@ -12,7 +12,7 @@ from accounts.keys import keytext, services
 from accounts.models import ApiKey, AuditEntry, SavedFilter
 from operators.base.links import change_url
 from tests import factories
-from tests.conventions.test_idempotency import everything_stored
+from tests.stored import everything_stored
 
 KEYS, FIND = reverse("admin:accounts_apikey_changelist"), reverse("admin:accounts_apikey_find")
 ITEMS, SEARCH = reverse("admin:licensing_content_changelist"), reverse("admin:search")
@@ -118,9 +118,6 @@ def test_an_operator_finds_keys_of_the_own_accounts_only(staff, sign_in, account
     reply = find(sign_in(staff("accounts.view_apikey", accounts=[account])), text)
     assert reply.redirect_chain == [(KEYS, 302)]
     assert "No API key of your accounts" in messages_of(reply)[0]
-
-
-# --- Pasted into another box -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("address", [KEYS, ITEMS, reverse("admin:accounts_auditentry_changelist")])

@@ -12,22 +12,19 @@ from django.urls import reverse
 from analytics.models import AccessEvent, ExchangeRate
 from operators.overview import headline, licenses
 from tests import factories, ledger
+from tests.admin.headline import (
+    INDEX,
+    card,
+    links,
+    listed,
+)
 from tests.client import ApiClient
 from tests.clock import clock  # noqa: F401 - a fixture
-
-INDEX = reverse("admin:index")
 
 
 @pytest.fixture(autouse=True)
 def _now(clock):  # noqa: F811
     clock.set("2026-03-04T12:30:00Z")
-
-
-def card(client, name, **query):
-    """Return the HTML of a headline card."""
-    reply = client.get(INDEX, query)
-    assert reply.status_code == 200
-    return re.search(rf'<h2 id="{name}-title">(.*?)</section>', reply.content.decode(), re.S).group(1)
 
 
 def text_of(client, name, **query):
@@ -38,27 +35,12 @@ def words(shown):
     return " ".join(html.unescape(re.sub("<[^>]+>", " ", shown)).split())
 
 
-def links(shown):
-    """Return link addresses by link text."""
-    found = re.findall(r'<a [^>]*?href="([^"]*)"[^>]*>([^<]*)</a>', shown)
-    return {html.unescape(text).strip(): html.unescape(address) for address, text in found}
-
-
-def listed(client, address):
-    reply = client.get(address)
-    assert reply.status_code == 200
-    return list(reply.context["cl"].result_list)
-
-
 def check(account, requester, count=1, item=None, **more):
     api = ApiClient(factories.key_text(account))
     item = item or factories.content(account, policy_id=factories.policy(account).pk)
     for _ in range(count):
         assert api.post("/v1/access/check", {"contentId": item.pk, "requester": requester, **more}).status == 200
     return item
-
-
-# --- Earned ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -68,7 +50,7 @@ def booked(account, clock):  # noqa: F811
         ledger.add(account, amount, currency=currency, occurred_at=clock.now - timedelta(days=days))
 
 
-def test_what_was_earned_stands_in_each_currency_against_the_period_before(admin, booked):
+def test_earnings_are_compared_with_the_previous_period_in_each_currency(admin, booked):
     told = text_of(admin, "earned", currency="USD")
     assert told == (
         "Earned 7.00 USD nothing before 30.00 EUR +140.00 % against 12.50 before 0 JPY -100.00 % against 5 before"
@@ -81,7 +63,7 @@ def figure(client, name, **query):
 
 
 @pytest.mark.parametrize("currency", ["GBP", "EUR"])
-def test_what_was_earned_has_the_figures_of_the_revenue_below_it(admin, booked, clock, currency):  # noqa: F811
+def test_earnings_equal_the_revenue_below_them(admin, booked, clock, currency):  # noqa: F811
     for days in range(0, 63, 7):  # the dollar falls
         for code, rate in (("USD", f"1.{days + 10}"), ("GBP", "0.8"), ("JPY", "160")):
             ExchangeRate.objects.create(currency=code, day=clock.now - timedelta(days=days), rate=rate)
@@ -93,7 +75,7 @@ def test_what_was_earned_has_the_figures_of_the_revenue_below_it(admin, booked, 
     assert "7.00 USD" in told
 
 
-def test_what_was_earned_leads_to_its_entries(admin, account, booked, other_account):
+def test_earnings_link_to_their_ledger_entries(admin, account, booked, other_account):
     ledger.add(other_account, "9", currency="EUR")
     [entry] = listed(admin, links(card(admin, "earned", account=account.pk))["30.00 EUR"])
     assert (entry.account_id, entry.currency, entry.amount) == (account.pk, "EUR", 30)
@@ -106,9 +88,6 @@ def test_currencies_without_rates_are_told_all_the_same(admin, booked):
 def test_where_nothing_was_earned_a_licence_is_offered(admin, account):
     check(account, "org_zero")
     assert links(card(admin, "earned")) == {"issue a licence": reverse("admin:licensing_license_add")}
-
-
-# --- Refused ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -127,7 +106,7 @@ def refused(account, clock):  # noqa: F811
     return item
 
 
-def test_what_was_refused_for_want_of_a_licence_is_told_by_reason_and_requester(admin, refused):
+def test_refusals_for_lack_of_a_licence_are_listed_by_reason_and_requester(admin, refused):
     told = text_of(admin, "refused")
     assert "Refused, might have paid 5 decisions that a licence" in told
     assert "5 there was no valid licence" in told
@@ -204,15 +183,12 @@ def test_customers_with_a_licence_who_were_denied_before_the_searched_decisions_
     assert "No customer with a current or former licence was denied. Searched in the newest 2 decisions." in shown
 
 
-def test_whose_requests_were_all_allowed_was_refused_nothing(admin, account):
+def test_an_account_without_refusals_is_told_so(admin, account):
     check(account, factories.LICENSED_REQUESTER)
     assert "Nobody was refused for lack of a licence." in text_of(admin, "refused")
 
 
-# --- Needs a hand ----------------------------------------------------------------------------------------------------
-
-
-def test_what_needs_a_hand_is_told_with_the_way_to_it(admin, account, clock):  # noqa: F811
+def test_problems_are_listed_with_links(admin, account, clock):  # noqa: F811
     item = check(account, "org_zero")
     check(account, "org_zero", 2, factories.content(account))
     held = factories.license(account, "org_late", license_type="other", expires_at=clock.now + timedelta(days=9))

@@ -33,7 +33,7 @@ def test_an_operators_history_is_not_that_of_the_role_of_the_same_number(admin):
     assert "role.updated" not in html
 
 
-def test_who_may_not_read_the_audit_log_is_shown_none(staff, sign_in, account):
+def test_an_operator_who_may_not_read_the_audit_log_sees_no_history(staff, sign_in, account):
     item = factories.content(account)
     client = sign_in(staff("licensing.view_content", accounts=[account]))
     assert history_of(item) not in client.get(change_url(item)).content.decode()
@@ -47,7 +47,7 @@ def test_of_another_account_there_is_none(staff, sign_in, account, other_account
 
 
 @pytest.mark.parametrize("page", ["change", "history"])
-def test_what_nobody_changes_has_none(admin, account, page):
+def test_objects_that_nobody_changes_have_no_history(admin, account, page):
     requester = Requester.objects.create(account=account, requester_id="org_a")
     reply = admin.get(reverse(f"admin:licensing_requester_{page}", args=[requester.pk]))
     assert (reply.status_code == 404) if page == "history" else (history_of(requester) not in reply.content.decode())

@@ -20,7 +20,7 @@ def test_the_file_goes_after_the_import(admin, bring):
     assert [one.rpartition(".")[2] for one in files()] == ["bad", "json"]
 
 
-def test_what_was_left_lying_goes_after_a_day(admin, bring):
+def test_abandoned_files_are_deleted_after_a_day(admin, bring):
     address = bring()
     for name in files():
         os.utime(uploads.directory() / name, (0, 0))

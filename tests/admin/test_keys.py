@@ -41,7 +41,7 @@ def test_a_key_that_is_made_here_works(admin, account):
     assert ApiClient(text).get("/v1/policies").status == 403
 
 
-def test_what_the_form_says_is_what_the_key_has(admin, account):
+def test_a_new_key_has_the_values_of_the_form(admin, account):
     make(admin, account, allowed_ips="203.0.113.0/24\r\n198.51.100.7", expires_at_0="2099-01-02", expires_at_1="03:04")
     key = ApiKey.objects.get()
     assert (key.account, key.name, key.type, key.permissions) == (account, "Web", "secret", ["content:read"])
@@ -149,7 +149,7 @@ def test_the_same_rotation_sent_twice_at_the_same_moment_shows_the_key(admin, ac
         ({"expires_at_0": "2001-01-01", "expires_at_1": "00:00"}, "Must be in the future"),
     ],
 )
-def test_what_makes_no_sense_is_said_at_the_field(admin, account, fields, message):
+def test_invalid_values_are_reported_at_their_fields(admin, account, fields, message):
     reply = make(admin, account, **fields)
     html = reply.content.decode()
     assert reply.status_code == 200
@@ -285,7 +285,7 @@ def test_a_key_tells_what_it_may_do_in_words(admin, account):
 
 def test_a_keys_text_is_on_its_page_and_nowhere_else(admin, account, caplog):
     """Not in the database, its history, sessions, messages, the log or any later page."""
-    from tests.conventions.test_idempotency import everything_stored
+    from tests.stored import everything_stored
 
     caplog.set_level("DEBUG")
     made = shown_key(make(admin, account))

@@ -36,7 +36,7 @@ def things(account, other_account):
     return made
 
 
-def test_who_issues_no_licences_is_told_nothing_of_them(sign_in, account):
+def test_the_preview_requires_permission_to_issue_licences(sign_in, account):
     client = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
     assert client.post(PREVIEW, {"account": account.pk}).status_code == 403
 
@@ -121,7 +121,7 @@ def test_the_preview_of_a_change_says_what_is_taken_back_and_booked(admin, accou
         {"requester_own_id": "\0"},
     ],
 )
-def test_what_cannot_be_read_yet_is_left_out_of_the_preview(admin, account, fields):
+def test_the_preview_leaves_out_invalid_values(admin, account, fields):
     assert "Covers" in told(admin, account=account.pk, **fields)
 
 

@@ -81,7 +81,7 @@ NOW = {"starts_at_0": "2026-01-01", "starts_at_1": "00:00"}
         ({"tags": "a\0b"}, "tags", "must not contain the character U+0000"),
     ],
 )
-def test_what_makes_no_sense_is_refused_at_the_field_before_anything_is_asked(admin, account, fields, field, message):
+def test_invalid_values_are_reported_before_the_confirmation(admin, account, fields, field, message):
     given = {"account": account.pk, "requester_own_id": "org_acme", "license_type": "commercial", **fields}
     reply = submit(admin, ADD, **given)
     assert reply.status_code == 200
@@ -123,7 +123,7 @@ def test_a_priced_licence_is_sold_after_a_page_that_says_what_is_booked(admin, a
     assert LedgerEntry.objects.get().amount == 100
 
 
-def test_who_thinks_twice_finds_the_licence_as_it_was_entered(admin, account):
+def test_going_back_from_the_confirmation_keeps_the_entered_values(admin, account):
     values = form_values(submit(admin, ADD, account=account.pk, **SOLD).content.decode())
     again = form_values(admin.post(ADD, {**values, "_edit": "back"}).content.decode())
     assert (again["price_amount"], again["requester_own_id"]) == (["100"], ["org_acme"])
@@ -224,9 +224,6 @@ def test_a_viewer_can_neither_issue_nor_revoke_nor_adjust(account, sign_in):
     assert client.get(ADD).status_code == 403
     assert client.get(ADJUST).status_code == 403
     assert client.post(reverse("admin:licensing_license_revoke", args=[held.pk])).status_code == 403
-
-
-# --- As people write -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

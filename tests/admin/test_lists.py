@@ -64,9 +64,6 @@ def test_a_search_that_finds_nothing_says_so_in_plain_words(admin, licenses):
     assert "Nothing matches" in html
 
 
-# --- Saved filters ---------------------------------------------------------------------------------------------------
-
-
 def save(client, name, query="state=active&license_type=a"):
     return client.post(f"{LIST}?{query}", {"_save_filters": "1", "name": name})
 
@@ -125,7 +122,7 @@ def test_so_many_are_saved_and_no_more(admin, monkeypatch):
     assert names(admin) == ["One", "Two"]
 
 
-def test_who_may_not_see_a_list_saves_nothing_on_it(sign_in, staff, account):
+def test_an_operator_who_may_not_see_a_list_saves_no_filter_for_it(sign_in, staff, account):
     client = sign_in(staff("licensing.view_content", accounts=[account]))
     assert save(client, "Mine").status_code == 403
     assert not SavedFilter.objects.exists()

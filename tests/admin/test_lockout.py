@@ -12,7 +12,7 @@ from django.urls import reverse
 from operators.login import known_browsers
 from operators.login.limits import PER_ADDRESS, PER_BROWSER, PER_NAME, PER_OPERATOR
 from tests.admin.forms import submit
-from tests.admin.test_login import INDEX, PASSWORD, try_to_sign_in
+from tests.admin.signing_in import INDEX, PASSWORD, try_to_sign_in
 
 SECOND_FACTOR, PASSWORD_CHANGE = reverse("admin:second_factor"), reverse("admin:password_change")
 NEW_PASSWORD = "seven-gulls-19"
@@ -64,7 +64,7 @@ def test_a_network_of_ipv6_has_the_attempts_of_one_address(anna):
     assert try_to_sign_in(address="2001:db8:1:3::1").status_code == 302
 
 
-def test_whose_name_is_guessed_at_from_many_addresses_signs_in_where_they_did_before(annas):
+def test_an_operator_whose_name_is_locked_signs_in_from_a_known_browser(annas):
     use_up_the_name()
     assert try_to_sign_in(client=annas).status_code == 302
 

@@ -20,7 +20,11 @@ from operators.catalogue import log_import
 from operators.staff.services import create_operator
 from tests.admin.importing import files, own_directory  # noqa: F401 - a fixture
 from tests.admin.markup import markup_in
-from tests.commands.test_import_access_log import combined, no_names, publisher  # noqa: F401 - a fixture
+from tests.commands.access_logs import (
+    combined,
+    no_names,  # noqa: F401 - a fixture
+    publisher,
+)
 
 pytestmark = pytest.mark.usefixtures("own_directory", "no_names")
 GPTBOT = "GPTBot/1.0"
@@ -112,7 +116,7 @@ def test_a_log_that_is_too_large_is_for_the_command(bring, monkeypatch):
     assert "Is larger than" in bring(log("/sold/a", "/sold/b")).content.decode()
 
 
-def test_who_may_only_look_imports_nothing(sign_in, account, site, bring):
+def test_a_viewer_cannot_import_a_log(sign_in, account, site, bring):
     viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
     assert bring(log("/sold/a"), client=viewer).status_code == 403
 

@@ -12,20 +12,13 @@ from django.urls import reverse
 
 from operators.login.limits import PER_ADDRESS, PER_NAME, in_words, seconds_to_wait
 from operators.login.sessions import SIGNED_IN_AT
+from tests.admin.signing_in import INDEX, PASSWORD, try_to_sign_in
 from tests.clock import clock  # noqa: F401 - a fixture
-
-LOGIN, INDEX = reverse("admin:login"), reverse("admin:index")
-PASSWORD = "correct-horse-9"
 
 
 @pytest.fixture
 def anna(db):
     return User.objects.create_user("anna", password=PASSWORD, is_staff=True)
-
-
-def try_to_sign_in(username="anna", password=PASSWORD, *, address="192.0.2.1", client=None, **fields):
-    fields = {"username": username, "password": password, **fields}
-    return (client or Client()).post(LOGIN, fields, REMOTE_ADDR=address)
 
 
 def test_name_and_password_sign_in(anna):

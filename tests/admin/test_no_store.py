@@ -11,7 +11,7 @@ from django.urls import NoReverseMatch, reverse
 from operators.login import totp
 from tests import factories
 from tests.admin.forms import form_values, submit
-from tests.admin.test_sessions import code_of
+from tests.admin.signing_in import code_of
 
 A_KEY = re.compile(r"svc_[sp]k_[0-9A-Za-z]{34}")
 A_CODE = re.compile(r"<li>[a-z2-7]{4}(?:-[a-z2-7]{4}){3}</li>")

@@ -37,7 +37,7 @@ def test_no_address_shows_an_account_that_one_may_not_see(staff, sign_in, accoun
 
 
 @pytest.mark.parametrize("query", [{"period": "2d"}, {"currency": "XXX"}, {"currency": "\0"}, {"currency": "euro"}])
-def test_what_is_not_known_is_said_and_the_default_shown(admin, busy, query):
+def test_unknown_choices_show_an_alert_and_the_default(admin, busy, query):
     shown = page(admin, **query)
     assert 'role="alert"' in shown.content.decode()
     assert number(shown, "usage-total") == 8
@@ -71,7 +71,7 @@ def test_steps_that_are_done_are_marked(admin, account):
     assert f'<a href="{reverse("admin:accounts_apikey_add")}">' not in text
 
 
-def test_who_has_decisions_needs_no_steps_however_short_the_period(staff, sign_in, account, clock):  # noqa: F811
+def test_an_account_with_decisions_sees_no_first_steps(staff, sign_in, account, clock):  # noqa: F811
     check(account)
     clock.advance(days=300)
     text = page(sign_in(staff(is_superuser=True)), period="7d").content.decode()

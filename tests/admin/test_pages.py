@@ -83,7 +83,7 @@ def test_a_page_is_found_whatever_its_id_begins_with(admin, account, number):
         assert admin.get(f"/admin/licensing/content/{written}/change/").status_code == 200
 
 
-def test_who_is_not_signed_in_is_asked_to(db):
+def test_visitors_are_redirected_to_the_login(db):
     reply = Client().get(reverse("admin:accounts_apikey_changelist"))
     assert reply.status_code == 302
     assert reply.headers["Location"].startswith(reverse("admin:login"))

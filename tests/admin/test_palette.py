@@ -62,7 +62,7 @@ def test_it_takes_fewer_than_25_queries_whatever_is_found(admin, things, django_
 
 
 @pytest.mark.parametrize("kind", [AccessEvent, AuditEntry, Statement])
-def test_what_is_recorded_is_found_by_its_id(admin, things, api, kind):
+def test_records_are_found_by_their_ids(admin, things, api, kind):
     api.post("/v1/access/check", {"contentId": things["item"].pk, "requester": "org_acme"})
     one = kind.objects.order_by("-pk")[0]
     assert links(admin, one.pk) == [change_url(one)]
@@ -87,11 +87,11 @@ def test_a_page_is_found_by_its_title(admin):
     assert reverse("admin:analytics_ledgerentry_changelist") in links(admin, "ledg")
 
 
-def test_what_somebody_may_not_see_is_not_found(staff, sign_in, things, other_account):
+def test_the_palette_finds_only_objects_that_the_operator_may_see(staff, sign_in, things, other_account):
     assert links(sign_in(staff("licensing.view_content", accounts=[other_account])), "herring") == []
     assert links(sign_in(staff("licensing.view_policy", accounts=[things["account"]])), "herring") == []
 
 
 @pytest.mark.parametrize("term", ["", " ", "no such thing", "\0", "x" * 5000, "cnt_", "%", "acc_zzz"])
-def test_what_finds_nothing_says_so(admin, things, term):
+def test_unknown_terms_find_nothing(admin, things, term):
     assert links(admin, term) == []

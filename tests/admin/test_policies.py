@@ -12,9 +12,15 @@ from licensing.policies.models import Policy
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import form_values, submit
+from tests.admin.policy_forms import (
+    ADD,
+    LIST,
+    confirm,
+    html_of,
+    press,
+    save,
+)
 from tests.factories import ALLOW_LICENSED, DENY_ALL
-
-ADD, LIST = reverse("admin:licensing_policy_add"), reverse("admin:licensing_policy_changelist")
 
 
 @pytest.fixture
@@ -25,23 +31,6 @@ def policy(account):
 @pytest.fixture
 def item(account, policy):
     return factories.content(account, policy_id=policy.pk, title="Markets")
-
-
-def html_of(reply):
-    assert reply.status_code == 200
-    return reply.content.decode().replace("&#x27;", "'")
-
-
-def save(client, policy, **fields):
-    """Submit the form with these fields."""
-    return submit(client, change_url(policy), **{"_save": "Save", **fields})
-
-
-def confirm(client, reply):
-    """Press "Yes, save it" on the confirmation page."""
-    html = html_of(reply)
-    assert "Yes, save it" in html
-    return client.post(reply.request["PATH_INFO"], {**form_values(html), "_save": "1"})
 
 
 def rules_of(policy):
@@ -69,9 +58,6 @@ def test_the_page_leads_to_the_items_of_the_policy(admin, account, policy, item)
 def test_a_deleted_policy_is_not_listed(admin, policy):
     policy_services.delete_policy(policy)
     assert "Commercial use" not in html_of(admin.get(LIST))
-
-
-# --- Rows ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_policy_is_written_in_rows(admin, account):
@@ -140,10 +126,6 @@ def test_saving_without_a_change_writes_no_version(admin, policy):
     assert Policy.objects.get().version == 1
 
 
-def press(client, policy, button, **fields):
-    return html_of(submit(client, change_url(policy), _edit=button, **fields))
-
-
 @pytest.mark.parametrize(
     ("button", "actions"),
     [
@@ -181,9 +163,6 @@ def test_json_that_is_none_is_said_to_be(admin, policy):
         assert Policy.objects.get().version == 1
 
 
-# --- Errors ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("fields", "name", "message"),
     [
@@ -197,7 +176,7 @@ def test_json_that_is_none_is_said_to_be(admin, policy):
         ({"rules-1-permissions": "read"}, "rules-1-permissions", "Only an allow rule"),
     ],
 )
-def test_what_is_wrong_is_said_at_the_field_of_the_rule(admin, account, fields, name, message):
+def test_invalid_values_are_reported_at_the_fields_of_the_rule(admin, account, fields, name, message):
     policy = factories.policy(account, {**ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "day"}}, DENY_ALL)
     html = html_of(save(admin, policy, **fields))
     at_field = html[html.index(f'id="error_{name}"') :].partition("</p>")[0]
@@ -211,14 +190,11 @@ def test_each_rule_that_is_wrong_is_told_of_at_once(admin, policy):
     assert "error_rules-1-priority" in html
 
 
-def test_what_somebody_else_saves_before_the_change_is_confirmed_is_not_overwritten(admin, policy, item):
+def test_confirming_a_change_does_not_overwrite_a_newer_version(admin, policy, item):
     reply = save(admin, policy, **{"rules-0-licenseType": "enterprise"})
     policy_services.update_policy(policy, {"name": "Theirs"})
     assert "Somebody changed this policy" in html_of(confirm(admin, reply))
     assert (Policy.objects.get().version, rules_of(policy)) == (2, policy.rules)
-
-
-# --- Lint and confirmation -------------------------------------------------------------------------------------------
 
 
 def test_lint_is_shown_on_demand(admin, policy):
@@ -247,7 +223,7 @@ def test_a_new_policy_that_lint_warns_of_asks_first(admin, account):
     assert Policy.objects.get().name == "Open"
 
 
-def test_whoever_thinks_twice_finds_the_form_as_it_was(admin, policy, item):
+def test_going_back_from_the_confirmation_keeps_the_entered_values(admin, policy, item):
     reply = save(admin, policy, **{"rules-0-licenseType": "enterprise", "name": "Newer"})
     values = form_values(html_of(reply))
     values.pop("confirmed")
@@ -266,9 +242,6 @@ def test_a_saved_change_decides_the_next_check(admin, api, policy, item):
     assert api.post("/v1/access/check", check)["allowed"] is True
     confirm(admin, save(admin, policy, **{"rules-0-licenseType": "enterprise"}))
     assert api.post("/v1/access/check", check)["allowed"] is False
-
-
-# --- Who may -----------------------------------------------------------------------------------------------------
 
 
 def test_a_viewer_reads_the_rules_in_words_and_changes_nothing(staff, sign_in, account, policy):

@@ -51,6 +51,6 @@ def test_attributes_and_hours_are_written_as_text(admin, policy):
         ("rules-0-schedule", "mon 09:00-18:00 Berlin", "Did you mean Europe/Berlin?"),
     ],
 )
-def test_what_is_malformed_is_said_at_its_field(admin, policy, name, typed, message):
+def test_malformed_values_are_reported_at_their_fields(admin, policy, name, typed, message):
     html = html_of(save(admin, policy, **{name: typed}))
     assert message in html.partition(f'id="error_{name}"')[2].partition("<")[0]

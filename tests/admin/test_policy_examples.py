@@ -8,7 +8,7 @@ from operators.base.links import change_url
 from operators.policies.tests_in_words import describe_test
 from tests import factories
 from tests.admin.forms import form_values, submit
-from tests.admin.test_policies import ADD, html_of, press, save
+from tests.admin.policy_forms import ADD, html_of, press, save
 
 READS = {
     "name": "Customers read",
@@ -45,7 +45,7 @@ def test_examples_are_told_in_words(admin, policy):
         ({"expect": {"allowed": True, "matchedRule": None}}, "allowed by the default action"),
     ],
 )
-def test_what_an_example_says_is_in_its_sentence(test, words):
+def test_the_sentence_of_an_example_has_all_of_its_parts(test, words):
     assert words in describe_test({"requester": {"id": "x"}, "expect": {"allowed": True}, **test})
 
 
@@ -63,7 +63,7 @@ def test_a_check_without_saving_says_how_each_comes_out(admin, policy):
     assert stored().version == 1
 
 
-def test_what_is_expected_can_be_changed_with_the_rules(admin, policy):
+def test_an_expectation_can_be_changed_together_with_the_rules(admin, policy):
     save(admin, policy, **{"rules-0-licenseType": "enterprise", "tests-0-expect": "denied"})
     assert (stored().version, stored().tests[0]["expect"]) == (2, {"allowed": False})
 

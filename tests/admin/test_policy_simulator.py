@@ -90,7 +90,7 @@ def test_the_time_can_be_another(admin, account, address, policy, item):
         ({"at": "soon"}, "Must be an ISO 8601 timestamp"),
     ],
 )
-def test_what_makes_no_sense_is_said_at_the_field(admin, address, item, fields, message):
+def test_invalid_values_are_reported_at_their_fields(admin, address, item, fields, message):
     reply = submit(admin, address, **{**TRIAL, **fields})
     assert sides(reply) == []
     assert message in reply.content.decode()
@@ -113,7 +113,7 @@ def test_the_editor_gets_its_draft_back(admin, policy, draft):
     assert Policy.objects.get().version == 1
 
 
-def test_who_may_not_see_decisions_gets_no_replay(staff, sign_in, api, account, address, item):
+def test_an_operator_who_may_not_see_decisions_gets_no_replay(staff, sign_in, api, account, address, item):
     viewer = sign_in(staff("licensing.view_policy", accounts=[account]))
     assert "Replay" not in viewer.get(address).content.decode()
     assert "from 20" not in viewer.post(address, {"do": "replay", "period": "7d"}).content.decode()
@@ -126,8 +126,6 @@ def test_a_draft_that_no_page_has_sent_is_put_aside(admin, address, item, sent):
     reply = admin.post(address, {**TRIAL, "draft": sent})
     assert len(sides(reply)) == 1
 
-
-# --- Before the first save -------------------------------------------------------------------------------------------
 
 NEW = reverse("admin:licensing_policy_draft")
 

@@ -110,9 +110,6 @@ def test_two_rollbacks_at_the_same_moment_write_one_version(staff, sign_in, poli
     assert Policy.objects.get().version == 3
 
 
-# --- Words -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_rule_in_words():
     rule = {
         "action": "allow",

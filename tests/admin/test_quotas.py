@@ -182,10 +182,12 @@ def test_a_quota_is_set_where_it_can_be_and_not_on_the_licence(admin, issue):
     assert "quota" not in form_values(admin.get(change_url(held)).content.decode())
 
 
-def test_who_may_not_open_wallets_issues_licences_without_a_quota(staff, sign_in, account):
+def test_an_operator_who_may_not_open_wallets_issues_licences_without_a_quota(staff, sign_in, account):
     client = sign_in(
         staff(
-            *("licensing.view_license", "licensing.add_license", "licensing.view_requester"),
+            "licensing.view_license",
+            "licensing.add_license",
+            "licensing.view_requester",
             "accounts.view_account",
             accounts=[account],
         )

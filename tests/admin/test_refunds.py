@@ -134,7 +134,7 @@ def test_the_question_says_whether_the_refund_returns_to_a_wallet(admin, api, ac
 
 
 @pytest.mark.parametrize("what", ["license", "decision", "entry"])
-def test_what_was_refunded_offers_no_refund(admin, charged, what):
+def test_a_refunded_charge_offers_no_refund(admin, charged, what):
     book(admin, charged[what])
     assert "/refund" not in admin.get(change_url(charged[what])).content.decode()
 
@@ -165,7 +165,7 @@ def test_two_operators_who_refund_at_the_same_moment_book_one_refund(staff, sign
     assert LedgerEntry.objects.get(type="adjustment").amount == Decimal("-0.05")
 
 
-def test_what_earned_nothing_offers_no_refund(admin, account):
+def test_objects_without_revenue_offer_no_refund(admin, account):
     free, back, sale = factories.license(account), ledger.add(account, "-1"), ledger.add(account, "1")
     for obj in (free, back, sale):
         link = reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_refund", args=[obj.pk])
@@ -174,7 +174,7 @@ def test_what_earned_nothing_offers_no_refund(admin, account):
         assert LedgerEntry.objects.filter(type="adjustment", description__startswith="Refund").count() == 0
 
 
-def test_who_may_not_add_to_the_ledger_is_not_offered_it(sign_in, staff, account, charged):
+def test_an_operator_who_may_not_add_to_the_ledger_sees_no_refund_button(sign_in, staff, account, charged):
     client = sign_in(staff("licensing.view_license", "analytics.view_ledgerentry", accounts=[account]))
     assert "/adjust" not in client.get(change_url(charged["license"])).content.decode()
     assert "/refund" not in client.get(change_url(charged["license"])).content.decode()

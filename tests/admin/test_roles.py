@@ -83,7 +83,7 @@ def test_no_role_reaches_the_operators(db, name):
 
 
 @pytest.mark.parametrize("name", [roles.VIEWER, roles.EDITOR])
-def test_who_only_sees_keys_is_refused_to_make_rotate_or_revoke_one(role, account, name):
+def test_roles_that_only_see_keys_cannot_create_rotate_or_revoke_them(role, account, name):
     client, (key, _) = role(name), factories.api_key(account)
     assert client.get(KEYS).status_code == 200
     assert client.get(change_url(key)).status_code == 200

@@ -80,7 +80,7 @@ def test_a_row_can_be_chosen_for_an_action_by_its_name(admin, account):
     assert "<title>" not in row
 
 
-def test_what_others_have_written_is_escaped_in_every_cell(admin, account):
+def test_every_cell_escapes_markup(admin, account):
     Requester.objects.create(account=account, requester_id="<b>x", name="<script>alert(1)</script>")
     Account.objects.filter(pk=account.pk).update(name="<i>name</i>")
     for model in (Requester, Account):

@@ -13,7 +13,7 @@ from operators.policies.rule_rows import NEW_ROW, row_of, rule_of
 from operators.policies.rule_steps import apply_step
 from tests import factories
 from tests.admin.forms import form_values, submit
-from tests.admin.test_policies import ADD, confirm, html_of, press, save
+from tests.admin.policy_forms import ADD, confirm, html_of, press, save
 
 
 def allow(name, **fields):
@@ -65,7 +65,7 @@ def test_the_editor_shows_rules_in_the_order_in_which_they_are_tried(admin, acco
     ]
 
 
-def test_what_is_shown_in_another_order_is_no_change(admin, account):
+def test_saving_rules_in_their_displayed_order_changes_nothing(admin, account):
     policy = factories.policy(account, allow("org_a"), DENY_ALL, allow("org_c", priority=1))
     assert save(admin, policy).status_code == 302
     assert Policy.objects.get().version == 1
@@ -115,7 +115,7 @@ def rows_of(drawn):
 
 
 @given(ROWS)
-def test_whatever_stands_in_the_editor_is_what_is_tried(drawn):
+def test_rules_are_tried_in_the_order_of_the_editor(drawn):
     rules = [rule_of(row) for row in in_order(rows_of(drawn))]
     assert tried(rules) == told(rules)
     assert sorted(told(rules)) == sorted(told([rule_of(row) for row in rows_of(drawn)]))

@@ -16,7 +16,7 @@ from operators.policies.rule_steps import apply_step
 from operators.policies.rule_templates import templates
 from tests import factories
 from tests.admin.forms import form_values, submit
-from tests.admin.test_policies import ADD, html_of, press
+from tests.admin.policy_forms import ADD, html_of, press
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 TEMPLATES = {one.name: one for one in templates(NOW.date())}
@@ -119,9 +119,6 @@ def test_a_rule_that_is_not_complete_is_open(admin, account):
     assert "A new rule: choose its conditions." in html
 
 
-# --- Sentences while one types --------------------------------------------------------------------------------------
-
-
 def words(client, rows):
     fields = {f"rules-{number}-{name}": text for number, row in enumerate(rows) for name, text in row.items()}
     reply = client.post(WORDS, {**fields, "default_action": "deny"})
@@ -142,6 +139,6 @@ def test_a_rule_that_is_not_complete_says_what_is_wrong(admin):
     assert "without host bits" in one["sentence"]
 
 
-def test_who_may_not_see_policies_gets_no_words(staff, sign_in, account):
+def test_descriptions_of_rules_require_permission_to_change_policies(staff, sign_in, account):
     assert sign_in(staff("licensing.view_content", accounts=[account])).post(WORDS, {}).status_code == 403
     assert sign_in(staff("licensing.view_policy", accounts=[account])).get(WORDS).status_code == 403

@@ -60,7 +60,7 @@ def test_a_superuser_sees_all_accounts_without_a_scope(admin, two_keys):
     assert "Foreign key" in page(admin, KEYS)
 
 
-def test_who_lacks_a_permission_is_refused_and_not_shown_the_way(staff, sign_in, account):
+def test_pages_without_permission_are_refused_and_not_linked(staff, sign_in, account):
     client = sign_in(staff("accounts.view_account", accounts=[account]))
     assert client.get(KEYS).status_code == 403
     assert KEYS not in page(client, ACCOUNTS)

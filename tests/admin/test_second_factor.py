@@ -12,8 +12,8 @@ from django.urls import reverse
 from accounts.models import AuditEntry, Authenticator, RecoveryCode
 from operators.login import second_factor, totp
 from tests.admin.forms import form_values, submit
-from tests.admin.test_login import INDEX, PASSWORD, try_to_sign_in
-from tests.conventions.test_idempotency import everything_stored
+from tests.admin.signing_in import INDEX, PASSWORD, try_to_sign_in
+from tests.stored import everything_stored
 
 PAGE, PASSWORD_CHANGE = reverse("admin:second_factor"), reverse("admin:password_change")
 NEW_PASSWORD = "seven-gulls-19"
@@ -196,7 +196,7 @@ class TestWhereEverybodyNeedsOne:
     def _required(self, settings):
         settings.ADMIN_REQUIRE_TOTP = True
 
-    def test_who_has_none_gets_no_further_than_to_set_it_up(self, anna, sign_in):
+    def test_operators_without_a_second_factor_must_set_it_up_first(self, anna, sign_in):
         client = sign_in(anna)
         reply = client.get(INDEX)
         assert (reply.status_code, reply.headers["Location"]) == (302, PAGE)
@@ -206,7 +206,7 @@ class TestWhereEverybodyNeedsOne:
         client.post(PAGE, {**form_values(html), "code": code_of(secret)})
         assert client.get(INDEX).status_code == 200
 
-    def test_who_signed_in_with_a_code_goes_on(self, secret):
+    def test_signing_in_with_a_code_keeps_the_session(self, secret):
         client = Client()
         try_to_sign_in(client=client, code=code_of(secret))
         assert client.get(INDEX).status_code == 200

@@ -1,6 +1,5 @@
 """Sessions end when the credentials they used change."""
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -15,13 +14,10 @@ from django.utils import timezone
 from operators.login import second_factor, totp
 from operators.login.session_store import SessionStore, stored_key
 from tests.admin.forms import form_values, submit
-from tests.conventions.test_idempotency import everything_stored
+from tests.admin.signing_in import code_of
+from tests.stored import everything_stored
 
 INDEX, SECOND_FACTOR = reverse("admin:index"), reverse("admin:second_factor")
-
-
-def code_of(secret):
-    return totp.code_at(secret, int(time.time()) // totp.STEP)
 
 
 @pytest.fixture
@@ -60,7 +56,7 @@ def test_so_does_a_new_password(admin, anna, annas):
     assert annas.get(INDEX).status_code == 302
 
 
-def test_who_is_set_inactive_and_active_again_has_to_sign_in(admin, anna, annas):
+def test_reactivated_operators_have_to_sign_in_again(admin, anna, annas):
     address = page("change", anna)
     fields = submit(admin, address, is_active="")
     assert fields.status_code == 302

@@ -40,7 +40,7 @@ def test_without_a_session_nobody_is_known(browser):
 
 
 @pytest.mark.parametrize("change", [{"is_active": False}, {"is_staff": False}])
-def test_who_is_no_operator_any_more_is_not(staff, sign_in, change):
+def test_former_operators_are_not_signed_in(staff, sign_in, change):
     user = staff()
     browser = sign_in(user)
     for name, value in change.items():

@@ -71,7 +71,7 @@ def test_the_rules_are_changed(admin, account):
         ({"host": "taken.example"}, "already"),
     ],
 )
-def test_what_the_api_refuses_is_shown_at_the_form(admin, account, fields, complaint):
+def test_the_form_shows_why_the_api_refuses_a_site(admin, account, fields, complaint):
     factories.site(account, host="taken.example")
     reply = add(admin, account, **fields)
     assert reply.status_code == 200
@@ -88,7 +88,7 @@ def test_a_site_is_deleted_after_a_page_that_says_what_follows(admin, account):
     assert not Site.objects.exists()
 
 
-def test_who_may_only_look_sees_the_rules_in_words(sign_in, account):
+def test_a_viewer_sees_the_rules_in_words(sign_in, account):
     site = factories.site(account, {"/premium/*": None})
     viewer = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
     assert "/premium/*: no policy" in viewer.get(page_of(site)).content.decode()
@@ -123,7 +123,7 @@ def test_policies_and_documents_are_shown_side_by_side(admin, account):
     assert "which the documents leave out" in html
 
 
-def test_what_the_site_publishes_now_is_looked_at(admin, account, monkeypatch):
+def test_the_button_checks_the_documents_that_the_site_publishes_now(admin, account, monkeypatch):
     async def fetch(url):
         raise Unreachable("The name could not be resolved.")
 

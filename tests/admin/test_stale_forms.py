@@ -89,7 +89,7 @@ def edited(request, account):
     return obj, lambda: meanwhile(obj), mine
 
 
-def test_what_somebody_else_changed_meanwhile_is_not_undone(admin, edited):
+def test_a_stale_form_does_not_undo_the_changes_of_others(admin, edited):
     obj, meanwhile, mine = edited
     opened = open_form(admin, obj)
     meanwhile()
@@ -100,7 +100,7 @@ def test_what_somebody_else_changed_meanwhile_is_not_undone(admin, edited):
     assert AuditEntry.objects.count() == entries
 
 
-def test_what_was_entered_is_still_there_and_still_not_saved(admin, edited):
+def test_a_stale_form_keeps_the_entered_values_unsaved(admin, edited):
     obj, meanwhile, mine = edited
     opened = open_form(admin, obj)
     meanwhile()
@@ -153,7 +153,7 @@ def test_a_form_that_does_not_say_what_it_was_opened_at_is_refused(admin, accoun
 
 
 @pytest.mark.parametrize("kind", ["an account on another plan", "an item sent again as it was", "a requester renamed"])
-def test_what_the_form_is_not_about_does_not_stop_it(admin, account, kind):
+def test_changes_outside_of_the_form_do_not_make_it_stale(admin, account, kind):
     if kind == "an account on another plan":
         obj, mine = factories.account("Former", plan="starter"), {"name": "Mine"}
         opened = open_form(admin, obj)

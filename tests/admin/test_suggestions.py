@@ -97,7 +97,7 @@ def test_without_an_account_words_and_people_are_not_suggested(admin, account, t
 
 
 @pytest.mark.parametrize("kind", SUGGESTED)
-def test_who_may_not_see_a_thing_is_not_suggested_it(sign_in, staff, account, things, kind):
+def test_suggestions_require_permission_to_see_the_objects(sign_in, staff, account, things, kind):
     client = sign_in(staff("accounts.view_account", accounts=[account]))
     for term in ("", "herr"):
         assert suggested(client, account, kind, term) == {}

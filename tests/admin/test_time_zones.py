@@ -22,7 +22,7 @@ from operators.base.times.shown import shown_time, time_in_words
 from tests import factories
 from tests.admin.forms import form_values, submit
 from tests.clock import clock  # noqa: F401 - a fixture
-from tests.conventions.test_imports import sources
+from tests.source_files import sources
 
 PAGE = "admin:time_zone"
 SEEN = datetime(2026, 11, 26, 19, 52, 31, tzinfo=UTC)
@@ -54,9 +54,6 @@ def html_of(client, address):
     return client.get(address).content.decode()
 
 
-# --- Pages -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("page", ["list", "page"])
 def test_an_operator_in_kathmandu_sees_the_time_there_and_utc_on_hover(operator, decision, page):
     html = html_of(operator(KATHMANDU), list_url(AccessEvent) if page == "list" else change_url(decision))
@@ -84,9 +81,6 @@ def test_a_time_at_the_end_of_the_calendar_is_shown_in_utc():
     last = datetime.max.replace(tzinfo=UTC)
     with timezone.override(KATHMANDU):
         assert ">9999-12-31 23:59</time>" in shown_time(last)
-
-
-# --- The choice ------------------------------------------------------------------------------------------------------
 
 
 def test_an_operator_chooses_a_time_zone(admin, sign_in, staff):
@@ -118,9 +112,6 @@ def test_only_requests_to_the_admin_have_the_zone(operator, decision, api):
 def test_a_failed_request_leaves_no_zone_behind(operator):
     assert operator(KATHMANDU).get(reverse("admin:licensing_content_change", args=["cnt_nothing"])).status_code != 200
     assert timezone.get_current_timezone_name() == "UTC"
-
-
-# --- Forms -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_form_takes_local_times_and_shows_them_again(operator, account):
@@ -194,9 +185,6 @@ def test_a_licence_of_whole_months_in_local_time_is_renewed_for_as_many(operator
     form = operator(BERLIN).get(reverse("admin:licensing_license_renew", args=[held.pk]), follow=True)
     renewal = form_values(form.content.decode())
     assert [renewal[f"expires_at_{part}"] for part in (0, 1)] == [[next_end], ["00:00:00"]]
-
-
-# --- Lists and reports -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("day", "number"), [("2026-11-26", 0), ("2026-11-27", 1)])

@@ -68,7 +68,7 @@ def test_lines_that_read_alike_stay_each_as_it_is(admin, account, stored):
     assert Content.objects.get(pk=item.pk).tags == [*stored, "added"]
 
 
-def test_what_is_emptied_is_gone_all_the_same(admin, item):
+def test_emptied_fields_are_cleared(admin, item):
     assert submit(admin, change_url(item), author="", tags="", metadata_tags="").status_code == 302
     now = Content.objects.get(pk=item.pk)
     assert (now.author, now.tags, now.metadata_tags) == (None, [], None)

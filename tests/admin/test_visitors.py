@@ -95,7 +95,7 @@ def test_an_operator_sees_his_accounts_alone(staff, sign_in, account, other_acco
     assert rows_of(eve, account=other_account.pk) == []
 
 
-def test_who_may_not_see_decisions_may_not_see_it(staff, sign_in, account):
+def test_the_page_requires_permission_to_see_decisions(staff, sign_in, account):
     eve = sign_in(staff("licensing.view_site", accounts=[account]))
     assert eve.get(PAGE).status_code == 403
     assert PAGE not in eve.get(reverse("admin:index")).content.decode()
@@ -155,7 +155,7 @@ def crawls(account):
     return site
 
 
-def test_what_operators_took_and_gave(admin, crawls):
+def test_the_page_shows_pages_and_referrals_of_crawler_operators(admin, crawls):
     rows = rows_of(admin)
     assert ["Google", "1,200", "1,200", "0", "3", "400.00", "", ""] in rows
     assert ["OpenAI", "11", "7", "3", "4", "2.75", "", ""] in rows

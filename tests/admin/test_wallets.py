@@ -54,7 +54,7 @@ def test_an_operator_opens_a_quota_that_comes_each_month(admin, account, custome
     assert "comes at once" not in terms
 
 
-def test_what_can_be_spent_of_an_overdrawn_wallet_is_all_below_0(admin, wallet):
+def test_an_overdrawn_wallet_shows_its_credit_below_0(admin, wallet):
     Wallet.objects.filter(pk=wallet.pk).update(balance=Decimal(-3), floor=Decimal(-5))
     assert "2.00 USD left, 2.00 USD of it below 0" in admin.get(change_url(wallet)).content.decode()
 

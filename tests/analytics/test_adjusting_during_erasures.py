@@ -8,9 +8,8 @@ import pytest
 
 from analytics.models import LedgerEntry
 from tests import factories
-from tests.analytics.test_lock_order import on_postgresql
 from tests.client import ApiClient
-from tests.lock_waits import in_thread, is_waited_for, open_session
+from tests.lock_waits import in_thread, is_waited_for, on_postgresql, open_session
 
 pytestmark = [pytest.mark.django_db(transaction=True), on_postgresql]
 

@@ -13,8 +13,7 @@ from pyarrow import parquet
 from pyiceberg.table import StaticTable
 
 from analytics.archive import changes, copying
-from analytics.archive.copying import FIELDS, archive
-from analytics.archive.layout import COLUMNS
+from analytics.archive.copying import archive
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.table import ArchiveError, DecisionTable
 from analytics.events.partitions import month_of
@@ -24,49 +23,25 @@ from licensing.account_deletion import delete_account
 from licensing.requesters.models import Requester
 from tests import factories
 from tests.analytics.recording import record_all, requester, some_events
-from tests.archived import folder, newest_table, place, prefix, s3_server
-from tests.commands.test_import_access_log import combined, publisher, written
-from tests.commands.test_import_access_log import run as import_log
+from tests.archived import (
+    BEGIN,
+    NOW,
+    archived,
+    events,
+    folder,
+    months,
+    newest_table,
+    place,
+    prefix,
+    recorded,
+    s3_server,
+    table,
+)
+from tests.commands.access_logs import combined, publisher, written
+from tests.commands.access_logs import run as import_log
 
 pytestmark = pytest.mark.slow
-__all__ = ["folder", "place", "prefix", "s3_server"]  # fixtures
-BEGIN = datetime(2025, 11, 20, tzinfo=UTC)
-NOW = datetime(2026, 2, 3, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def table(place, db):
-    """The archive of this test. Its catalogue is outside the test's transaction."""
-    with DecisionTable() as table:
-        yield table
-        table.discard()
-
-
-@pytest.fixture
-def events(account):
-    events = some_events(account, 300, BEGIN, 76, seed=7)
-    record_all(events)
-    return events
-
-
-def archived(table):
-    """Return the archive's rows by id, without the month."""
-    rows = table.table.refresh().scan().to_arrow().to_pylist()
-    assert len(rows) == len({row["id"] for row in rows})
-    return {row["id"]: {name: value for name, value in row.items() if name != "month"} for row in rows}
-
-
-def recorded(before=NOW):
-    """Return the decisions of closed months in the same form."""
-    names = [name for name in COLUMNS if name != "month"]
-    rows = AccessEvent.objects.filter(created__lt=month_of(before)).values_list("account_id", *FIELDS)
-    return {
-        row[1]: dict(zip(names, (*row[:-1], json.dumps(row[-1], separators=(",", ":"))), strict=True)) for row in rows
-    }
-
-
-def months():
-    return len({(row["account"], month_of(row["created"])) for row in recorded().values()})
+__all__ = ["events", "folder", "place", "prefix", "s3_server", "table"]  # fixtures
 
 
 def test_the_closed_months_of_all_accounts_are_archived_as_they_were_recorded(events, other_account, table):

@@ -15,9 +15,8 @@ from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.archive.table import ArchiveError, DecisionTable
 from analytics.models import AccessEvent
 from kit.telemetry.logs import without_secrets
-from tests.analytics.test_archive import NOW, archived, months, recorded
-from tests.analytics.test_archive_reading import HORIZON, LIST, _at_once, events, move_to_archive, pages
-from tests.archived import BUCKET, folder, on_disk, prefix, s3_server, use
+from tests.analytics.archive_reading import HORIZON, LIST, _at_once, events, move_to_archive, pages
+from tests.archived import BUCKET, NOW, archived, folder, months, on_disk, prefix, recorded, s3_server, use
 from tests.documentation.blocks import block
 from tests.services import free_port
 

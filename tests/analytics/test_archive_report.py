@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from analytics.archive.copying import archive
 from tests import factories
 from tests.analytics.recording import record_all, some_events
-from tests.analytics.test_archive import folder, place, prefix, s3_server, table
+from tests.archived import folder, place, prefix, s3_server, table
 from tests.faults.harness import eventually
 from tests.services import dies_with, free_port
 from tests.services.s3_server import REGION

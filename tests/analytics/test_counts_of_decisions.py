@@ -181,7 +181,7 @@ def test_the_count_is_the_same_when_everything_is_rolled_up(recorded, asked):
 
 
 @pytest.mark.parametrize("window", ["", "created[gte]=2025-12-24T12:30:00Z", "created[lt]=2026-01-17T08:15:30.5Z"])
-def test_what_was_purged_is_in_no_count(recorded, asked, window):
+def test_purged_decisions_are_not_counted(recorded, asked, window):
     purge_events(utc("2026-01-01"))
     AccessEvent.objects.filter(created__lt=utc("2026-01-01")).delete()  # PostgreSQL drops partitions, by their ids
     lies = dict(windows()).get(window, lambda event: True)
@@ -196,7 +196,7 @@ def test_what_was_purged_is_in_no_count(recorded, asked, window):
             assert (query, found) == (query, expected(recorded, holds, lies, kept))
 
 
-def test_what_is_left_of_a_purge_under_way_is_counted(recorded, asked, monkeypatch):
+def test_decisions_not_yet_deleted_by_a_purge_are_counted(recorded, asked, monkeypatch):
     """A purge stores its horizon before it deletes; the list still shows rows not yet deleted."""
     monkeypatch.setattr("analytics.events.retention.drop_before", lambda month: [])
     monkeypatch.setattr("analytics.events.retention.AccessEvent.objects", AccessEvent.objects.none())

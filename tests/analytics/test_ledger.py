@@ -44,7 +44,7 @@ def test_entries_of_accounts_are_kept_apart(account, other_account):
     assert {one.account_id: one.amount for one in TierRevenue.objects.all()} == {account.pk: 1, other_account.pk: 2}
 
 
-def test_what_comes_later_is_added_to_the_same_total(account):
+def test_later_entries_are_added_to_the_same_total(account):
     add_entries([entry(account, "0.1")])
     add_entries([entry(account, "0.2")])
     assert [one.amount for one in TierRevenue.objects.all()] == [Decimal("0.3")]
@@ -62,7 +62,7 @@ def test_an_entry_can_neither_be_changed_nor_deleted(account):
     assert [one.amount for one in LedgerEntry.objects.all()] == [1]
 
 
-def test_what_fails_afterwards_takes_its_entries_along(account):
+def test_a_failed_transaction_rolls_its_entries_back(account):
     def add_and_fail():
         add_entries([entry(account)])
         raise ZeroDivisionError

@@ -9,7 +9,6 @@ from random import Random
 from threading import Barrier
 
 import pytest
-from django.db import connection
 from django.db.models import Sum
 from django.utils import timezone
 
@@ -20,10 +19,9 @@ from analytics.rollups.roll_up import roll_up
 from tests import factories
 from tests.client import ApiClient
 from tests.ledger import entry, requester
-from tests.lock_waits import in_thread, is_waited_for, open_session
+from tests.lock_waits import in_thread, is_waited_for, on_postgresql, open_session
 
 pytestmark = pytest.mark.django_db(transaction=True)
-on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
 IN_ORDER = ["contentrevenue", "contentrevenueyear", "requesterrevenue", "requesterrevenueyear", "tierrevenue"]
 
 
@@ -52,7 +50,7 @@ def writers():
 @on_postgresql
 @pytest.mark.parametrize("writer", ["roll-up", "entries"])
 @pytest.mark.parametrize("blocked", IN_ORDER)
-def test_who_waits_for_a_row_holds_none_of_those_that_come_later(writers, writer, blocked):
+def test_a_writer_that_waits_for_a_row_holds_no_later_row(writers, writer, blocked):
     with closing(open_session()) as holder, closing(open_session()) as other:
         holder.execute(f"SELECT FROM analytics_{blocked} FOR UPDATE")
         with ThreadPoolExecutor(1) as pool:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analytics.models import ExchangeRate
 from tests import factories, ledger
-from tests.analytics.test_revenue_by_force import CURRENCIES, DAY, MICROSECOND, MIDNIGHT, World, compare
+from tests.analytics.revenue_by_force import CURRENCIES, DAY, MICROSECOND, MIDNIGHT, World, compare
 
 YEARS = {"startDate": "2024-05-10", "endDate": "2026-02-20"}
 # Starts of months and years, and times within days.
@@ -110,7 +110,7 @@ def test_rates_of_each_day_decide_and_not_amounts(api, items, swing):
     assert best(api)[6] == (items[11].pk, 52.2)
 
 
-def test_what_was_given_back_when_it_was_dear_makes_room_for_another(api, items, swing):
+def test_a_refund_at_a_high_rate_moves_an_item_off_the_list(api, items, swing):
     for item in items[:9]:
         earn(item, "200", (2025, 1, 15))
     earn(items[9], "100", (2025, 1, 15))
@@ -119,7 +119,7 @@ def test_what_was_given_back_when_it_was_dear_makes_room_for_another(api, items,
     assert best(api) == [*((item.pk, 100) for item in items[:9]), (items[10].pk, 30)]
 
 
-def test_what_was_given_back_when_it_was_cheap_leaves_its_item_in_the_list(api, items, swing):
+def test_a_refund_at_a_low_rate_keeps_an_item_on_the_list(api, items, swing):
     for item in items[:10]:
         earn(item, "90", (2025, 4, 2), **euros())
     earn(items[10], "100", (2025, 4, 2), **euros())

@@ -116,7 +116,7 @@ def told_of(api, decisions):
     ids=["allowed", "denied", "some beyond a limit"],
 )
 @pytest.mark.parametrize("price", [None, "0.05"], ids=["free", "charged"])
-def test_what_is_told_of_a_batch_is_the_same_before_and_after(api, account, batch, rule, allowed, price):
+def test_figures_of_a_batch_are_the_same_before_and_after_the_rollup(api, account, batch, rule, allowed, price):
     if price:
         factories.license(account, per_access=price)
     decisions = batch(rule)
@@ -141,7 +141,7 @@ def test_the_command_rolls_up_what_is_pending(account, events):
 
 
 @on_postgresql
-def test_what_was_recorded_just_now_waits_for_more_of_its_kind(account, events):
+def test_recent_records_are_not_rolled_up_yet(account, events):
     waiting = RecentUsage.objects.count()
     assert waiting > 0
     assert roll_up(age=timedelta(minutes=1)) == 0

@@ -152,9 +152,6 @@ def test_statements_equal_the_ledger_for_every_requester_month_and_currency(db, 
         transaction.set_rollback(True)
 
 
-# --- Closing ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("now", "closed"), [("2026-02-01T00:59:59Z", 0), ("2026-02-01T01:00:00Z", 1)])
 def test_a_month_is_closed_an_hour_after_its_end(account, now, closed):
     ledger.add(account, created=datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC))
@@ -183,7 +180,7 @@ def test_a_correction_after_closing_stands_in_the_month_in_which_it_is_made(acco
     assert (february.opening, february.adjustments, february.closing) == (100, -30, 70)
 
 
-def test_what_a_check_charged_stands_in_the_month_of_its_decision(api, account, clock):  # noqa: F811
+def test_a_charge_belongs_to_the_month_of_its_decision(api, account, clock):  # noqa: F811
     clock.set("2026-01-31T23:59:59.999999Z")
     item = factories.content(account, policy_id=factories.policy(account).pk)
     factories.license(account, per_access="0.05")

@@ -53,7 +53,7 @@ def test_any_period_is_what_its_events_add_up_to(account, events):
         assert usage_report([account.pk], window) == wanted, (period, group_by)
 
 
-def test_whole_days_of_any_offset_are_cut_where_they_say(api, account, clock, events):  # noqa: F811
+def test_days_with_a_utc_offset_begin_and_end_at_that_offset(api, account, clock, events):  # noqa: F811
     clock.now = NOW
     reply = api.get(
         "/v1/analytics/usage", startDate="2025-06-01T00:00:00+05:45", endDate="2025-06-30T23:59:59.999999-08:00"

@@ -105,7 +105,7 @@ def test_an_end_alone_ends_the_period_there():
         ({"startDate": "2020-01-01", "groupBy": "hour"}, "groupBy"),
     ],
 )
-def test_what_makes_no_window_is_refused_by_name(query, param):
+def test_invalid_windows_are_refused_by_name(query, param):
     assert refused(**query) == param
 
 

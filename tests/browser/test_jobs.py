@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.browser.test_steps import Steps
+from tests.browser.steps import Steps
 from tests.factories import ALLOW_LICENSED, DENY_ALL
 
 CSV = b"externalId,title\nsun,Sunset\n"

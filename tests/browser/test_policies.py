@@ -3,39 +3,18 @@
 import pytest
 
 from tests.browser.conftest import PHONE, choose, serious_problems
+from tests.browser.policy_editor import (
+    add_rule,
+    opened,
+    press,
+    rule,
+)
 
 
 @pytest.fixture
 def api(deployment, account):
     with deployment.client(account.key) as client:
         yield client
-
-
-def rule(page, number):
-    return page.locator("[data-rule]").nth(number)
-
-
-def add_rule(page, action, **fields):
-    """Add a rule by its button; `fields` maps labels to values."""
-    page.get_by_role("button", name="Add a rule").click()
-    row = page.locator("[data-rule]").last
-    row.get_by_label("Action").select_option(action)
-    for label, text in fields.items():
-        row.get_by_label(label.replace("_", " ")).fill(text)
-    return row
-
-
-def opened(page, number):
-    """Open the rule's form from its sentence."""
-    row = rule(page, number)
-    if not row.locator("details[data-form]").evaluate("one => one.open"):
-        row.locator("summary[data-sentence]").click()
-    return row
-
-
-def press(page, name):
-    page.get_by_role("button", name=name, exact=True).click()
-    page.wait_for_load_state()
 
 
 def write_policy(page, account, name):
@@ -130,7 +109,7 @@ def test_enter_in_a_field_checks_and_saves_nothing(admin, api, account):
     assert api.get("/v1/policies").json()["totalCount"] == 0
 
 
-def test_what_is_wrong_is_shown_at_its_field(admin, account):
+def test_invalid_values_are_shown_at_their_fields(admin, account):
     admin.goto("/admin/licensing/policy/add/")
     choose(admin, "account", account.name)
     admin.get_by_label("Name").fill("Wrong")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.browser.conftest import choose, serious_problems
-from tests.browser.test_policies import add_rule, opened, press, rule
+from tests.browser.policy_editor import add_rule, opened, press, rule
 from tests.faults.harness import eventually
 
 ADD = "/admin/licensing/policy/add/"

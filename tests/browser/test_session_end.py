@@ -62,7 +62,7 @@ def test_a_question_with_a_choice_survives_it_too(admin, account, sign_in_again)
     admin.get_by_text("77 a minute").first.wait_for()
 
 
-def test_what_was_chosen_in_a_list_survives_it_too(admin, deployment, account, sign_in_again):
+def test_selected_rows_survive_the_end_of_a_session(admin, deployment, account, sign_in_again):
     with deployment.client(account.key) as api:
         item = api.post("/v1/content", json={"title": "Kept"}).json()
         policy = api.post("/v1/policies", json={"name": "Chosen"}).json()

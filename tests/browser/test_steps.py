@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.browser.conftest import serious_problems
+from tests.browser.steps import Steps
 
 PAYS = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
 
@@ -13,46 +14,6 @@ PAYS = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions
 def api(deployment, account):
     with deployment.client(account.key) as client:
         yield client
-
-
-class Steps:
-    """An operator on a page, whose steps are counted."""
-
-    def __init__(self, page):
-        self.page, self.taken = page, 0
-
-    def click(self, role, name):
-        self.taken += 1
-        self.page.get_by_role(role, name=name).first.click()
-        self.page.wait_for_load_state()
-
-    def open(self, rule):
-        self.taken += 1
-        self.page.locator("[data-rule]").nth(rule).locator("summary[data-sentence]").click()
-
-    def fill(self, field, text):
-        self.taken += 1
-        field.fill(text)
-
-    def tick(self, label):
-        self.taken += 1
-        self.page.get_by_label(label).check()
-
-    def see(self, locator):
-        """Wait for the task's result; not a step."""
-        locator.first.wait_for()
-
-    def press(self, key):
-        self.taken += 1
-        self.page.keyboard.press(key)
-        self.page.wait_for_load_state()
-
-    def choose(self, field, text):
-        """Open the field, type, and pick the result: three steps."""
-        self.taken += 3
-        self.page.locator(f"#id_{field} + .select2 .select2-selection").click()
-        self.page.locator("input.select2-search__field").fill(text)
-        self.page.locator(".select2-results__option", has_text=text).click()
 
 
 @pytest.fixture

@@ -23,20 +23,13 @@ TYPESCRIPT = ROOT / "clients" / "typescript" / "src"
 WORDS = ("description", "example", "examples", "summary")
 JSON = "application/json"
 TYPES_OF_PYTHON = [
-    *("--input-file-type", "openapi", "--openapi-scopes", "schemas", "--output-model-type", "typing.TypedDict"),
-    *("--target-python-version", "3.11", "--use-standard-collections", "--use-union-operator"),
-    *("--enum-field-as-literal", "all", "--use-schema-description", "--no-use-closed-typed-dict"),
-    *("--formatters", "builtin", "--disable-timestamp", "--custom-file-header", "# Generated. See tests/clients."),
-    *(
-        "--type-mappings",
-        "date-time=string",
-        "uri=string",
-        "date=string",
-        "ip=string",
-        "ip-range=string",
-        "time-zone=string",
-    ),
-]
+    "--input-file-type", "openapi", "--openapi-scopes", "schemas", "--output-model-type", "typing.TypedDict",
+    "--target-python-version", "3.11", "--use-standard-collections", "--use-union-operator",
+    "--enum-field-as-literal", "all", "--use-schema-description", "--no-use-closed-typed-dict",
+    "--formatters", "builtin", "--disable-timestamp", "--custom-file-header", "# Generated. See tests/clients.",
+    "--type-mappings", "date-time=string", "uri=string", "date=string", "ip=string", "ip-range=string",
+    "time-zone=string",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -145,9 +138,6 @@ def is_money(schema: dict[str, Any]) -> bool:
     return schema.get("format") == "decimal"
 
 
-# --- Python ----------------------------------------------------------------------------------------------------------
-
-
 def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
@@ -214,9 +204,6 @@ def python_operations(document: dict[str, Any]) -> str:
     return text
 
 
-# --- TypeScript ------------------------------------------------------------------------------------------------------
-
-
 def typescript_method(one: Operation, money: Amounts) -> str:
     given = [*(f"{name}: string" for name in one.ids), *([f'body: Schemas["{one.body}"]'] if one.body else [])]
     given += ["query?: Query"] if one.takes_query else []
@@ -258,9 +245,6 @@ def typescript_operations(document: dict[str, Any]) -> str:
         + "\n".join(typescript_method(one, amounts(document)) for one in operations(document))
         + "}\n"
     )
-
-
-# --- Whether they are of this document -------------------------------------------------------------------------------
 
 
 def without_words(value: Any) -> Any:

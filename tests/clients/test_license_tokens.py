@@ -8,8 +8,8 @@ import httpx
 import pytest
 from content_access_licensing.license_tokens import InvalidLicenseToken, LicenseTokenVerifier
 
+from tests.clients.node_scripts import told_by
 from tests.clients.sites import compiled
-from tests.clients.test_typescript import told_by
 from tests.documentation.blocks import block
 from tests.openapi.node import needs_node
 from tests.served import Service

@@ -156,7 +156,7 @@ def test_every_result_says_its_request_id_and_rate_limit(client: Client):
         _ = found["member"].etag
 
 
-def test_what_has_no_reply_is_refused(client: Client):
+def test_objects_without_a_reply_are_refused(client: Client):
     for nothing in (dict(client.get_own_account()), client.list_content()):
         with pytest.raises(LookupError):
             get_response(nothing)

@@ -1,28 +1,13 @@
 """clients/typescript against a running service."""
 
-import json
-import os
 import subprocess
 from pathlib import Path
 
 from tests.clients.generate import ROOT
+from tests.clients.node_scripts import told_by
 from tests.clients.sites import compiled
 from tests.openapi.node import TOOLS, needs_node
 from tests.served import Service
-
-
-def told_by(script: str, *arguments: Path | str) -> object:
-    """Run a script of this folder with Node and return the JSON that it prints."""
-    done = subprocess.run(
-        ["node", Path(__file__).with_name(script), *arguments],
-        env={**os.environ, "no_proxy": "*"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @needs_node

@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.models import Account
+from licensing.edge.crawlers import current_table
 from tests.commands.importing import Import, Run
 
 
@@ -24,3 +25,13 @@ def load(account: Account, tmp_path: Path) -> Import:
         return Run(json.loads(out.getvalue().splitlines()[-1]), errors.getvalue())
 
     return run
+
+
+@pytest.fixture
+def own_crawler_table(settings, tmp_path):
+    """A crawler table of this test, read again before and after it."""
+    settings.DATA_DIR = tmp_path / "data"
+    settings.DATA_DIR.mkdir()
+    current_table.looked_at = float("-inf")
+    yield
+    current_table.looked_at = float("-inf")

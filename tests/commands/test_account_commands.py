@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Account, ApiKey, AuditEntry, IdempotencyRecord
 from tests import factories
 from tests.client import ApiClient
-from tests.endpoints.test_api_key_create import FIELDS
+from tests.endpoints.key_fields import FIELDS
 
 NO_ACCOUNT = "acc_" + "0" * 26
 

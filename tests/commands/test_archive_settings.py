@@ -5,7 +5,7 @@ from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import create_engine
 
 from analytics.archive.table import url_of
-from tests.commands.test_host_settings import start
+from tests.commands.starting import start
 from tests.documentation.blocks import block
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "hunter2hunter2"}
@@ -14,19 +14,21 @@ KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "hunter2hun
 @pytest.mark.parametrize(
     "value",
     [
-        *(
-            "s3:/bucket/x",
-            "s3://",
-            "s3://Bucket/x",
-            "s3://b/x",
-            "s3://bucket//x",
-            "s3://bucket/a b",
-            "s3://bucket/../x",
-        ),
-        *("s3://key:secret@bucket/x", "s3://bucket/x?region=eu", "gs://bucket/x", "file:///srv", "https://s3/bucket"),
+        "s3:/bucket/x",
+        "s3://",
+        "s3://Bucket/x",
+        "s3://b/x",
+        "s3://bucket//x",
+        "s3://bucket/a b",
+        "s3://bucket/../x",
+        "s3://key:secret@bucket/x",
+        "s3://bucket/x?region=eu",
+        "gs://bucket/x",
+        "file:///srv",
+        "https://s3/bucket",
     ],
 )
-def test_what_is_neither_a_folder_nor_a_bucket_is_refused(value, tmp_path):
+def test_invalid_archive_directories_are_refused(value, tmp_path):
     done = start(tmp_path, ARCHIVE_DIR=value, **KEYS)
     assert done.returncode == 1
     assert "ARCHIVE_DIR must be a folder or s3://bucket/prefix" in done.stderr

@@ -97,7 +97,7 @@ def test_no_secret_of_an_example_passes(path):
         ({"DEBUG": True}, "security.W018"),
     ],
 )
-def test_what_else_makes_a_deployment_weak_is_told_of(changed, id_):
+def test_other_weak_settings_are_reported(changed, id_):
     assert found(**changed) == {id_}
 
 

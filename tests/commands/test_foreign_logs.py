@@ -10,7 +10,7 @@ from licensing.logs.combined import parse_combined, parse_common
 from licensing.logs.formats import parse_caddy, parse_fastly
 from licensing.logs.requests import Malformed
 from tests import factories
-from tests.commands.test_import_access_log import (
+from tests.commands.access_logs import (
     BROWSER,
     HEADERS,
     SOLD,
@@ -33,9 +33,6 @@ ADDRESS = "52.230.152.7"
 
 def problems(result):
     return [one["message"] for one in result["problems"]]
-
-
-# --- Addresses -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -109,9 +106,6 @@ def test_caddy_before_2_5_logs_the_address_with_its_port(account, tmp_path):
     assert parse_caddy(json.dumps(row)).status == 200
 
 
-# --- User-Agents -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("behind", "message"),
     [
@@ -145,9 +139,6 @@ def test_a_log_that_is_common_as_a_whole_is_imported_and_the_result_says_so(acco
     assert parse_common(f"{ADDRESS} - - {BEHIND}").user_agent == BOT
     message = refused(str(tmp_path / "access.log"), "--format", "combined")["problems"][0]["message"]
     assert "--format common" in message
-
-
-# --- JSON ------------------------------------------------------------------------------------------------------------
 
 
 def caddy(**changes):
@@ -191,9 +182,6 @@ def test_caddys_own_lines_are_counted_and_its_flattened_ones_refused(account, tm
 def test_a_json_line_without_a_documented_field_is_refused_by_the_fields_name():
     with pytest.raises(Malformed, match="There is no 'request_method'"):
         parse_fastly(json.dumps(URL_ALONE))
-
-
-# --- Encodings and hosts ---------------------------------------------------------------------------------------------
 
 
 def cloudfront(path, query="-", status="200"):
@@ -247,8 +235,6 @@ def test_a_line_of_another_host_is_not_imported(account, tmp_path, line, host):
     assert (result["skipped"]["otherHosts"], result["imported"], result["malformed"]) == (1, 2, 0)
 
 
-# --- Statuses --------------------------------------------------------------------------------------------------------
-
 STATUSES = (200, 203, 206, 204, 301, 304, 400, 401, 403, 404, 429, 499, 500, 502, 503, 0)
 
 
@@ -270,9 +256,6 @@ def test_only_what_the_server_answered_with_the_page_was_taken(account, api, tmp
     }  # fmt: skip
     assert api.get("/v1/analytics/pages")["summary"]["requests"] == 3
     assert result["understoodPercent"] == 100
-
-
-# --- Nothing imported ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,13 @@
 """Invalid settings stop the start: URLs in place of host names, and lists of seconds with an empty member."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-
-def start(tmp_path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "import config.settings"],
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+from tests.commands.starting import start
 
 
 @pytest.mark.parametrize("name", ["ALLOWED_HOSTS", "ADMIN_HOST"])
 @pytest.mark.parametrize("value", ["https://api.example.com", "api.example.com:8000", "api.example.com/v1"])
-def test_what_is_no_host_name_is_refused(name, value, tmp_path):
+def test_invalid_host_names_are_refused(name, value, tmp_path):
     done = start(tmp_path, **{name: value})
     assert done.returncode == 1
     assert f"{name} must be a host name such as api.example.com" in done.stderr

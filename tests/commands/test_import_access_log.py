@@ -22,55 +22,27 @@ from licensing.logs import importer
 from licensing.visits import counting
 from licensing.visits.models import VisitsCounted
 from tests import factories
+from tests.commands.access_logs import (
+    BROWSER,
+    HEADERS,
+    YESTERDAY,
+    combined,
+    no_names,  # noqa: F401 - a fixture
+    publisher,
+    refused,
+    run,
+    written,
+)
 from tests.edge.asking import LICENSED, READERS
 from tests.edge.conftest import *  # noqa: F403 - the fixtures of a proxy that asks
 
-BROWSER = "Mozilla/5.0 (X11; Linux x86_64)"
 AGENTS = [BROWSER, "GPTBot/1.0", "Mozilla/5.0 (compatible; Googlebot/2.1)", "ChatGPT-User/1.0", 'curl "x" \\y']
 REFERERS = ["", "https://chatgpt.com/c/1", "https://www.google.de/search?q=x", "https://pub.example/", "odd"]
 PATHS = [
     "/open/a", "/open/a?b=c", "/premium/1", "/premium/1;x", "/premium/%31", "/sold/x", "/elsewhere", "/robots.txt",
     "/item", "/b\u00fccher".encode().decode("latin-1"),
 ]  # fmt: skip
-SOLD = {
-    "action": "allow", "priority": 1, "conditions": {"licenseType": "crawl"}, "permissions": ["full_access"],
-    "pricePerAccess": {"amount": "0.015", "currency": "USD"},
-}  # fmt: skip
-YESTERDAY = (timezone.now() - timedelta(days=1)).replace(hour=12, minute=0, second=0, microsecond=0)
 COMPARED = ("allowed", "reason", "observed", "permission", "url", "identifiedBy", "referrer", "charge", "matchedRule")
-
-
-def publisher(account, host="pub.example"):
-    """A site in observe mode with free, licensed and priced pages, a rate limit, and a registered item."""
-    daily = {**READERS, "rateLimit": {"requests": 7, "period": "day"}}
-    policy = factories.policy(account, factories.DENY_ALL)
-    factories.content(account, source=f"https://{host}/item", policy_id=policy.pk)
-    return factories.site(
-        account,
-        {
-            "/open/": factories.policy(account, {**READERS, "permissions": ["full_access"]}),
-            "/premium/": factories.policy(account, LICENSED, daily),
-            "/sold/": factories.policy(account, SOLD),
-        },
-        host=host,
-        mode="observe",
-    )
-
-
-@pytest.fixture(autouse=True)
-def no_names(settings):
-    settings.CRAWLER_DNS = False
-
-
-def escaped(text):
-    return "".join(one if one not in '"\\' and 31 < ord(one) < 127 else f"\\x{ord(one):02X}" for one in text)
-
-
-def combined(moment, uri, agent, *, address="203.0.113.9", method="GET", referer=""):
-    """Return a log line as nginx writes it."""
-    told = [escaped(referer) or "-", escaped(agent) or "-"]
-    when = f"{moment:%d/%b/%Y:%H:%M:%S} +0000"
-    return f'{address} - - [{when}] "{method} {escaped(uri)} HTTP/1.1" 200 12 "{told[0]}" "{told[1]}"'
 
 
 def requests(count=60):
@@ -84,11 +56,6 @@ def requests(count=60):
     ]  # fmt: skip
 
 
-def written(path, lines):
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="latin-1")
-    return str(path)
-
-
 @pytest.fixture
 def log(tmp_path):
     """A log of 60 requests, one per second."""
@@ -98,22 +65,6 @@ def log(tmp_path):
         for number, one in enumerate(requests())
     ]  # fmt: skip
     return written(tmp_path / "access.log", lines)
-
-
-def run(path, *arguments, host="pub.example"):
-    out = StringIO()
-    call_command("import_access_log", path, "--site", host, "--json", *arguments, stdout=out, stderr=StringIO())
-    return json.loads(out.getvalue().splitlines()[-1])
-
-
-def refused(path, *arguments, message="Nothing can be imported"):
-    """Import a log of which nothing can be imported, and return the result."""
-    out = StringIO()
-    with pytest.raises(CommandError, match=message):
-        call_command(
-            *("import_access_log", path, "--site", "pub.example", "--json", *arguments), stdout=out, stderr=StringIO()
-        )
-    return json.loads(out.getvalue().splitlines()[-1])
 
 
 def check_figures():
@@ -299,7 +250,7 @@ def test_hours_with_a_proxy_are_not_counted_twice(ask, account, log, tmp_path):
     assert run(path, "--include-live")["imported"] == 1
 
 
-def test_what_is_purged_stays_purged(account, log):
+def test_purged_periods_are_not_imported(account, log):
     publisher(account)
     EventHorizon.objects.create(begin=YESTERDAY + timedelta(seconds=30))
     result = run(log)
@@ -327,10 +278,6 @@ FORMATS = {
         f"{YESTERDAY:%Y-%m-%d}", f"{YESTERDAY:%H:%M:%S}", "203.0.113.9", "GET", "d1.cloudfront.net",
         one.partition("?")[0], "200", "-", "GPTBot/1.0", one.partition("?")[2] or "-", "pub.example"]),
 }  # fmt: skip
-HEADERS = (
-    "#Version: 1.0\n#Fields: date time c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) "
-    "cs-uri-query x-host-header"
-)
 
 
 @pytest.mark.parametrize("named", [True, False])

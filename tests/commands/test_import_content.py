@@ -91,9 +91,6 @@ def test_a_pipe_can_be_read(account: Account, monkeypatch: pytest.MonkeyPatch, z
     assert list(items(account)) == ["1"]
 
 
-# --- Options ----------------------------------------------------------------------------------------------------
-
-
 def test_a_dry_run_counts_and_reports_and_writes_nothing(load: Import, account: Account) -> None:
     factories.content(account, external_id="1", title="Old")
     run = load("a.csv", "externalId,title,type\n1,New,\n2,B,\n3,C,book\n", "--dry-run")

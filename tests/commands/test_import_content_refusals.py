@@ -135,9 +135,6 @@ def test_if_no_row_could_be_loaded_the_command_fails(load: Import) -> None:
         load("a.csv", "externalId,title,type\n1,A,book\n")
 
 
-# --- Before anything is written --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("name", "data", "options", "message"),
     [
@@ -158,7 +155,7 @@ def test_if_no_row_could_be_loaded_the_command_fails(load: Import) -> None:
         ("a.csv.gz", gzip.compress(b"externalId,title\n1,A\n" * 2000, mtime=0)[:-20], [], "cannot be read"),
     ],
 )
-def test_what_is_wrong_with_the_whole_stops_it_before_anything_is_written(
+def test_an_invalid_file_stops_the_import_before_anything_is_written(
     load: Import, account: Account, name: str, data: str | bytes, options: list[str], message: str
 ) -> None:
     with pytest.raises(CommandError, match=re.escape(message)):

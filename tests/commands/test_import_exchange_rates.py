@@ -94,7 +94,7 @@ def test_a_rate_that_differs_is_replaced_and_told(load):
     assert stored() == {**RATES, ("USD", "2026-10-30"): "1.2"}
 
 
-def test_what_a_shorter_file_lacks_stays(load):
+def test_rates_missing_from_a_shorter_file_are_kept(load):
     load(FILE)
     result, _ = load("Date,USD\n2026-11-02,1.1\n")
     assert result["created"] == 1

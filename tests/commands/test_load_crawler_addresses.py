@@ -15,13 +15,7 @@ PUBLISHED = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _table_of_its_own(settings, tmp_path):
-    settings.DATA_DIR = tmp_path / "data"
-    settings.DATA_DIR.mkdir()
-    current_table.looked_at = float("-inf")
-    yield
-    current_table.looked_at = float("-inf")
+pytestmark = pytest.mark.usefixtures("own_crawler_table")
 
 
 @pytest.fixture
@@ -47,7 +41,7 @@ def crawler_of(api, name):
     return crawler
 
 
-def test_what_an_operator_publishes_is_loaded(api, load):
+def test_published_addresses_are_loaded(api, load):
     assert load("GPTBot", PUBLISHED) == "GPTBot: 2 address ranges, as of 2026-11-20.\n"
     assert crawler_of(api, "GPTBot")["addresses"] == ["198.51.100.0/28", "2001:db8:7::/48"]
     assert crawler_of(api, "ClaudeBot")["addresses"] == []
@@ -71,7 +65,7 @@ def test_loading_again_takes_the_place_of_what_was_loaded(api, load):
     assert crawler_of(api, "GPTBot")["addresses"] == ["192.0.2.0/24"]
 
 
-def test_what_was_loaded_stays_when_the_table_is_updated(api, load, tmp_path):
+def test_an_update_of_the_table_keeps_loaded_addresses(api, load, tmp_path):
     load("GPTBot", PUBLISHED)
     own = {"name": "GPTBot", "class": "ai_training", "operator": "OpenAI", "userAgent": "GPTBot",
            "addresses": ["192.0.2.0/24"]}  # fmt: skip

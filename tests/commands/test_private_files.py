@@ -40,7 +40,7 @@ def use(directory: Path, **environment: str) -> dict[str, str]:
     return dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
 
 
-def test_what_the_service_makes_is_for_its_account_alone(tmp_path):
+def test_files_of_the_service_are_private_to_its_user(tmp_path):
     modes = use(tmp_path / "data")
     assert {"db.sqlite3", "db.sqlite3-wal", "db.sqlite3-shm", "db.sqlite3.lock", "secret_key"} <= set(modes)
     assert set(modes.values()) == {"0o600", "0o700"}

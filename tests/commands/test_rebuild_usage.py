@@ -164,7 +164,7 @@ def test_purged_months_keep_their_figures(account, events):
     assert kept(*USAGE) == before
 
 
-def test_what_is_left_of_a_purged_year_is_still_corrected(account, events):
+def test_the_rest_of_a_purged_year_is_corrected(account, events):
     purge_events(utc("2025-12-10"))
     row = ContentYear.objects.filter(year=2025, m12__gt=0)[0]
     row.m12 += 5

@@ -60,7 +60,7 @@ def test_a_dry_run_queues_nothing(endpoint):
         (["--since", "2026-01-01T00:00"], "offset"),
     ],
 )
-def test_what_it_cannot_use_is_refused(endpoint, options, words):
+def test_invalid_arguments_are_refused(endpoint, options, words):
     ids = [] if options[0].startswith("we_") else [endpoint.pk]
     with pytest.raises(CommandError, match=f"(?i){words}"):
         run(*ids, *options)

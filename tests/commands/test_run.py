@@ -91,9 +91,6 @@ def test_output_is_read_while_the_command_runs():
     assert lines == ["one\n", "two\n"]
 
 
-# --- Setting up ------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def installed(monkeypatch, tmp_path):
     """Return the locks that set-ups install into an empty folder, instead of installing them."""
@@ -149,9 +146,6 @@ def test_the_lock_of_the_archive_has_the_pins_of_the_tests():
     assert "--hash=sha256:" in (run.ROOT / installing.ARCHIVE).read_text()
 
 
-# --- Who can sign in after `run.py --empty` --------------------------------------------------------------------------
-
-
 def first_operator():
     out = io.StringIO()
     call_command("first_operator", "--json", stdout=out)
@@ -175,9 +169,6 @@ def test_a_second_one_is_not_made():
 def test_without_the_admin_there_is_none(settings):
     settings.ADMIN = False
     assert first_operator() is None
-
-
-# --- run.py test -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -35,14 +35,14 @@ def broken(policy):
     return policy
 
 
-def test_what_passes_is_told_and_exits_with_0(policy):
+def test_passed_tests_are_reported_and_exit_with_0(policy):
     status, told = run()
     assert status == 0
     assert f"ok      {policy.pk}  Commercial use (version 1): 1 of 1 pass" in told
     assert told.endswith("1 test of 1 policy: all passed.\n")
 
 
-def test_what_fails_is_told_with_its_case_and_exits_with_1(account, policy):
+def test_failed_tests_are_reported_and_exit_with_1(account, policy):
     broken(policy)
     factories.policy(account)
     status, told = run()

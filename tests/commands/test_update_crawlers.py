@@ -11,13 +11,7 @@ SHIPPED_DATE = json.loads(SHIPPED.read_bytes())["date"]
 BOT = {"name": "ExampleBot", "class": "ai_training", "operator": "Example", "userAgent": "ExampleBot"}
 
 
-@pytest.fixture(autouse=True)
-def _table_of_its_own(settings, tmp_path):
-    settings.DATA_DIR = tmp_path / "data"
-    settings.DATA_DIR.mkdir()
-    current_table.looked_at = float("-inf")
-    yield
-    current_table.looked_at = float("-inf")
+pytestmark = pytest.mark.usefixtures("own_crawler_table")
 
 
 @pytest.fixture

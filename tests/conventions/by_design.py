@@ -42,7 +42,6 @@ class ByDesign:
 
 
 BY_DESIGN = (
-    # --- What a schema cannot know -----------------------------------------------------------------------------------
     ByDesign(
         "A schema does not know what there is.",
         message="There is no .*|This policy has no version .*|The requester has no licence .*",
@@ -66,7 +65,6 @@ BY_DESIGN = (
         message="Must be at most 0, and at most the balance.",
     ),
     ByDesign("Nor what a policy's tests come to.", param=r"tests(\[\d+\])?", message=".*: expected to be .*"),
-    # --- What hangs on another field ---------------------------------------------------------------------------------
     ByDesign("Alternatives beside properties are what generators cannot type.", message="Give exactly one of .*"),
     ByDesign(
         "Default and own value of a batch, and a licence token, name a requester too.",
@@ -91,7 +89,6 @@ BY_DESIGN = (
         "No pattern knows how long a month is.",
         message=r"(\w+: )?(Must be (an ISO 8601 timestamp|a date) such as|There is no day) .*",
     ),
-    # --- What JSON Schema has no words for ---------------------------------------------------------------------------
     ByDesign("87.0 is an integer to JSON Schema, and a number with a fraction here.", message="Must be an integer.*"),
     ByDesign(
         "`multipleOf` is no rule for decimals: to most validators 0.07 is no multiple of 0.01.",
@@ -132,7 +129,6 @@ BY_DESIGN = (
         param=r"headers(\..*)?",
         message="This header cannot be set.|Names a header twice.",
     ),
-    # --- What is answered --------------------------------------------------------------------------------------------
     ByDesign("With `fields` a resource has those that were asked for, and not all.", JsonSchemaError, query="fields"),
     ByDesign(
         "What is wrong with a row is told of that row.",
@@ -140,7 +136,6 @@ BY_DESIGN = (
         operation="POST .*/bulk",
         status=200,
     ),
-    # --- What schemathesis sends -------------------------------------------------------------------------------------
     ByDesign(
         "Null in a query is an empty text, which a text may be.",
         AcceptedNegativeData,

@@ -23,8 +23,12 @@ from tests.client import ApiClient, Reply
 WRITES = {"POST", "PATCH", "PUT", "DELETE"}
 # They change no resource: a check only records its decision.
 NOT_AUDITED = {
-    *("/v1/access/check", "/v1/access/check/batch", "/v1/access/offers/batch"),
-    *("/v1/policies/lint", "/v1/policies/{policy}/simulate", "/v1/api-keys/find"),
+    "/v1/access/check",
+    "/v1/access/check/batch",
+    "/v1/access/offers/batch",
+    "/v1/policies/lint",
+    "/v1/policies/{policy}/simulate",
+    "/v1/api-keys/find",
 }
 
 
@@ -253,9 +257,6 @@ def make_resources(account: Account) -> dict[str, str]:
         **factories.wallet(account),
         **factories.webhook(account),
     }
-
-
-# --- What the URL resolver knows -------------------------------------------------------------------------------------
 
 
 def routes(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[tuple[str, Any]]:

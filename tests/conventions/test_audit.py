@@ -13,7 +13,7 @@ from operators.middleware import OperatorMiddleware
 from tests import auditlog, factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import NOT_AUDITED, WITH_KEY, WRITES, each
-from tests.conventions.test_imports import sources
+from tests.source_files import PRODUCT, sources
 
 CHANGES = [endpoint for endpoint in WITH_KEY if endpoint.method in WRITES and endpoint.path not in NOT_AUDITED]
 each_change = each(CHANGES)
@@ -65,7 +65,7 @@ def test_a_replay_leaves_no_second_entry(api, ids, new, endpoint):
 
 
 @each_change
-def test_what_fails_after_its_entry_is_written_leaves_none(api, ids, new, endpoint, monkeypatch):
+def test_a_failed_change_leaves_no_audit_entry(api, ids, new, endpoint, monkeypatch):
     write = AuditEntry.objects.bulk_create
 
     def write_and_fail(entries, *args):
@@ -107,9 +107,6 @@ def test_no_entry_shows_a_key_or_its_digest(api, ids):
         digest = keytext.digest(text)
         for secret in (text[keytext.PREFIX_CHARACTERS :], digest.hex(), repr(digest)[2:-1]):
             assert secret not in logged
-
-
-# --- Other actors ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -174,18 +171,15 @@ def test_outside_the_admin_no_session_counts(account, new, rf):
     assert [entry.actor_type for entry in new()] == ["system"]
 
 
-# --- Nothing forgets it ----------------------------------------------------------------------------------------------
-
-
 def functions_that_call(name):
-    for path in sources():
+    for path in sources(*PRODUCT):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and f"{name}(" in ast.unparse(node):
                 yield f"{path.stem}.{node.name}", ast.unparse(node)
 
 
 @pytest.mark.slow
-def test_whatever_ends_what_is_cached_is_a_change_and_recorded():
+def test_every_function_that_invalidates_a_cache_records_an_audit_entry():
     bumping = dict(functions_that_call("epochs.bump"))
     assert "services.save_content" in bumping
     silent = [name for name, source in bumping.items() if "audit.record" not in source]

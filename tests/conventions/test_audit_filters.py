@@ -7,16 +7,8 @@ from django.core.management import call_command
 
 from accounts.models import AuditEntry
 from tests import append_only, auditlog, factories
-from tests.conventions.filtering import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
-
-AUDIT = {
-    "action": (["content.created", "policy.created", "policy.updated", "api_key.created"], EQUALITY),
-    "actorType": (["system", "key", "key", "command"], EQUALITY),
-    "actorId": ([None, "{a}", "{a}", "create_api_key"], EQUALITY),
-    "resourceType": (["content", "policy", "policy", "api_key"], EQUALITY),
-    "resourceId": (["{c}", "{p}", "{p}", "{k}"], EQUALITY),
-    "created": (MOMENTS, ORDER),
-}
+from tests.conventions.filtered_lists import AUDIT
+from tests.conventions.filtering import DAYS, check_filter
 
 
 @pytest.fixture

@@ -1,56 +1,68 @@
 """Authentication (docs/reference/api.md)."""
 
+from datetime import timedelta
+
+import orjson
 import pytest
+from django.utils import timezone
 
 from accounts.keys import keytext
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_endpoint_with_key
+from tests.conventions.replies import assert_error
 
-TYPE = "authentication_error"
-
-
-def refused(reply, code):
-    """Assert that a response refuses the key with this code, and return True."""
-    assert reply.status == 401, reply
-    assert (reply.error["code"], reply.error["type"]) == (code, TYPE)
-    return True
+PROBLEM = "application/problem+json"
+PREFERRING_PROBLEMS = [PROBLEM, f"{PROBLEM}, application/json;q=0.9", f"*/*, {PROBLEM}"]
 
 
-@each_endpoint_with_key()
-def test_without_a_key_nothing_is_answered(anonymous, ids, endpoint):
-    reply = endpoint.send(anonymous, ids)
-    assert refused(reply, "missing_api_key")
-    assert reply.headers["WWW-Authenticate"].startswith("Bearer")
+def assert_refused(reply, code):
+    """Assert that a response refuses the key with this code."""
+    assert_error(reply, 401, code)
+    assert reply.error["type"] == "authentication_error"
 
 
 @each_endpoint_with_key()
-def test_an_unknown_key_is_refused(db, ids, endpoint):
-    assert refused(endpoint.send(ApiClient(keytext.generate("secret")), ids), "invalid_api_key")
+def test_each_endpoint_refuses_missing_and_invalid_keys(api, account, anonymous, ids, endpoint):
+    without_key = endpoint.send(anonymous, ids)
+    assert_refused(without_key, "missing_api_key")
+    assert without_key.headers["WWW-Authenticate"].startswith("Bearer")
+    assert without_key.headers["Cache-Control"] in ("no-store", "private, no-cache")
+    for accept in PREFERRING_PROBLEMS:
+        assert_problem(endpoint.send(anonymous, ids, headers={"Accept": accept}), without_key.error)
 
+    for unknown in ("nonsense", keytext.generate("secret")):
+        assert_refused(endpoint.send(ApiClient(unknown), ids), "invalid_api_key")
 
-@each_endpoint_with_key()
-def test_a_revoked_key_is_refused(api, account, ids, endpoint):
-    key, text = factories.api_key(account)
+    key, revoked = factories.api_key(account)
     api.delete(f"/v1/api-keys/{key.pk}")
-    reply = endpoint.send(ApiClient(text), ids)
-    assert refused(reply, "invalid_api_key")
-    assert "revoked" in reply.error["message"]
+    expired = factories.key_text(account, expires_at=timezone.now() - timedelta(hours=1))
+    for text, reason in ((revoked, "revoked"), (expired, "expired")):
+        reply = endpoint.send(ApiClient(text), ids)
+        assert_refused(reply, "invalid_api_key")
+        assert reason in reply.error["message"]
+
+    elsewhere = ApiClient(factories.key_text(account, allowed_ips=["203.0.113.9"]))
+    assert_error(endpoint.send(elsewhere, ids), 403, "ip_not_allowed")
+
+
+def assert_problem(reply, envelope):
+    """Assert that a reply is the refusal of a missing key as a problem (RFC 9457)."""
+    assert (reply.status, reply.headers["Content-Type"]) == (401, PROBLEM)
+    assert orjson.loads(reply.content) == {
+        "type": "about:blank",
+        "title": "Unauthorized",
+        "status": 401,
+        "detail": envelope["message"],
+        "error": envelope,
+    }
 
 
 def test_a_key_is_revoked_whatever_the_time_says(api, account, clock):
     key, text = factories.api_key(account)
     api.delete(f"/v1/api-keys/{key.pk}")
     clock.advance(seconds=-5)
-    assert refused(ApiClient(text).get("/v1/content"), "invalid_api_key")
-
-
-@each_endpoint_with_key()
-def test_an_expired_key_is_refused(account, ids, endpoint, clock):
-    text = factories.key_text(account, expires_at=clock.now)
-    reply = endpoint.send(ApiClient(text), ids)
-    assert refused(reply, "invalid_api_key")
-    assert "expired" in reply.error["message"]
+    assert_refused(ApiClient(text).get("/v1/content"), "invalid_api_key")
 
 
 def test_a_key_expires_on_the_dot(account, clock):
@@ -65,7 +77,7 @@ def test_a_key_expires_on_the_dot(account, clock):
 def test_a_header_without_a_bearer_token_has_no_key(account, anonymous, header):
     header = header.format(key=factories.key_text(account))
     reply = anonymous.get("/v1/content", headers={"Authorization": header})
-    assert refused(reply, "missing_api_key")
+    assert_refused(reply, "missing_api_key")
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
@@ -77,7 +89,7 @@ def test_the_scheme_may_be_written_in_any_case(account, anonymous, scheme):
 @pytest.mark.parametrize("parameter", ["api_key", "key", "access_token"])
 def test_a_key_in_the_query_is_no_key(account, anonymous, parameter):
     reply = anonymous.get("/v1/content", **{parameter: factories.key_text(account)})
-    assert refused(reply, "missing_api_key")
+    assert_refused(reply, "missing_api_key")
 
 
 def mistyped(text: str) -> list[str]:
@@ -101,4 +113,4 @@ def test_a_mistyped_key_is_refused_without_a_query(account, index, django_assert
     holder = ApiClient(mistyped(factories.key_text(account))[index])
     with django_assert_num_queries(0):
         reply = holder.get("/v1/content")
-    assert refused(reply, "invalid_api_key")
+    assert_refused(reply, "invalid_api_key")

@@ -1,20 +1,11 @@
 """Filters of licence server clients."""
 
-from typing import Any
-
 import pytest
 
 from licensing.clients.models import LicenseClient
 from tests import factories
-from tests.conventions.filtering import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
-
-CLIENTS: dict[str, tuple[list[Any], tuple[str, ...]]] = {
-    "id": (["{row0}", "{row1}", "{row2}", "{row3}"], EQUALITY),
-    "requesterId": (["org_a", "org b&=", "org_a", "org_d"], EQUALITY),
-    "name": (["Crawler", "Search", "Crawler", "Archive"], EQUALITY),
-    "revokedAt": ([*MOMENTS[:3], None], ORDER),
-    "created": (MOMENTS, ORDER),
-}
+from tests.conventions.filtered_lists import CLIENTS
+from tests.conventions.filtering import DAYS, check_filter
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Errors say how to fix them: the nearest name, the kind of error, and a link to the errors reference."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from kit.rest.error_examples import error_codes
 from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.endpoints import ENDPOINTS, each, each_read, each_with_body, known_to_the_resolver
+from tests.conventions.endpoints import ENDPOINTS, each_read, each_with_body, known_to_the_resolver
 from tests.ways import both_ways
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/errors.md").read_text()
@@ -58,23 +57,6 @@ def test_an_unknown_parameter_is_told_as_one(api, ids, endpoint):
     error = api.get(f"{address}{'&' if '?' in address else '?'}zzzz=1").error
     assert (error["kind"], error["param"]) == ("unknown", "zzzz")
     assert "Did you mean" not in error["message"]
-
-
-def shown_path(endpoint):
-    """Return the endpoint's path as messages name it."""
-    return re.sub(r"\{\w+\}", "{id}", endpoint.path)
-
-
-def may_end_in_a_slash(endpoint):
-    """Return whether the path ends in a text of the caller's, which may have slashes, as ids of requesters have."""
-    return endpoint.path.startswith("/v1/requesters/{")
-
-
-@each([endpoint for endpoint in ENDPOINTS if not may_end_in_a_slash(endpoint)])
-def test_a_trailing_slash_is_corrected(api, ids, endpoint):
-    path = endpoint.filled(ids)[0]
-    message = api.request(endpoint.method, f"{path}/").error["message"]
-    assert message == f"There is nothing at {path}/. Did you mean `{shown_path(endpoint)}`?"
 
 
 def test_the_paths_are_those_of_all_endpoints():
@@ -124,7 +106,9 @@ def test_a_misspelled_parameter_or_value_is_corrected(api: ApiClient, query, nam
 def test_the_kinds_of_faults(api: ApiClient):
     error = api.post("/v1/content", {"titel": "x", "type": "artikel"}).error
     assert [(one["param"], one["kind"]) for one in error["errors"]] == [
-        *(("titel", "unknown"), ("title", "missing"), ("type", "malformed")),
+        ("titel", "unknown"),
+        ("title", "missing"),
+        ("type", "malformed"),
     ]
     assert error["errors"][2]["message"].endswith(" Did you mean `article`?")
 
@@ -176,7 +160,7 @@ def test_suggestions_are_bounded(api: ApiClient):
     assert sum("Did you mean" in one["message"] for one in error["errors"]) == MAX_SUGGESTIONS
 
 
-def test_what_the_service_sets_is_not_suggested(api: ApiClient):
+def test_read_only_fields_are_not_suggested(api: ApiClient):
     """Errors reveal neither read-only fields nor account data."""
     error = api.post("/v1/content", {"title": "x", "creatd": "2026-01-01"}).error
     assert error["message"].startswith("There is no such field. Fields: externalId, title, ")

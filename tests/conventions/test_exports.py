@@ -17,8 +17,14 @@ from tests import factories
 from tests.analytics.recording import record_all, some_events, utc
 
 LISTS = [
-    *("/v1/access/decisions", "/v1/revenue", "/v1/content", "/v1/policies", "/v1/licenses", "/v1/sites"),
-    *("/v1/audit", "/v1/events"),
+    "/v1/access/decisions",
+    "/v1/revenue",
+    "/v1/content",
+    "/v1/policies",
+    "/v1/licenses",
+    "/v1/sites",
+    "/v1/audit",
+    "/v1/events",
 ]
 EXPORTS = [*LISTS, "/v1/analytics/usage", "/v1/analytics/revenue"]
 every_export = pytest.mark.parametrize("path", EXPORTS)

@@ -5,9 +5,9 @@ from urllib.parse import quote
 import pytest
 
 from tests import factories
+from tests.conventions.filtered_lists import AUDIT, CLIENTS
 from tests.conventions.filtering import CONTENT, DECISIONS, LICENSES, ORDER, POLICIES, SITES, is_optional
-from tests.conventions.test_audit_filters import AUDIT
-from tests.conventions.test_client_filters import CLIENTS
+from tests.conventions.replies import assert_parameter_refused
 
 LISTS = {
     "/v1/content": {**CONTENT, "tags": ([], ("eq", "ne", "in"))},
@@ -18,13 +18,6 @@ LISTS = {
     "/v1/access/decisions": DECISIONS,
     "/v1/audit": AUDIT,
 }
-
-
-def is_refused(reply, param):
-    """Assert that a response refuses the parameter, and return True."""
-    assert reply.status == 400, reply
-    assert (reply.error["code"], reply.error["param"]) == ("invalid_request", param)
-    return True
 
 
 UNKNOWN = [
@@ -39,31 +32,31 @@ UNKNOWN = [
 @pytest.mark.parametrize("path", LISTS)
 def test_a_filter_that_does_not_exist(api, path):
     for name in UNKNOWN:
-        assert is_refused(api.get(f"{path}?{quote(name)}=x"), name)
+        assert_parameter_refused(api.get(f"{path}?{quote(name)}=x"), name)
 
 
 @pytest.mark.parametrize("path", LISTS)
 def test_only_dates_and_numbers_have_an_order(api, path):
     for name, (_, operators) in LISTS[path].items():
         for op in set(ORDER) - set(operators):
-            assert is_refused(api.get(f"{path}?{name}[{op}]=1"), f"{name}[{op}]")
+            assert_parameter_refused(api.get(f"{path}?{name}[{op}]=1"), f"{name}[{op}]")
 
 
 @pytest.mark.parametrize("path", LISTS)
 def test_only_what_may_be_absent_can_be_asked_whether_it_exists(api, path):
     for name, (values, _) in LISTS[path].items():
         if values and not is_optional(values):
-            assert is_refused(api.get(f"{path}?{name}[exists]=true"), f"{name}[exists]")
+            assert_parameter_refused(api.get(f"{path}?{name}[exists]=true"), f"{name}[exists]")
 
 
 @pytest.mark.parametrize("name", ["type[startsWith]", "source[startsWith]", "tags[startsWith]", "id[startsWith]"])
 def test_only_what_an_index_serves_can_be_found_by_its_beginning(api, name):
-    assert is_refused(api.get(f"/v1/content?{name}=a"), name)
+    assert_parameter_refused(api.get(f"/v1/content?{name}=a"), name)
 
 
 @pytest.mark.parametrize("query", ["type=image&type=image", "type[ne]=image&type[ne]=report", "title=a&title=b"])
 def test_only_in_can_be_repeated(api, query):
-    assert is_refused(api.get(f"/v1/content?{query}"), query.partition("=")[0])
+    assert_parameter_refused(api.get(f"/v1/content?{query}"), query.partition("=")[0])
 
 
 @pytest.mark.parametrize(
@@ -110,7 +103,7 @@ def test_only_in_can_be_repeated(api, query):
     ],
 )
 def test_a_value_that_cannot_be_read(api, path, name, value):
-    assert is_refused(api.get(f"{path}?{name}={quote(value)}"), name)
+    assert_parameter_refused(api.get(f"{path}?{name}={quote(value)}"), name)
 
 
 @pytest.mark.parametrize("number", ["9999999999", "-9999999999", "2147483648"])
@@ -131,9 +124,9 @@ def test_in_takes_up_to_100_values(api):
         return api.get(f"/v1/content?title[in]={','.join(f't{n}' for n in range(count))}")
 
     assert answer(100).status == 200
-    assert is_refused(answer(101), "title[in]")
+    assert_parameter_refused(answer(101), "title[in]")
     repeated = "&".join(f"title[in]=t{n}" for n in range(101))
-    assert is_refused(api.get(f"/v1/content?{repeated}"), "title[in]")
+    assert_parameter_refused(api.get(f"/v1/content?{repeated}"), "title[in]")
 
 
 def test_a_backslash_keeps_the_comma_of_a_value(api, account):
@@ -152,12 +145,12 @@ def test_a_backslash_keeps_the_comma_of_a_value(api, account):
 
 
 def test_each_of_repeated_values_is_read(api):
-    assert is_refused(api.get("/v1/content?type[in]=image&type[in]=book"), "type[in]")
-    assert is_refused(api.get("/v1/content?type[in]=book&type[in]=image"), "type[in]")
-    assert is_refused(api.get("/v1/content?title[in]=%00&title[in]=a"), "title[in]")
+    assert_parameter_refused(api.get("/v1/content?type[in]=image&type[in]=book"), "type[in]")
+    assert_parameter_refused(api.get("/v1/content?type[in]=book&type[in]=image"), "type[in]")
+    assert_parameter_refused(api.get("/v1/content?title[in]=%00&title[in]=a"), "title[in]")
 
 
 @pytest.mark.parametrize("path", ["/v1/api-keys", "/v1/policies/{policy}/versions"])
 def test_lists_without_filters_refuse_them_all(api, ids, path):
     for name in ("name", "created", "createdAt[gte]", "version"):
-        assert is_refused(api.get(f"{path.format(**ids)}?{name}=1"), name)
+        assert_parameter_refused(api.get(f"{path.format(**ids)}?{name}=1"), name)

@@ -8,7 +8,7 @@ import pytest
 
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.endpoints import ENDPOINTS, WITH_KEY, each_endpoint, each_endpoint_with_key
+from tests.conventions.endpoints import WITH_KEY
 
 GZIP = {"Accept-Encoding": "gzip"}
 UNPACKED = {"br": brotli.decompress, "gzip": gzip.decompress}
@@ -16,30 +16,10 @@ ACCEPTED = [
     ("gzip", "gzip"), ("br", "br"), ("gzip, deflate, br", "br"), ("BR;q=0.5, gzip", "br"), ("br;q=0, gzip", "gzip"),
     ("br;q=0.000,gzip;q=0.1", "gzip"), ("brr, gzip", "gzip"),
 ]  # fmt: skip
-PREFERRING = [
-    "application/problem+json",
-    "application/problem+json, application/json;q=0.9",
-    "*/*, application/problem+json",
-]
 NOT_PREFERRING = [
     "application/json", "*/*", "application/json, application/problem+json", "application/problem+json;q=0",
     "application/json;q=0.5, application/problem+json;q=0.4", "text/html",
 ]  # fmt: skip
-
-
-@each_endpoint_with_key()
-def test_no_cache_keeps_a_secret_or_a_decision(api, ids, endpoint):
-    kept = endpoint.send(api, ids).headers["Cache-Control"]
-    is_told = endpoint.path.startswith(("/v1/api-keys", "/v1/license-clients", "/v1/access", "/v1/webhooks"))
-    assert kept == ("no-store" if is_told else "private, no-cache")
-
-
-@each_endpoint_with_key()
-def test_no_cache_keeps_a_refusal_either(anonymous, ids, endpoint):
-    assert endpoint.send(anonymous, ids).headers["Cache-Control"] in ("no-store", "private, no-cache")
-
-
-# --- Compression ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -100,21 +80,6 @@ def test_nothing_with_a_secret_is_compressed(api, account):
         assert "Content-Encoding" not in reply.headers
 
 
-# --- What is possible ----------------------------------------------------------------------------------------------
-
-
-@each_endpoint()
-def test_options_tells_what_is_possible_without_a_key(anonymous, ids, endpoint):
-    allowed = {other.method for other in ENDPOINTS if other.path == endpoint.path}
-    allowed |= {"HEAD"} if "GET" in allowed else set()
-    reply = anonymous.request("OPTIONS", endpoint.filled(ids)[0])
-    assert (reply.status, reply.content) == (204, b"")
-    assert set(reply.headers["Allow"].split(", ")) == allowed
-    assert "X-RateLimit-Limit" in reply.headers
-    takes = reply.headers.get("Accept-Patch")
-    assert takes == ("application/json, application/merge-patch+json" if "PATCH" in allowed else None)
-
-
 @pytest.mark.parametrize("endpoint", [one for one in WITH_KEY if one.method == "PATCH"], ids=str)
 def test_a_patch_may_call_itself_a_merge_patch(api, ids, endpoint):
     headers = {"Content-Type": "application/merge-patch+json; charset=utf-8"}
@@ -134,24 +99,6 @@ def test_the_reference_is_found_without_its_slash(anonymous):
     assert (reply.status, reply.headers["Location"]) == (302, "/docs/")
 
 
-# --- Problem details -----------------------------------------------------------------------------------------------
-
-
-@each_endpoint_with_key()
-@pytest.mark.parametrize("accept", PREFERRING)
-def test_a_refusal_is_a_problem_for_who_prefers_that(anonymous, ids, endpoint, accept):
-    envelope = endpoint.send(anonymous, ids).error
-    reply = endpoint.send(anonymous, ids, headers={"Accept": accept})
-    assert (reply.status, reply.headers["Content-Type"]) == (401, "application/problem+json")
-    assert orjson.loads(reply.content) == {
-        "type": "about:blank",
-        "title": "Unauthorized",
-        "status": 401,
-        "detail": envelope["message"],
-        "error": envelope,
-    }
-
-
 @pytest.mark.parametrize("accept", NOT_PREFERRING)
 def test_for_others_it_is_the_envelope(anonymous, accept):
     assert anonymous.get("/v1/content", headers={"Accept": accept}).error["code"] == "missing_api_key"
@@ -160,7 +107,7 @@ def test_for_others_it_is_the_envelope(anonymous, accept):
 @pytest.mark.parametrize(
     ("path", "host", "status"), [("/v1/nothing", "localhost", 404), ("/v1/content", "x.example", 400)]
 )
-def test_what_no_view_answers_is_a_problem_too(anonymous, path, host, status):
+def test_errors_outside_of_views_are_problems_too(anonymous, path, host, status):
     reply = anonymous.get(path, headers={"Accept": "application/problem+json", "Host": host})
     problem = orjson.loads(reply.content)
     assert (reply.status, problem["status"], problem["detail"]) == (status, status, problem["error"]["message"])

@@ -75,7 +75,7 @@ def test_head_costs_what_get_does():
 
 
 @pytest.mark.parametrize("path", ["/v1/nothing", "/", "/admin/login/", "/nowhere", "/livez"])
-def test_what_does_little_is_not_heavy(path):
+def test_light_requests_are_not_heavy(path):
     assert not is_heavy(view_at(path), "GET", b"", "")
 
 
@@ -92,8 +92,6 @@ def test_what_does_little_is_not_heavy(path):
 def test_imports_exports_and_simulations_of_the_admin_are_heavy(name, arguments):
     assert is_heavy(view_at(reverse(f"admin:{name}", args=arguments)), "POST", b"", "")
 
-
-# --- Statements ------------------------------------------------------------------------------------------------------
 
 ENDLESS = {
     "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",

@@ -3,12 +3,11 @@
 import ast
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
 import pytest
-from django.conf import settings
 
-ROOT = Path(settings.BASE_DIR)
+from tests.source_files import ROOT, sources
+
 # From the ground up; a module imports from its own floor and from those below.
 FLOORS = ["kit", "accounts", "analytics", "licensing", "operators", "config"]
 # The capabilities of licensing, likewise; those of one floor do not import each other.
@@ -77,11 +76,6 @@ PURE = [
 ORM = ("django.db", "licensing.models", "licensing.policies.models", "analytics.models", "accounts.models")
 
 
-def sources(*folders):
-    for folder in folders or FLOORS:
-        yield from (path for path in sorted((ROOT / folder).rglob("*.py")) if "migrations" not in path.parts)
-
-
 def floor_of(module):
     return next((n for n, name in enumerate(FLOORS) if module == name or module.startswith(f"{name}.")), None)
 
@@ -130,7 +124,7 @@ def test_a_module_imports_nothing_from_a_floor_above():
         floor = floor_of(imported)
         return floor is not None and floor > floor_of(own)
 
-    assert violations(sources(), is_above) == []
+    assert violations(sources(*FLOORS), is_above) == []
 
 
 def test_a_capability_of_licensing_imports_only_from_those_below():
@@ -180,7 +174,7 @@ def test_modules_import_models_from_where_they_are_defined():
     assert violations(sources("accounts", *LICENSING), is_gathered) == []
 
 
-def test_what_the_capabilities_share_imports_none_of_them():
+def test_shared_modules_import_no_capability():
     gathering = {"models.py", "urls.py", "event_objects.py", "examples.py"}  # for Django, events and OpenAPI
     shared = [path for path in sorted((ROOT / "licensing").glob("*.py")) if path.name not in gathering]
     assert shared
@@ -189,7 +183,7 @@ def test_what_the_capabilities_share_imports_none_of_them():
 
 
 def test_no_modules_import_each_other_in_a_circle():
-    modules = {module_name(path): path for path in sources()}
+    modules = {module_name(path): path for path in sources(*FLOORS)}
     graph = {
         name: {other for other in imported_by(path) if other in modules and other != name}
         for name, path in modules.items()

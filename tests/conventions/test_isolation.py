@@ -69,7 +69,7 @@ NO_IDS = [
 
 
 @each_with_id()
-def test_what_cannot_be_an_id_is_not_found(api, endpoint):
+def test_malformed_ids_are_not_found(api, endpoint):
     for text in NO_IDS:
         reply = endpoint.send(api, dict.fromkeys(KINDS, text))
         assert (text, reply.status, reply.error["code"]) == (text, 404, "resource_not_found")

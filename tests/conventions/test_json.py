@@ -54,7 +54,7 @@ NO_JSON = {
 
 
 @each_with_body()
-def test_what_is_not_one_strict_json_object_is_a_400(api, ids, endpoint):
+def test_bodies_other_than_one_strict_json_object_are_refused(api, ids, endpoint):
     for what, body in NO_JSON.items():
         reply = endpoint.send(api, ids, json=body)
         assert (what, reply.status) == (what, 400)

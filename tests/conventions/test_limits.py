@@ -167,7 +167,7 @@ def test_strangers_do_not_use_up_an_accounts_limit(api, anonymous, clock):
     assert api.get("/v1/content").status == 200
 
 
-def test_what_counts_nothing_shows_what_is_left(tight, clock):
+def test_uncounted_requests_show_the_remaining_limit(tight, clock):
     api = tight(5, 100)
     api.get("/v1/content")
     for reply in (api.get("/v1/nothing"), api.request("PUT", "/v1/content"), api.get("/v1/content/")):

@@ -12,7 +12,7 @@ from kit.rest import export
 from tests import factories
 from tests.analytics.recording import record_all, some_events, utc
 from tests.conventions.endpoints import each_exportable_list
-from tests.conventions.test_lists import grow, identity, walk
+from tests.conventions.listed import grow, identity, walk
 
 each_form = pytest.mark.parametrize("form", ["csv", "jsonl"])
 
@@ -106,9 +106,6 @@ def test_a_long_file_of_decisions_has_every_row_once(api, account):
     recorded = set(AccessEvent.objects.filter(account=account).values_list("pk", flat=True))
     ids = [row["id"] for row in rows_of(api.get("/v1/access/decisions", format="csv"), "csv")]
     assert (len(ids), set(ids)) == (3 * export.CHUNK, recorded)
-
-
-# --- Resuming --------------------------------------------------------------------------------------------------------
 
 
 @each_form

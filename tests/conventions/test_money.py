@@ -53,7 +53,7 @@ def test_an_amount_is_sent_in_its_shortest_form():
         f'"1.{"9" * 500_000}"', f"0.{'0' * 500_000}1",
     ],
 )  # fmt: skip
-def test_what_is_no_amount_is_refused(text):
+def test_invalid_amounts_are_refused(text):
     body = parse_object(f'{{"amount": {text}}}'.encode(), exact=True)
     with pytest.raises(ValidationError):
         Amount().run_validation(body["amount"])

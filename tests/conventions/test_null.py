@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import transaction
 
-from config.pages import openapi_document
-from kit.rest.deprecated import resolve_reference
-from tests.conventions.endpoints import ENDPOINTS, Endpoint
+from tests.conventions.endpoints import ENDPOINTS, Endpoint, each_with_body
+from tests.conventions.schemas import parts_of, schema_of
 
-DOCUMENT = openapi_document()
 Path = tuple[str | int, ...]
 
 # Bodies with the nested parts that the samples lack.
@@ -125,14 +124,6 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
 }
 
 
-def parts_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the schema and those that it combines, without references."""
-    schema = resolve_reference(schema, DOCUMENT)
-    yield schema
-    for part in (*schema.get("allOf", []), *schema.get("oneOf", []), *schema.get("anyOf", [])):
-        yield from parts_of(part)
-
-
 def is_nullable(schema: dict[str, Any]) -> bool:
     return any("null" in (part.get("type"), *part.get("type", [])) for part in parts_of(schema))
 
@@ -150,23 +141,15 @@ def optional_fields(schema: dict[str, Any], body: Any, path: Path = ()) -> Itera
             yield from optional_fields(field, body.get(name), (*path, name))
 
 
-def schema_of(endpoint: Endpoint) -> dict[str, Any]:
-    """Return the schema of its body. The document names the parameters of the path differently."""
-    form = [part.startswith("{") or part for part in endpoint.path.split("/")]
-    paths = DOCUMENT["paths"].items()
-    [operations] = [one for path, one in paths if [part.startswith("{") or part for part in path.split("/")] == form]
-    schema: dict[str, Any] = operations[endpoint.method.lower()]["requestBody"]["content"]["application/json"][
-        "schema"
-    ]
-    return schema
+def rich_body(endpoint: Endpoint, ids: dict[str, str] | None = None) -> dict[str, Any]:
+    """Return the sample's body with its nested parts."""
+    body = endpoint.filled(ids)[1] if ids else endpoint.body
+    return {**(body or {}), **RICHER.get(str(endpoint), {})}
 
 
-def cases() -> Iterator[Any]:
-    for endpoint in ENDPOINTS:
-        if endpoint.body is not None:
-            body = {**endpoint.body, **RICHER.get(str(endpoint), {})}
-            for path, may_be_null in optional_fields(schema_of(endpoint), body):
-                yield pytest.param(endpoint, path, may_be_null, id=f"{endpoint} {name_of(path)}")
+def nullable_by_path(endpoint: Endpoint) -> dict[Path, bool]:
+    """Return the optional fields of the body, and whether null is one of their values."""
+    return dict(optional_fields(schema_of(endpoint), rich_body(endpoint)))
 
 
 def name_of(path: Path) -> str:
@@ -180,23 +163,26 @@ def with_null(body: Any, path: Path) -> Any:
     return changed
 
 
-CASES = list(cases())
+@each_with_body()
+def test_null_is_accepted_for_each_optional_field_as_documented(api, ids, endpoint):
+    for path, may_be_null in nullable_by_path(endpoint).items():
+        name = f"{endpoint} {name_of(path)}"
+        with transaction.atomic():
+            reply = endpoint.send(api, ids, json=with_null(rich_body(endpoint, ids), path))
+            transaction.set_rollback(True)
+        status = reply["data"][0]["status"] if "bulk" in endpoint.path else reply.status
+        is_refused = name in REFUSED or path[-1] in REFUSED
+        assert (status == 422) is (is_refused or name in ONE_OF_SEVERAL), (name, reply)
+        assert status in (200, 201, 422), (name, reply)
+        assert may_be_null is not is_refused, name
 
 
-@pytest.mark.parametrize(("endpoint", "path", "may_be_null"), CASES)
-def test_null_is_taken_for_each_optional_field_and_documented(api, ids, endpoint, path, may_be_null):
-    body = {**(endpoint.filled(ids)[1] or {}), **RICHER.get(str(endpoint), {})}
-    reply = endpoint.send(api, ids, json=with_null(body, path))
-    status = reply["data"][0]["status"] if "bulk" in endpoint.path else reply.status
-    name = f"{endpoint} {name_of(path)}"
-    is_refused = name in REFUSED or path[-1] in REFUSED
-    assert (status == 422) is (is_refused or name in ONE_OF_SEVERAL), reply
-    assert status in (200, 201, 422), reply
-    assert may_be_null is not is_refused
-
-
-def test_each_refusal_of_null_is_of_a_field_that_exists():
-    names = {name for case in CASES for name in (case.id, case.values[1][-1])}
+def test_each_refusal_of_null_names_an_existing_field():
+    names = set()
+    for endpoint in ENDPOINTS:
+        if endpoint.body is not None:
+            for path in nullable_by_path(endpoint):
+                names |= {f"{endpoint} {name_of(path)}", path[-1]}
     assert REFUSED.keys() | ONE_OF_SEVERAL <= names
 
 

@@ -24,8 +24,11 @@ OPERATIONS = [
     (path, method, operation) for path, methods in DOCUMENT["paths"].items() for method, operation in methods.items()
 ]
 RATE_LIMIT_HEADERS = {
-    *("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"),
-    *("RateLimit-Policy", "RateLimit"),
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "RateLimit-Policy",
+    "RateLimit",
 }
 
 WITHOUT_BODY = {"revokeLicense", "rotateWebhook", "pingWebhook", "voidGrant", "verifySite"}  # the address says it all
@@ -192,12 +195,9 @@ def test_the_examples_of_creation_are_taken_as_they_stand(api: ApiClient):
     assert api.post("/v1/api-keys", example("/v1/api-keys")).status == 201
 
 
-def test_what_the_service_answers_has_the_fields_of_the_examples(api: ApiClient):
+def test_replies_have_the_fields_of_the_examples(api: ApiClient):
     shown = content(DOCUMENT["paths"]["/v1/content"]["post"]["responses"]["201"])["example"]
     assert set(api.post("/v1/content", {"title": "Item"}).body) == set(shown)
-
-
-# --- What generators and linters stumble over ------------------------------------------------------------------------
 
 
 def parts(value: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -243,7 +243,7 @@ def fields_of(part: dict[str, Any]) -> list[tuple[str, Any]]:
     return found + [(one["name"], one) for one in part.get("parameters", []) if not one.get("description")]
 
 
-def test_what_many_operations_share_has_a_name():
+def test_shared_schemas_are_named_components():
     assert {"Rule", "Conditions", "Check", "Decision", "Error"} <= set(DOCUMENT["components"]["schemas"])
     body = DOCUMENT["paths"]["/v1/access/check"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body == {"$ref": "#/components/schemas/Check"}
@@ -306,7 +306,7 @@ def test_requests_name_the_values_that_the_service_takes():
     assert schemas["RuleShown"]["properties"]["action"]["x-extensible-enum"] == ["allow", "deny"]
 
 
-def test_what_is_sent_to_webhooks_is_told_at_the_top_of_the_document():
+def test_the_document_describes_webhooks_with_valid_examples():
     for name, item in DOCUMENT["webhooks"].items():
         media = item["post"]["requestBody"]["content"]["application/json"]
         assert errors_in(media["example"], media["schema"]) == [], name

@@ -9,8 +9,8 @@ import pytest
 from kit.rest.heavy import view_at
 from kit.rest.owned import is_earlier, is_equal
 from tests.conventions.endpoints import ENDPOINTS
-from tests.conventions.test_null import parts_of, schema_of
-from tests.endpoints.test_content_update import without_times
+from tests.conventions.schemas import parts_of, schema_of
+from tests.endpoints.content_fields import without_times
 
 PATCHES = [one for one in ENDPOINTS if one.method == "PATCH"]
 
@@ -49,7 +49,7 @@ def test_a_read_only_field_is_ignored_with_its_value_and_refused_with_another(ap
 
 
 @pytest.mark.parametrize("endpoint", PATCHES, ids=str)
-def test_what_was_read_can_be_sent_back(api, ids, endpoint):
+def test_every_resource_can_be_sent_back_as_it_was_read(api, ids, endpoint):
     path, _ = endpoint.filled(ids)
     for _ in range(2):
         shown = api.get(path).body

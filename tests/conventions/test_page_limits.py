@@ -58,7 +58,7 @@ def test_the_next_minute_begins_at_nothing(clock):  # noqa: F811
 
 
 @pytest.mark.slow
-def test_who_is_signed_in_may_ask_for_ten_times_as_much_whatever_strangers_of_the_address_do():
+def test_a_signed_in_operator_has_ten_times_the_limit_of_the_address():
     operator = Client()
     operator.force_login(User.objects.create_superuser("operator"))
     assert operator.get(INDEX).status_code == 200

@@ -8,7 +8,7 @@ from analytics.archive.horizon import remembered
 from licensing.access.lookup.policies import compiled_policies
 from tests import factories
 from tests.conventions.endpoints import each_list, each_read
-from tests.conventions.test_lists import grow
+from tests.conventions.listed import grow
 
 MOST = 5  # the key, its last use, the count, the rows, and one more
 # Edge reports read the time until which visits are counted, and each table once.

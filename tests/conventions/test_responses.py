@@ -1,74 +1,26 @@
 """Headers of every response, and replies for unknown endpoints (docs/reference/api.md)."""
 
 import re
-import time
 
 import pytest
 
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.endpoints import (
-    ENDPOINTS,
-    each_endpoint,
-    each_endpoint_with_key,
-    each_read,
-    each_with_body,
-)
-
-RATE_LIMIT_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
-POLICY = re.compile(r'"minute";q=\d+;w=60(, "day";q=\d+;w=86400)?').fullmatch
+from tests.conventions.endpoints import ENDPOINTS, each_endpoint, each_read, each_with_body
+from tests.conventions.replies import RATE_LIMIT_HEADERS, assert_error, assert_has_all_headers
 
 # A requester's own id may have slashes, and so end in "/merge": such a one can be read, changed and erased.
 MERGE = "/v1/requesters/{requester}/merge"
-
-
-def complete(reply):
-    """Assert that a response has every header that docs/reference/api.md promises, and return True."""
-    headers = dict(reply.headers)
-    limit, remaining, reset = (int(headers[name]) for name in RATE_LIMIT_HEADERS)
-    assert 0 <= remaining <= limit
-    assert time.time() - 1 <= reset <= time.time() + 86_401
-    assert re.fullmatch(rf'"(minute|day)";r={remaining};t=[1-9]\d*', headers["RateLimit"]), headers["RateLimit"]
-    assert POLICY(headers["RateLimit-Policy"]), headers["RateLimit-Policy"]
-    assert f";q={limit};" in headers["RateLimit-Policy"]
-    assert headers["X-Request-Id"]
-    assert headers["Content-Type"] == "application/json"
-    return True
-
-
-def is_error(reply, status, code):
-    """Assert that a response is this error, with all of its headers and members, and return True."""
-    assert reply.status == status, reply
-    error = reply.error
-    assert error["code"] == code
-    assert set(reply.body) == {"error"}
-    assert set(error) <= {"code", "message", "type", "docUrl", "param", "kind", "retryAfter", "errors"}
-    assert error["docUrl"] == f"/docs/reference/errors/#{code}"
-    assert error["message"]
-    return complete(reply)
-
-
-@each_endpoint()
-def test_success_carries_the_headers(api, ids, endpoint):
-    assert complete(endpoint.send(api, ids))
-
-
-@each_endpoint_with_key()
-def test_refusals_carry_the_headers(account, anonymous, ids, endpoint):
-    assert is_error(endpoint.send(anonymous, ids), 401, "missing_api_key")
-    assert is_error(endpoint.send(ApiClient("nonsense"), ids), 401, "invalid_api_key")
-    if endpoint.permission:
-        powerless = ApiClient(factories.key_text(account, permissions=[]))
-        assert is_error(endpoint.send(powerless, ids), 403, "insufficient_permissions")
-    elsewhere = ApiClient(factories.key_text(account, allowed_ips=["203.0.113.9"]))
-    assert is_error(endpoint.send(elsewhere, ids), 403, "ip_not_allowed")
+METHODS_BY_PATH = {
+    path: {endpoint.method for endpoint in ENDPOINTS if endpoint.path == path}
+    for path in dict.fromkeys(endpoint.path for endpoint in ENDPOINTS)
+}
 
 
 @each_endpoint()
 def test_an_unknown_parameter_is_a_400_that_names_it(api, ids, endpoint):
     reply = endpoint.send(api, ids, unknown="1")
-    assert is_error(reply, 400, "invalid_request")
-    assert reply.error["param"] == "unknown"
+    assert_error(reply, 400, "invalid_request", "unknown")
 
 
 @each_read()
@@ -76,37 +28,49 @@ def test_a_parameter_given_twice_is_a_400_that_names_it(api, ids, endpoint):
     path = endpoint.filled(ids)[0]
     for name in ("expand", "limit", "created[gte]"):
         reply = api.get(f"{path}?{name}=1&{name}=1")
-        assert is_error(reply, 400, "invalid_request")
-        assert reply.error["param"] == name
+        assert_error(reply, 400, "invalid_request", name)
 
 
-@each_endpoint()
-def test_another_method_is_a_405_with_allow(api, ids, endpoint):
-    allowed = {other.method for other in ENDPOINTS if other.path == endpoint.path}
-    if endpoint.path == MERGE:
-        allowed |= {"GET", "PATCH", "DELETE"}
-    allowed |= {"HEAD"} if "GET" in allowed else set()
+def with_head(methods):
+    return methods | {"HEAD"} if "GET" in methods else methods
+
+
+def path_in_messages(path):
+    """Return an endpoint's path as messages name it."""
+    return re.sub(r"\{\w+\}", "{id}", path)
+
+
+@pytest.mark.parametrize("path", METHODS_BY_PATH)
+def test_each_path_answers_other_methods_and_a_trailing_slash(api, anonymous, ids, path):
+    methods = METHODS_BY_PATH[path]
+    address = path.format_map(ids)
+
+    options = anonymous.request("OPTIONS", address)
+    assert (options.status, options.content) == (204, b"")
+    assert set(options.headers["Allow"].split(", ")) == with_head(methods)
+    assert "X-RateLimit-Limit" in options.headers
+    patch_types = "application/json, application/merge-patch+json" if "PATCH" in methods else None
+    assert options.headers.get("Accept-Patch") == patch_types
+
+    allowed = with_head(methods | {"GET", "PATCH", "DELETE"} if path == MERGE else methods)
     for method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"} - allowed:
-        reply = api.request(method, endpoint.filled(ids)[0])
-        assert reply.status == 405
-        assert set(reply.headers["Allow"].split(", ")) == allowed
+        reply = api.request(method, address)
+        assert reply.status == 405, method
+        assert set(reply.headers["Allow"].split(", ")) == allowed, method
         if method != "HEAD":
-            assert is_error(reply, 405, "method_not_allowed")
+            assert_error(reply, 405, "method_not_allowed")
             assert reply.error["type"] == "invalid_request_error"
+    assert_error(anonymous.request("PUT", address), 405, "method_not_allowed")  # the method comes before the key
 
-
-@each_endpoint()
-def test_the_method_is_checked_before_the_key(anonymous, ids, endpoint):
-    assert is_error(anonymous.request("PUT", endpoint.filled(ids)[0]), 405, "method_not_allowed")
-
-
-@each_endpoint()
-def test_a_trailing_slash_is_a_404_in_json(api, ids, endpoint):
-    reply = api.request(endpoint.method, endpoint.filled(ids)[0] + "/")
-    if endpoint.path == MERGE:
-        assert is_error(reply, 405, "method_not_allowed")
-    else:
-        assert is_error(reply, 404, "resource_not_found")
+    for method in methods:
+        reply = api.request(method, f"{address}/")
+        if path == MERGE:
+            assert_error(reply, 405, "method_not_allowed")
+        else:
+            assert_error(reply, 404, "resource_not_found")
+        if not path.startswith("/v1/requesters/{"):  # ids of requesters may end in a slash
+            message = f"There is nothing at {address}/. Did you mean `{path_in_messages(path)}`?"
+            assert reply.error["message"] == message
 
 
 @pytest.mark.parametrize(
@@ -114,11 +78,11 @@ def test_a_trailing_slash_is_a_404_in_json(api, ids, endpoint):
 )
 def test_an_unknown_path_is_a_404_in_json(anonymous, path):
     for method in ("GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"):
-        assert is_error(anonymous.request(method, path), 404, "resource_not_found")
+        assert_error(anonymous.request(method, path), 404, "resource_not_found")
 
 
 @pytest.mark.parametrize("path", ["/v2/content", "/content", "/index.php"])
-def test_what_is_outside_of_the_api_is_a_404_in_json_too(anonymous, path):
+def test_unknown_paths_outside_of_v1_are_a_404_in_json(anonymous, path):
     reply = anonymous.get(path)
     assert (reply.status, reply.error["code"]) == (404, "resource_not_found")
 
@@ -141,19 +105,18 @@ def test_head_asks_for_the_same_permission(account, ids, endpoint):
 
 @each_with_body()
 def test_malformed_bodies_carry_the_headers(api, ids, endpoint):
-    assert is_error(endpoint.send(api, ids, json=b"{"), 400, "invalid_request")
-    assert is_error(endpoint.send(api, ids, json=b'{"unknown": 1}'), 422, "invalid_request")
-    assert is_error(endpoint.send(api, ids, json=b'"' + b"x" * 1024 * 1024 + b'"'), 413, "request_too_large")
+    assert_error(endpoint.send(api, ids, json=b"{"), 400, "invalid_request")
+    assert_error(endpoint.send(api, ids, json=b'{"unknown": 1}'), 422, "invalid_request")
+    assert_error(endpoint.send(api, ids, json=b'"' + b"x" * 1024 * 1024 + b'"'), 413, "request_too_large")
     wrong = endpoint.send(api, ids, headers={"Content-Type": "text/plain"})
-    assert is_error(wrong, 415, "unsupported_media_type")
+    assert_error(wrong, 415, "unsupported_media_type")
 
 
 @each_with_body()
 def test_a_field_that_the_resource_does_not_have_is_a_422_that_names_it(api, ids, endpoint):
     for name in ("unknown", "non_field_errors", "detail", "[0]"):
         reply = endpoint.send(api, ids, json={**endpoint.body, name: 1})
-        assert is_error(reply, 422, "invalid_request")
-        assert reply.error["param"] == name
+        assert_error(reply, 422, "invalid_request", name)
 
 
 def test_a_key_of_the_metadata_is_named_whatever_it_is_called(api):
@@ -163,7 +126,7 @@ def test_a_key_of_the_metadata_is_named_whatever_it_is_called(api):
 
 def test_a_host_that_is_not_served_is_a_400_in_json(api):
     reply = api.get("/v1/content", headers={"Host": "elsewhere.example"})
-    assert is_error(reply, 400, "invalid_request")
+    assert_error(reply, 400, "invalid_request")
 
 
 @pytest.mark.parametrize("sent", ["a", "x" * 128, "!~[]{}", "018f-request"])
@@ -173,7 +136,7 @@ def test_the_callers_request_id_is_echoed(api, sent):
 
 
 @pytest.mark.parametrize("sent", ["", "x" * 129, "a b", "é", "tab\there"])
-def test_what_cannot_be_a_request_id_is_replaced(api, sent):
+def test_invalid_request_ids_are_replaced(api, sent):
     given = api.get("/v1/content", headers={"X-Request-Id": sent}).headers["X-Request-Id"]
     assert given != sent
     assert 1 <= len(given) <= 128
@@ -185,5 +148,5 @@ def test_each_request_has_an_id_of_its_own(api):
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "image/png", "*/*"])
 def test_the_answer_is_json_whatever_is_accepted(api, accept):
-    assert complete(api.get("/v1/content", headers={"Accept": accept}))
-    assert is_error(api.get("/v1/content/x", headers={"Accept": accept}), 404, "resource_not_found")
+    assert_has_all_headers(api.get("/v1/content", headers={"Accept": accept}))
+    assert_error(api.get("/v1/content/x", headers={"Accept": accept}), 404, "resource_not_found")

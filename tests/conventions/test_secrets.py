@@ -10,7 +10,7 @@ from accounts.keys.authentication import find_grant
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import each_read
-from tests.conventions.test_idempotency import everything_stored
+from tests.stored import everything_stored
 
 
 def secret_part(text):

@@ -3,16 +3,10 @@
 from collections import Counter
 from pathlib import Path
 
-from django.conf import settings
+from tests.source_files import PRODUCT, ROOT, sources
 
-ROOT = Path(settings.BASE_DIR)
 # Tables may be longer: they are read by the row.
 TABLES = {"licensing/policies/conditions.py", "licensing/policies/facts.py"}
-PRODUCT = ("accounts", "analytics", "config", "kit", "licensing", "operators")
-
-
-def sources(*folders: str) -> list[Path]:
-    return [path for folder in folders for path in (ROOT / folder).rglob("*.py") if "migrations" not in path.parts]
 
 
 def lines_of(path: Path) -> int:

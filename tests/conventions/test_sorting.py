@@ -7,7 +7,7 @@ import pytest
 from licensing.content.models import Content
 from tests import factories
 from tests.conventions.endpoints import each_list
-from tests.conventions.test_lists import grow, identity, make_simultaneous, walk
+from tests.conventions.listed import grow, identity, make_simultaneous, walk
 
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 SORTS = ["created", "-created", "updated", "-updated", "title", "-title"]
@@ -42,7 +42,7 @@ def test_content_is_sorted_across_pages(api, items, sort, limit):
 
 
 @every_sort
-def test_what_is_written_meanwhile_neither_hides_nor_repeats_a_row(api, account, items, sort):
+def test_concurrent_writes_neither_hide_nor_repeat_a_row(api, account, items, sort):
     """Inserts and deletions do not shift the other rows of a paginated list."""
     expected = in_order(items, sort)
     met, query, number = [], {"sort": sort, "limit": 2}, 0

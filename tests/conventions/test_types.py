@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import pytest
-
-from tests.conventions.endpoints import ENDPOINTS
+from tests.conventions.endpoints import ENDPOINTS, each_with_body
 
 TEXT, NUMBER, TRUTH, ARRAY, OBJECT = "12", 12, True, [], {}
 NOT_A_TEXT = (NUMBER, 1.5, TRUTH, ARRAY, OBJECT)
@@ -220,7 +218,6 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/webhooks/{webhook}/recover": {"since": NOT_A_TEXT, "dryRun": NOT_A_BOOLEAN},
     "POST /v1/events/{event}/redeliver": {"webhookId": (*NOT_A_TEXT, None)},
 }
-CASES = [(name, path) for name, fields in BODIES.items() for path in fields]
 
 
 def test_every_body_has_its_fields_here():
@@ -244,13 +241,13 @@ def with_value(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     return {**body, name: with_value(around, rest, value)}
 
 
-@pytest.mark.parametrize(("endpoint", "path"), CASES, ids=[f"{name} {path}" for name, path in CASES])
-def test_a_value_of_another_type_is_refused_and_named(api, ids, endpoint, path):
-    [sample] = [one for one in ENDPOINTS if str(one) == endpoint]
-    body = sample.filled(ids)[1]
-    if path.endswith(("externalId", "source")) and "access" in endpoint:
-        body.pop("contentId")
-    for value in BODIES[endpoint][path]:
-        reply = sample.send(api, ids, json=with_value(body, path, value))
-        assert (value, reply.status) == (value, 422)
-        assert reply.error["param"].startswith(path)
+@each_with_body()
+def test_values_of_another_type_are_refused_and_named(api, ids, endpoint):
+    for path, values in BODIES[str(endpoint)].items():
+        body = endpoint.filled(ids)[1]
+        if path.endswith(("externalId", "source")) and "access" in endpoint.path:
+            body.pop("contentId")
+        for value in values:
+            reply = endpoint.send(api, ids, json=with_value(body, path, value))
+            assert reply.status == 422, (path, value)
+            assert reply.error["param"].startswith(path), (path, value)

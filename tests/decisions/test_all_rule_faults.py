@@ -103,7 +103,7 @@ def test_each_fault_is_told_once_and_none_is_left_when_they_are_mended(case: tup
     assert told(rules) == []
 
 
-def test_what_only_allow_rules_have_is_told_of_a_deny_rule_and_no_more_of_it():
+def test_a_deny_rule_reports_each_field_of_allow_rules_once():
     rule = {"action": "deny", "conditions": {"default": True}, "permissions": 5, "rateLimit": {}, "pricePerAccess": 1}
     assert told([rule]) == ["[0].permissions", "[0].rateLimit", "[0].pricePerAccess"]
 

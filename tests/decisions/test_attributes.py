@@ -133,7 +133,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wanted", "path", "message"), WRONG, ids=lambda one: str(one)[:40])
-def test_what_is_wrong_is_told_with_its_field(wanted, path, message):
+def test_faults_are_reported_with_their_fields(wanted, path, message):
     with pytest.raises(Fault) as caught:
         parse_rules([{"action": "deny", "conditions": {"attributes": wanted}}])
     assert (caught.value.path, caught.value.message) == (f"[0].conditions.attributes{path}", message)
@@ -145,8 +145,6 @@ def test_all_that_is_wrong_is_told_at_once():
     paths = [one.path for one in caught.value.all()]
     assert paths == ["attributes.a.gte", "attributes.a.lt", "attributes.b", "attributes.c.of"]
 
-
-# --- What is sent ----------------------------------------------------------------------------------------------------
 
 KEYS = st.from_regex(r"[A-Za-z0-9_.-]{1,9}", fullmatch=True, alphabet=st.characters(codec="ascii"))
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=9)
@@ -198,8 +196,6 @@ def test_a_number_that_no_database_could_keep_is_refused():
             parse_attributes({"seats": value}, "requester.attributes")
         assert caught.value.path == "requester.attributes.seats"
 
-
-# --- Beside other rules, in words and in a form ----------------------------------------------------------------------
 
 FEW = st.sampled_from([0, 1, 1.5, 2, "1", "x", True, False])
 BOUNDS = st.fixed_dictionaries(

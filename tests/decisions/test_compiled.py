@@ -23,7 +23,7 @@ def compiled():
     return BoundedCache(len, 10)
 
 
-def test_what_there_is_room_for_is_kept(compiled):
+def test_entries_within_the_bound_are_kept(compiled):
     compiled.put(1, "12345")
     compiled.put(2, "12345")
     assert (compiled.get(1), compiled.get(2), compiled.get(3)) == ("12345", "12345", None)
@@ -35,19 +35,19 @@ def test_the_oldest_make_room(compiled):
     assert (compiled.get(1), compiled.get(2), compiled.get(3)) == (None, "1234", "1234")
 
 
-def test_what_is_put_again_weighs_once_and_is_new(compiled):
+def test_an_entry_put_again_weighs_once_and_counts_as_new(compiled):
     for number in (1, 2, 1, 1, 3):
         compiled.put(number, "1234")
     assert (compiled.get(1), compiled.get(2), compiled.get(3)) == ("1234", None, "1234")
 
 
-def test_what_is_too_heavy_is_not_kept(compiled):
+def test_entries_above_the_bound_are_not_kept(compiled):
     compiled.put(1, "12345678901")
     compiled.put(2, "1234567890")
     assert (compiled.get(1), compiled.get(2)) == (None, "1234567890")
 
 
-def test_what_is_too_heavy_drives_nothing_out(compiled):
+def test_entries_above_the_bound_evict_nothing(compiled):
     compiled.put(1, "12345")
     compiled.put(2, "12345678901")
     assert compiled.get(1) == "12345"
@@ -80,9 +80,6 @@ def test_threads_that_write_and_read_at_once_find_what_was_put_or_nothing(compil
         found = set().union(*threads.map(work, range(0, 80, 10)))
     assert found <= {(number, text) for number in range(7) for text in (None, str(number))}
     assert sum(map(len, compiled.values.values())) == compiled.weight <= 10
-
-
-# --- What things are said to weigh -----------------------------------------------------------------------------------
 
 
 def taken(make):

@@ -120,8 +120,6 @@ def test_the_trial_form_asks_again_what_was_recorded(body):
     assert again.permission == check.permission
 
 
-# --- Records of earlier versions -------------------------------------------------------------------------------------
-
 HELD = HeldLicense("press", "service", "lic_1", parse_timestamp("2027-01-01"), 250_000, "USD")
 # Records of versions before the table of facts, with the facts read from them.
 RECORDED = [

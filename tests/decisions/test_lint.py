@@ -81,7 +81,7 @@ def test_a_rule_that_matches_more_than_an_earlier_one_is_reached(first, second):
     assert not {code for code, _ in findings(first, second)} & {"unreachable_rule", "duplicate_rule"}
 
 
-def test_what_comes_first_is_told_by_precedence_not_by_the_list():
+def test_unreachable_rules_are_found_by_precedence_not_by_position():
     assert ("unreachable_rule", "rules[0]") in findings(allow(priority=2), deny(default=True, priority=1))
     assert ("unreachable_rule", "rules[0]") in findings(allow(), deny(default=True))  # a deny comes first among equals
 
@@ -191,8 +191,6 @@ def unquoted(*rules):
     return [one for one in findings(*rules) if one[0] in NEVER | NEVER_QUOTED]
 
 
-# --- Never wrong -----------------------------------------------------------------------------------------------------
-
 MOMENTS = [(NOW + timedelta(days=days)).isoformat() for days in (-2, -1, 0, 1, 2)]
 NETWORKS = [
     "10.0.0.0/8",
@@ -270,7 +268,7 @@ NEVER = {"unreachable_rule", "duplicate_rule", "contradictory_conditions", "ende
     st.sampled_from(["allow", "deny"]),
     st.lists(FACTS, min_size=4, max_size=8),
 )
-def test_what_lint_says_can_never_be_never_is(rules, default, many):
+def test_rules_that_lint_calls_dead_never_decide(rules, default, many):
     parsed = parse_rules(rules)
     found = lint(parsed, default, NOW)
     dead = {f"rules[{rule.index}]" for rule in parsed} & {

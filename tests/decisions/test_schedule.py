@@ -215,7 +215,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wanted", "path", "message"), WRONG, ids=lambda one: str(one)[:60])
-def test_what_is_wrong_is_told_with_its_field(wanted, path, message):
+def test_faults_are_reported_with_their_fields(wanted, path, message):
     with pytest.raises(Fault) as caught:
         parse_rules([{"action": "deny", "conditions": {"schedule": wanted}}])
     assert (caught.value.path, caught.value.message) == (f"[0].conditions.schedule{path}", message)
@@ -245,7 +245,7 @@ def test_days_and_hours_can_be_typed(text, read):
 
 
 @pytest.mark.parametrize("text", ["mon-fri", "monday UTC", "mon 9 to 5", "mon, UTC"])
-def test_what_names_no_hours_or_zone_is_refused(text):
+def test_schedules_without_hours_or_zone_are_refused(text):
     with pytest.raises(Fault):
         parse_schedule(read_schedule(text), "")
 

@@ -71,12 +71,12 @@ def test_a_printed_command_succeeds(run: Run, printed: str):
 
 
 @pytest.mark.parametrize("printed", REFUSED)
-def test_what_is_said_to_be_refused_is(run: Run, printed: str):
+def test_commands_documented_as_refused_are_refused(run: Run, printed: str):
     with pytest.raises(AssertionError, match=REFUSED[printed]):
         run(f"{printed} --no-input")
 
 
-def test_whatever_else_is_printed_is_a_command():
+def test_other_printed_commands_exist():
     synopses = [one for one in PRINTED if "[" in one]
     assert {one.partition(" ")[0] for one in [*synopses, *ELSEWHERE]} <= get_commands().keys()
     assert set(ELSEWHERE) <= set(PRINTED)

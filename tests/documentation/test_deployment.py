@@ -288,9 +288,6 @@ def copy_of(entry: AuditEntry | None, created: Any) -> AuditEntry:
     return AuditEntry(**values | {"id": new_id("aud"), "created": created})
 
 
-# --- Containers ------------------------------------------------------------------------------------------------------
-
-
 def pinned(package: str) -> str:
     """Return the major version that the tests use."""
     [found] = [one for one in PROJECT["dependency-groups"]["dev"] if isinstance(one, str) and one.startswith(package)]
@@ -351,9 +348,6 @@ def test_every_setting_in_the_environment_file_reaches_the_unit():
 def test_the_image_fixes_only_where_it_listens_and_keeps_its_data():
     [fixed] = re.findall(r"^ENV (HOST=.*)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     assert {setting.partition("=")[0] for setting in fixed.split()} == {"HOST", "PORT", "DATA_DIR"}
-
-
-# --- Observing -------------------------------------------------------------------------------------------------------
 
 
 def test_prometheus_is_told_where_to_ask():

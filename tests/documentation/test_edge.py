@@ -29,5 +29,5 @@ def row(visitor: Visitor) -> list[str]:
     return [visitor.name, decided_as, free, premium + shown, unknown]
 
 
-def test_what_each_visitor_gets_is_what_the_proxies_tests_expect():
+def test_the_table_of_visitors_is_that_of_the_proxy_tests():
     assert table("visitor | decided as") == list(map(row, VISITORS))

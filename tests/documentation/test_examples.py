@@ -114,7 +114,7 @@ def test_10_000_accesses_are_sold_in_advance(service: Service, shell: Shell):
     assert {one["currency"]: one["charges"] for one in statements["data"]}["USD"] == 500
 
 
-def test_what_is_used_beyond_a_monthly_quota_is_owed(service: Service, shell: Shell):
+def test_use_beyond_a_monthly_quota_is_owed(service: Service, shell: Shell):
     """Five accesses at 50 USD cost what the guide's 12,500 at 0.02 USD do."""
     quickstart = filled(block("docs/start/quickstart.md", "URL="), service)
     [printed] = [one.text for one in blocks() if one.path == IN_ADVANCE and "org_quota" in one.text]

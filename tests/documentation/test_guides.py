@@ -95,8 +95,6 @@ def test_the_example_of_the_python_client(client: Client, service: Service, tmp_
     assert ran(sys.executable, "-c", example, cwd=tmp_path) == "A report\n"
 
 
-# --- Recipes: what org_acme, org_globex and somebody without a name get of the page --------------------------------
-
 SETTINGS = """
 API_KEY, API_URL = {key!r}, {url!r}
 SECRET_KEY = "for signed cookies"
@@ -184,8 +182,6 @@ def test_the_recipes_in_python(service: Service, tmp_path: Path, recipe: str, ot
         )
     assert ran(sys.executable, "-c", visits, cwd=tmp_path, DJANGO_SETTINGS_MODULE="yoursite.settings") == ANSWERS
 
-
-# --- TypeScript ------------------------------------------------------------------------------------------------------
 
 SESSION = 'export const subscriberOf = (request: Request) => request.headers.get("x-session");\n'
 GLOBALS = "declare const process: { env: Record<string, string | undefined> };\n"

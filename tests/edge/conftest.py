@@ -148,3 +148,21 @@ def site(account: Account) -> Callable[..., Site]:
         mode=mode,
         unknown=unknown,
     )
+
+
+@pytest.fixture
+def question(raw, key):
+    """Return middleware's request about a page of https://pub.example, from an untrusted address."""
+
+    def question(path, **headers):
+        given = {
+            "host": "licensing.internal",
+            "x_licensing_key": key,
+            "x_licensing_url": f"https://pub.example{path}",
+            "x_licensing_method": "GET",
+            "x_licensing_address": "203.0.113.9",
+            "user_agent": "Mozilla/5.0",
+        }
+        return raw("/v1/access/middleware", peer="198.51.100.20", **{**given, **headers})
+
+    return question

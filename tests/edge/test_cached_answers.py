@@ -50,7 +50,7 @@ PRICED = {**READERS, "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
     {**READERS, "rateLimit": {"requests": 5, "period": "day", "per": "visitor"}},
     {**READERS, "conditions": {"ip": "203.0.113.0/24"}},
 ])  # fmt: skip
-def test_what_counts_costs_or_depends_on_the_address_is_not_cacheable(ask, site, rule):
+def test_counted_charged_and_address_dependent_answers_are_not_cacheable(ask, site, rule):
     site(rule)
     assert seconds(ask("/premium/a")) is None
 
@@ -62,7 +62,7 @@ def test_what_counts_costs_or_depends_on_the_address_is_not_cacheable(ask, site,
     {"authorization": "License nope"},
     {"authorization": "Basic YTpi"},
 ])  # fmt: skip
-def test_what_is_not_in_the_key_or_may_depend_on_the_address_is_not_cacheable(ask, site, headers):
+def test_answers_that_depend_on_more_than_the_cache_key_are_not_cacheable(ask, site, headers):
     site(READERS)
     assert seconds(ask("/premium/a", **headers)) is None
 
@@ -122,6 +122,6 @@ def test_the_address_in_the_key_does_not_stand_for_other_headers(ask, site, head
 @pytest.mark.parametrize("further", [
     {"pricePerAccess": {"amount": "0.01", "currency": "USD"}}, {"rateLimit": {"requests": 5, "period": "day"}},
 ])  # fmt: skip
-def test_what_counts_or_costs_is_not_cacheable_by_address_either(ask, site, further):
+def test_counted_and_charged_answers_are_not_cacheable_by_address(ask, site, further):
     site({**READERS, "permissions": ["full_access"], **further})
     assert seconds(ask("/premium/a", path=BY_ADDRESS, user_agent="GPTBot/1.2")) is None

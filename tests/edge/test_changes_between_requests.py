@@ -198,9 +198,6 @@ def compared_fields(body: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-# --- Changes ---------------------------------------------------------------------------------------------------------
-
-
 def set_mode(mode: str) -> Callable[[World], object]:
     return lambda world: update_site(world.site, {"mode": mode})
 

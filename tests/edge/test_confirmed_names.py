@@ -17,7 +17,7 @@ from asgiref.sync import async_to_sync
 
 from licensing.edge.verification import reverse_dns
 from licensing.edge.verification.reverse_dns import AddressNames, LookupFailed, confirmed_name
-from tests.edge.test_reverse_dns import ADDRESS, SEARCHED, SEEKER
+from tests.edge.named_crawlers import ADDRESS, SEARCHED, SEEKER
 
 REVERSED = "4.4.8.8.in-addr.arpa."
 SERVFAIL = 2

@@ -194,6 +194,6 @@ def test_the_file_has_a_row_for_each_member_of_each_list(ask, api, site):
 
 
 @pytest.mark.parametrize("query", [{"by": "day"}, {"siteId": "site_x"}, {"period": "ever"}])
-def test_what_is_asked_wrongly_is_refused(api, query):
+def test_invalid_queries_are_refused_by_name(api, query):
     reply = api.get("/v1/analytics/crawlers", **query)
     assert (reply.status, reply.error["param"]) == (400, next(iter(query)))

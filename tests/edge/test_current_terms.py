@@ -13,7 +13,7 @@ from licensing.edge.publishing.current_terms import CurrentTerms
 from licensing.edge.publishing.documents import current_terms as terms_in_use
 from licensing.edge.publishing.published_terms import Terms
 from tests import factories
-from tests.edge.test_documents import RSL, get
+from tests.edge.documents import RSL, get
 
 SECONDS = 60  # for what happens at once; a failed test ends after this time
 
@@ -83,7 +83,7 @@ def test_terms_are_computed_once_for_each_epoch(kept, computing):
     assert computing.computed == ["site_a", "site_a"]
 
 
-def test_who_asks_meanwhile_gets_the_former_terms(kept, begin, computing):
+def test_the_former_terms_are_served_during_a_computation(kept, begin, computing):
     former = kept.get("acc_a", "site_a", 1)
     computation = begin("acc_a", "site_a", 2)
     assert [kept.get("acc_a", "site_a", epoch) for epoch in (2, 2, 3)] == [former] * 3

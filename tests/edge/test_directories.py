@@ -64,7 +64,7 @@ def test_a_failure_is_kept_for_five_minutes(directories, monkeypatch):
     ],
     ids=["a redirect", "64 KiB and more", "another type", "no JSON", "no list", "not there"],
 )
-def test_what_is_no_directory_is_refused(reply):
+def test_invalid_directories_are_refused(reply):
     with pytest.raises(ValueError, match=r"."):
         keys_of(reply)
 

@@ -1,12 +1,10 @@
 """Terms published for crawlers are never laxer than what is enforced."""
 
-from datetime import UTC, datetime
 from unittest.mock import patch
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
-from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,16 +21,18 @@ from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy
 from licensing.sites.patterns import compiled
 from tests import factories
+from tests.edge.documents import (
+    ROBOTS,
+    RSL,
+    SEARCH_ONLY,
+    TDMREP,
+    get,
+    moment,
+)
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, READERS, SEEKERS, policies_at, read_rsl
 from tests.examples import examples
 
-SEARCH_ONLY = {"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search"]}
 NAMESPACE = "{https://rslstandard.org/rsl}"
-RSL, ROBOTS, TDMREP = "/license.xml", "/robots.txt", "/.well-known/tdmrep.json"
-
-
-def get(path, host="pub.example", **headers):
-    return Client().get(path, headers={"Host": host, **headers})
 
 
 @pytest.fixture
@@ -231,22 +231,19 @@ def test_a_host_without_a_site_has_no_documents(db, path):
     assert get(path, host="localhost").status_code == 404
 
 
-# --- What is promised is allowed -------------------------------------------------------------------------------------
-
-
 RULES = st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0]))
 
 
 @given(RULES, ITEMS, PATHS, QUERIES, SEEKERS, st.booleans())
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_a_document_permits_the_service_allows(rules, items, path, query, seeker, denies_unknown):
+def test_the_service_allows_all_that_documents_permit(rules, items, path, query, seeker, denies_unknown):
     published = terms_of(rules, items, denies_unknown=denies_unknown)
     expect_no_more_than_allowed(published, rules, items, path + query, seeker)
 
 
 @given(RULES, ITEMS, PATHS, QUERIES, SEEKERS, st.booleans(), st.integers(0, 30), st.integers(0, 3), st.integers(0, 2))
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_a_document_permits_beyond_its_budgets_the_service_allows(
+def test_the_service_allows_all_that_abridged_documents_permit(
     rules, items, path, query, seeker, denies_unknown, comparisons, literals, items_listed
 ):
     with (
@@ -297,10 +294,6 @@ def compiled_path(url):
     return compiled(url.partition("?")[0])
 
 
-def moment(month):
-    return datetime(2025, month, 1, tzinfo=UTC)
-
-
 @pytest.mark.parametrize("path", READERS)
 def test_a_document_does_permit_what_everybody_may(account, path):
     factories.site(account, {"/*": factories.policy(account, factories.ALLOW_ALL)}, host="pub.example")
@@ -319,9 +312,6 @@ def test_a_site_without_policies_that_denies_unknown_pages_prohibits_everything(
     factories.site(account, host="pub.example", unknown="deny")
     [content] = ElementTree.fromstring(get(RSL).content)  # noqa: S314 - our own
     assert (content.attrib["url"], content[0][0].text) == ("https://pub.example/", "all")
-
-
-# --- What opens the rest ---------------------------------------------------------------------------------------------
 
 
 def test_a_policy_in_odrl_says_what_opens_mining(account):

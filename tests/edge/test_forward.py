@@ -12,8 +12,6 @@ from licensing.sites.services import update_site
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
 
-# --- The table of statuses -------------------------------------------------------------------------------------------
-
 
 def test_an_allowed_page_is_200_with_its_decision(ask, site):
     site(READERS)
@@ -26,7 +24,7 @@ def test_an_allowed_page_is_200_with_its_decision(ask, site):
     assert event(reply).allowed
 
 
-def test_what_a_licence_would_open_is_402(ask, site):
+def test_a_page_that_a_licence_would_open_is_a_402(ask, site):
     site(LICENSED, factories.DENY_ALL)
     reply = ask("/premium/a")
     assert told(reply) == (402, "deny", "no_license")
@@ -35,7 +33,7 @@ def test_what_a_licence_would_open_is_402(ask, site):
     assert event(reply).reason == "no_license"
 
 
-def test_what_nothing_would_open_is_403(ask, site):
+def test_a_page_that_no_licence_would_open_is_a_403(ask, site):
     site({"action": "allow", "conditions": {"default": True}, "permissions": ["search"]})
     reply = ask("/premium/a")
     assert told(reply) == (403, "deny", "permission_not_granted")
@@ -92,9 +90,6 @@ def test_an_error_is_403_for_nginx_too(ask, site):
     assert (reply.status, reply.headers["X-Access-Status"]) == (403, "401")
 
 
-# --- Which item it is ------------------------------------------------------------------------------------------------
-
-
 def test_a_registered_item_wins_over_a_pattern(ask, account, site):
     site(factories.DENY_ALL)
     item = factories.content(
@@ -147,13 +142,10 @@ def test_an_archived_item_is_403(ask, account, api_of):
 
 
 @pytest.mark.parametrize("path", ["/robots.txt", "/license.xml", "/.well-known/tdmrep.json", "/sitemap.xml"])
-def test_what_tells_of_the_terms_is_open_to_everybody(ask, account, path):
+def test_published_terms_are_open_to_everybody(ask, account, path):
     factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example", unknown="deny")
     assert ask(path).status == 200
     assert ask(f"/.well-known/..{path.replace('.well-known/', '')}x").status == 403
-
-
-# --- Modes -----------------------------------------------------------------------------------------------------------
 
 
 def test_an_observed_denial_is_let_through_and_told(ask, site):
@@ -175,16 +167,13 @@ def test_a_disabled_site_lets_everything_through(ask, site):
     assert (reply.status, reply.headers.get("X-Access-Would")) == (200, None)
 
 
-def test_what_was_decided_can_be_read_as_any_decision(ask, account, site, api_of):
+def test_decisions_of_the_edge_can_be_read_with_the_api(ask, account, site, api_of):
     site(factories.DENY_ALL, mode="observe")
     reply = ask("/premium/a?token=secret")
     shown = api_of(account).get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}").body
     assert (shown["allowed"], shown["observed"]["reason"], shown["policyVersion"]) == (True, "no_license", 1)
     assert event(reply).facts["url"] == "https://pub.example/premium/a"
     assert "secret" not in str(event(reply).facts)
-
-
-# --- The next request sees every change ------------------------------------------------------------------------------
 
 
 def test_a_change_holds_for_the_next_request(ask, account, site, key):
@@ -202,9 +191,6 @@ def test_a_change_holds_for_the_next_request(ask, account, site, key):
     assert ask("/premium/a").status == 200
     revoke_api_key(ApiKey.objects.get(prefix=key[:13]))
     assert (ask("/premium/a").status, ask("/robots.txt").status) == (401, 401)
-
-
-# --- Envoy -----------------------------------------------------------------------------------------------------------
 
 
 def test_envoy_tells_the_page_by_its_path_and_host(raw, site, key):

@@ -8,24 +8,6 @@ from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
 
 
-@pytest.fixture
-def question(raw, key):
-    """Return middleware's request about a page of https://pub.example, from an untrusted address."""
-
-    def question(path, **headers):
-        given = {
-            "host": "licensing.internal",
-            "x_licensing_key": key,
-            "x_licensing_url": f"https://pub.example{path}",
-            "x_licensing_method": "GET",
-            "x_licensing_address": "203.0.113.9",
-            "user_agent": "Mozilla/5.0",
-        }
-        return raw("/v1/access/middleware", peer="198.51.100.20", **{**given, **headers})
-
-    return question
-
-
 def test_a_requester_whom_the_site_names_is_decided_about(question, account, site):
     site(LICENSED, factories.DENY_ALL)
     factories.license(account, "org_acme")

@@ -78,7 +78,7 @@ def test_ingress_nginx_tells_the_whole_url(ask, site):
     assert by_ingress_nginx(ask, "https://pub.example/about").status == 200
 
 
-def test_what_follows_a_hash_is_part_of_the_url_that_ingress_nginx_tells(ask, site):
+def test_a_hash_is_part_of_the_url_sent_by_ingress_nginx(ask, site):
     site(factories.DENY_ALL)
     assert by_ingress_nginx(ask, "https://pub.example/about#/../premium/a").status == 403
 

@@ -4,13 +4,12 @@ import pytest
 
 from tests import factories
 from tests.edge.asking import LICENSED, READERS
-from tests.edge.test_forward_middleware import question  # noqa: F401 - a fixture
 
 PREMIUM = LICENSED, factories.DENY_ALL
 
 
 @pytest.fixture
-def charged(question):  # noqa: F811
+def charged(question):
     """Return what a visitor of org_acme is charged for a page, after its status."""
 
     def charged(path):

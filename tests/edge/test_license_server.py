@@ -41,9 +41,6 @@ def refused(reply):
     return reply.status_code, reply.json()["error"]
 
 
-# --- What a token says -----------------------------------------------------------------------------------------------
-
-
 def test_a_token_is_bound_to_the_licence_the_client_and_the_pages(client, licensed, settings):
     settings.BASE_URL = "https://licensing.example"
     reply = ask_token(*client)
@@ -102,9 +99,6 @@ def test_json_and_credentials_in_the_body_are_taken_too(client):
     assert Client().post("/olp/token", body, content_type="application/json").status_code == 200
 
 
-# --- Refusals --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
@@ -122,7 +116,7 @@ def test_json_and_credentials_in_the_body_are_taken_too(client):
         ({"license_type": "text/plain"}, "invalid_license"),
     ],
 )
-def test_what_is_wrong_with_a_request_is_told_as_oauth_does(client, fields, error):
+def test_invalid_requests_get_errors_of_oauth(client, fields, error):
     assert refused(ask_token(*client, **fields)) == (400, error)
 
 
@@ -141,14 +135,14 @@ def test_an_api_key_is_no_client_secret(client, account):
     assert refused(ask_token(client[0], factories.key_text(account))) == (401, "invalid_client")
 
 
-def test_who_holds_no_valid_licence_gets_no_token(account, client, licensed):
+def test_a_client_without_a_valid_licence_gets_no_token(account, client, licensed):
     stranger = factories.license_client(account, "org_other")
     assert refused(ask_token(*stranger)) == (401, "unauthorized_client")
     revoke_license(licensed)
     assert refused(ask_token(*client)) == (401, "unauthorized_client")
 
 
-def test_who_has_no_credit_left_gets_no_token(account, client, licensed):
+def test_a_client_without_credit_gets_no_token(account, client, licensed):
     factories.wallet(account, "access", 1, requester_id="org_acme")
     assert ask_token(*client).status_code == 200
     grant = Grant.objects.get()
@@ -198,9 +192,6 @@ def test_only_a_post_is_possible(db):
     assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")
 
 
-# --- Introspection ---------------------------------------------------------------------------------------------------
-
-
 def test_a_client_learns_of_its_own_tokens(account, client, licensed):
     token = ask_token(*client).json()["access_token"]
     told = introspect(basic(client[0].pk, client[1]), token=token).json()
@@ -221,7 +212,7 @@ def test_a_publisher_learns_of_tokens_for_his_pages(account, other_account, clie
     assert refused(introspect(lesser, token=token)) == (401, "invalid_client")
 
 
-def test_what_has_ended_is_not_active(account, client, licensed):
+def test_invalid_tokens_and_tokens_of_revoked_licences_are_inactive(account, client, licensed):
     token = ask_token(*client).json()["access_token"]
     key = f"Bearer {factories.key_text(account)}"
     assert introspect(key, token=f"{token}x").json() == {"active": False}

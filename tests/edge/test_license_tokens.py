@@ -49,9 +49,6 @@ def signed(token, **changes):
     return signing.current_signer(Algorithm.ES256).sign(claims)
 
 
-# --- At forward ------------------------------------------------------------------------------------------------------
-
-
 def test_a_token_is_let_in_as_its_requester_and_charged(visit, ask):
     assert ask("/premium/a").status == 402
     reply = visit()
@@ -110,7 +107,7 @@ def test_another_algorithm_is_an_invalid_request(visit, token):
 
 
 @pytest.mark.parametrize("sent", ["abc", "a.b.c", "", "x" * 5000])
-def test_what_is_no_token_is_refused(ask, site, sent):
+def test_malformed_tokens_are_refused(ask, site, sent):
     site(LICENSED)
     assert told(ask("/premium/a", authorization=f"License {sent}")) == (401, "deny", "invalid_token")
 
@@ -153,16 +150,13 @@ def test_the_presented_licence_counts_where_it_covers_the_page(visit, account):
     assert [str(entry.amount) for entry in LedgerEntry.objects.all()] == ["0.050000"]
 
 
-def test_who_says_to_be_a_crawler_is_held_to_its_class(ask, account, site):
+def test_a_claimed_crawler_is_limited_to_its_class_despite_a_token(ask, account, site):
     site({**LICENSED, "permissions": ["read"]})
     factories.license(account)
     token = ask_token(*factories.license_client(account)).json()["access_token"]
     sent = {"authorization": f"License {token}"}
     assert ask("/premium/a", **sent).status == 200
     assert told(ask("/premium/a", user_agent="GPTBot/1.0", **sent)) == (403, "deny", "permission_not_granted")
-
-
-# --- Beside checks ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -259,9 +259,6 @@ def seconds(loop: Loop) -> float:
     return time.process_time() - begin
 
 
-# --- Sites that were stored before patterns had their limits ---------------------------------------------------------
-
-
 @pytest.fixture
 def large_site(account: Account) -> Site:
     patterns = ["/" + "a*" * 1_000 + f"{number:03}" for number in range(MAX_RULES)]

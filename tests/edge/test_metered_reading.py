@@ -56,7 +56,7 @@ def test_readers_at_one_address_have_five_each(ask, site):
     assert [reader.statuses(5) for reader in readers] == [[200] * 4 + [429]] * 3
 
 
-def test_who_takes_no_cookie_has_five_at_the_address(ask, site):
+def test_visitors_without_cookies_share_the_five_of_their_address(ask, site):
     site(FIVE_A_MONTH)
     assert Browser(ask, takes_cookies=False).statuses(6) == [200] * 5 + [429]
     assert Browser(ask, takes_cookies=False, address=OFFICE).read().status == 200
@@ -214,7 +214,7 @@ def test_a_cookie_of_an_earlier_version_is_new_to_each_rule(ask, site, account):
     assert event(reader.read()).facts["visitorId"] == "A" * 22
 
 
-def test_who_is_known_counts_as_itself_wherever_it_is(ask, site, account, forwards):
+def test_an_identified_visitor_is_counted_across_addresses(ask, site, account, forwards):
     site(FIVE_A_MONTH)
     key = f"Bearer {factories.key_text(account)}"
     addresses = [f"192.0.2.{number}" for number in range(1, 8)]

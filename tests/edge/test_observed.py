@@ -38,7 +38,7 @@ def traffic(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_would_have_been_refused_is_what_enforcing_refuses(ask, account, other_account, api, mixed, seed):
+def test_observing_names_exactly_the_requests_that_enforcing_refuses(ask, account, other_account, api, mixed, seed):
     mixed(account, "observe")
     mixed(other_account, "enforce")
     enforced = factories.key_text(other_account, permissions=["access:check"])

@@ -18,9 +18,6 @@ def bound_key(account):
     return factories.key_text(account, permissions=["access:check"], allowed_hosts=["pub.example"])
 
 
-# --- The hosts of the key --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("host", ["pub.example", "PUB.example", "pub.example:8443", "pub.example.", "pub.example.:80"])
 def test_a_key_for_a_host_asks_about_it_in_every_spelling(ask, site, bound_key, host):
     site(READERS)
@@ -56,9 +53,6 @@ def test_nginx_gets_the_refusal_of_a_host_as_any_denial(ask, site, bound_key):
     sent = {"x_licensing_key": bound_key, "x_forwarded_host": "other.example"}
     reply = ask("/a", path="/v1/access/forward?deny=403", **sent)
     assert (reply.status, reply.headers["X-Access-Status"]) == (403, "403")
-
-
-# --- Hosts without a site --------------------------------------------------------------------------------------------
 
 
 def elsewhere(ask, page="/about", **headers):

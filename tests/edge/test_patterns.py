@@ -51,7 +51,7 @@ def test_no_spelling_of_a_path_is_a_way_around_a_pattern(path):
 
 
 @pytest.mark.parametrize("path", ["/premium/../free/x", "/premium/%2E%2E/free/x", "/%2570remium/x", "/premium/.."])
-def test_what_an_origin_reads_as_another_page_does_not_match(path):
+def test_paths_that_an_origin_reads_as_another_page_do_not_match(path):
     assert not compiled("/premium/*").matches(normalize_path(path))
 
 

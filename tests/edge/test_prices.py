@@ -10,21 +10,8 @@ from licensing.edge.crawlers import Crawler, Table, current_table
 from licensing.policies.services import update_policy
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
+from tests.edge.priced_rules import FOR_ALL, PRICED, price_of
 from tests.edge.tokens import ask_token
-
-PRICED = {
-    "action": "allow",
-    "priority": 2,
-    "conditions": {"licenseType": ["commercial", "press"]},
-    "permissions": ["full_access"],
-    "pricePerAccess": {"amount": "0.015", "currency": "USD"},
-}
-FOR_ALL = {"action": "allow", "conditions": {"default": True}, "permissions": ["read"],
-           "pricePerAccess": {"amount": 0.5, "currency": "EUR"}}  # fmt: skip
-
-
-def price_of(reply):
-    return reply.status, reply.headers.get("crawler-price"), reply.headers.get("crawler-error")
 
 
 @pytest.fixture
@@ -61,7 +48,7 @@ def test_a_customer_whose_licence_is_not_enough_is_told_the_price(ask, site, acc
 @pytest.mark.parametrize(
     "sent", [{"crawler_exact_price": "USD 0.015"}, {"crawler_max_price": "USD 0.015"}, {"crawler_max_price": "USD 2"}]
 )
-def test_who_pays_the_price_is_let_in_and_charged_that(pay, site, sent):
+def test_a_visitor_who_pays_the_price_is_let_in_and_charged(pay, site, sent):
     site(PRICED, factories.DENY_ALL)
     reply = pay(**sent)
     assert told(reply) == (200, "allow", None)
@@ -97,7 +84,7 @@ def test_another_price_is_402_with_the_right_one(pay, site, sent, error):
 @pytest.mark.parametrize(
     "value", ["0.01", "USD", "USD -1", "USD 1e3", "usd 0.01", "USD 0.0000001", "XXX 1", "USD 1,5"]
 )
-def test_what_is_no_price_is_400(pay, site, value):
+def test_invalid_prices_in_headers_are_a_400(pay, site, value):
     site(PRICED, factories.DENY_ALL)
     assert price_of(pay(crawler_max_price=value)) == (400, None, "InvalidCrawlerPriceValue")
 
@@ -206,8 +193,6 @@ def test_nginx_is_told_the_price_beside_its_403(ask, site):
     )
 
 
-# --- /v1/access/offers -----------------------------------------------------------------------------------------------
-
 OFFER = {"licenseType": "commercial", "permissions": ["full_access"],
          "pricePerAccess": {"amount": 0.015, "currency": "USD"}}  # fmt: skip
 
@@ -255,7 +240,7 @@ def test_offers_depend_on_the_permission(api, account):
      ({"url": "a"}, 400, "url"), ({"contentId": "cnt_x", "permission": "No"}, 400, "permission"),
      ({"url": "https://unknown.example/a"}, 404, "url"), ({"contentId": "cnt_x"}, 404, "contentId")],
 )  # fmt: skip
-def test_what_is_asked_for_wrongly_is_named(api, query, status, param):
+def test_invalid_queries_for_offers_are_refused_by_name(api, query, status, param):
     reply = api.get("/v1/access/offers", **query)
     assert (reply.status, reply.error["param"]) == (status, param)
 
@@ -271,9 +256,6 @@ def test_a_batch_answers_in_the_order_of_its_items(api, account, site):
     assert (refused.status, refused.error["param"]) == (422, "items[0].url")
 
 
-# --- The rule --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("price", "param"),
     [(1, "pricePerAccess"), ({"amount": 1}, "pricePerAccess.currency"),
@@ -284,7 +266,7 @@ def test_a_batch_answers_in_the_order_of_its_items(api, account, site):
      ({"amount": 1, "currency": "usd"}, "pricePerAccess.currency"),
      ({"amount": 1, "currency": "USD", "x": 1}, "pricePerAccess.x")],
 )  # fmt: skip
-def test_what_is_no_price_of_a_rule_is_refused(api, price, param):
+def test_invalid_prices_of_rules_are_refused(api, price, param):
     rule = {"action": "allow", "conditions": {"default": True}, "pricePerAccess": price}
     reply = api.post("/v1/policies", {"name": "P", "rules": [rule]})
     assert (reply.status, reply.error["param"]) == (422, f"rules[0].{param}")

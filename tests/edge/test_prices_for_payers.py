@@ -4,13 +4,7 @@ import pytest
 
 from analytics.models import LedgerEntry
 from tests import factories
-from tests.edge.test_prices import FOR_ALL, PRICED, price_of
-
-LICENSEES = {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
-AI_AT_A_PRICE = {"action": "allow", "priority": 2, "conditions": {"permission": ["ai_training", "ai_input"]},
-                 "permissions": ["ai_training", "ai_input"],
-                 "pricePerAccess": {"amount": "0.015", "currency": "USD"}}  # fmt: skip
-NATURAL = LICENSEES, AI_AT_A_PRICE, {**factories.DENY_ALL, "priority": 3}
+from tests.edge.priced_rules import FOR_ALL, NATURAL, PRICED, price_of
 
 
 @pytest.fixture

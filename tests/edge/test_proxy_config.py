@@ -12,7 +12,7 @@ from licensing.edge.proxies.paths import closing, opening
 from licensing.sites.patterns import Pattern, pattern_error
 from tests import factories
 from tests.edge.asking import READERS
-from tests.edge.test_refusal_page import DENY
+from tests.edge.refusals import DENY
 
 PIECES = st.lists(st.sampled_from(["/", "a", "b.", ".", "-", "*", "ab", "%2e", "~", "\\"]), max_size=7)
 PATTERNS = st.builds(lambda pieces, end: f"/{''.join(pieces)}{end}", PIECES, st.sampled_from(["", "$"])).filter(
@@ -57,7 +57,7 @@ def test_the_file_has_the_sites_host_and_a_placeholder_for_the_key(api, account,
     assert told == ["/about"]
 
 
-def test_what_is_priced_limited_licensed_or_denied_does_not_stay_open(api, account):
+def test_open_patterns_leave_out_priced_limited_licensed_and_denied_pages(api, account):
     priced = {**READERS, "pricePerAccess": {"amount": "1", "currency": "USD"}}
     limited = {**READERS, "rateLimit": {"requests": 1, "period": "day"}}
     licensed = {**READERS, "conditions": {"hasValidLicense": True}}

@@ -17,18 +17,12 @@ from licensing.policies.facts import Facts
 from licensing.policies.offers import offers
 from licensing.sites.patterns import compiled
 from tests import factories
+from tests.edge.documents import RSL, SEARCH_ONLY, get, moment
+from tests.edge.priced_rules import FOR_SALE, LICENSEES, NATURAL
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, SEEKERS, policies_at, read_prices
-from tests.edge.test_documents import RSL, SEARCH_ONLY, get, moment
-from tests.edge.test_prices_for_payers import LICENSEES, NATURAL
 from tests.edge.tokens import ask_token
 from tests.examples import examples
 
-FOR_SALE = {
-    "action": "allow",
-    "conditions": {"permission": ["ai_input", "ai_training"]},
-    "permissions": ["ai_input", "ai_training"],
-    "pricePerAccess": {"amount": "0.015", "currency": "USD"},
-}
 PRICED = (
     b'<license><permits type="usage">ai-input ai-train</permits>'
     b'<payment type="crawl"><amount currency="USD">0.015</amount></payment></license>'
@@ -135,7 +129,7 @@ def test_patterns_of_equal_length_that_match_the_same_pages_share_a_price_or_hav
     ITEMS, PATHS, QUERIES, SEEKERS,
 )  # fmt: skip
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_a_document_quotes_is_the_price_of_an_access(rules, items, path, query, seeker):
+def test_published_prices_are_charged_for_an_access(rules, items, path, query, seeker):
     document = write_documents(Publication("pub.example", terms_of(rules, items), "Example Media")).get(RSL, b"<rsl/>")
     unlicensed = {"requester_id": seeker["requester_id"], "now": moment(seeker["month"]), "identified_by": "signature"}
     for use, price in read_prices(document, path + query):

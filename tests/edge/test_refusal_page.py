@@ -1,7 +1,6 @@
 """The page for denied readers: when browsers get it, and its content."""
 
 import json
-from html.parser import HTMLParser
 
 import pytest
 
@@ -9,21 +8,19 @@ from licensing.edge.answers import MAX_BODY_IN_HEADER
 from licensing.sites.refusal_page import wants_page
 from licensing.sites.services import update_site
 from tests.edge.asking import READERS
+from tests.edge.refusals import (
+    ATTACK,
+    BROWSER,
+    DENY,
+    HOSTILE,
+    Parsed,
+)
 
-DENY = {"action": "deny", "conditions": {"default": True}}
-BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 TEXTS = {
     "name": "The Daily",
     "refusal_message": "This article is for subscribers.",
     "link_url": "https://pub.example/subscribe?from=page&a=1",
     "link_label": "Subscribe",
-}
-ATTACK = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&amp;</title></style>{{7*7}}%s%(x)s${x}"
-HOSTILE = {
-    "name": (ATTACK + "報道🗞&" * 30)[:100],
-    "refusalMessage": (ATTACK + "&<🗞>" * 200)[:500],
-    "linkUrl": ('https://pub.example/"><script>' + "&'\"" * 200)[:500],
-    "linkLabel": (ATTACK[:30] + "🗞&" * 30)[:60],
 }
 PRICED = {
     "action": "allow",
@@ -31,38 +28,6 @@ PRICED = {
     "permissions": ["read"],
     "pricePerAccess": {"amount": "0.015", "currency": "USD"},
 }
-
-
-class Parsed(HTMLParser):
-    """The page parsed as a browser does."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.resources: list[str] = []
-        self.texts: dict[str, list[str]] = {}
-        self.hrefs: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.links = list(zip(self.hrefs, self.texts.get("a", []), strict=True))
-
-    def text(self, tag: str) -> str:
-        return self.texts[tag][0]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.resources += [value or "" for name, value in attrs if name in ("src", "srcset", "action", "data")]
-        self.hrefs += [value or "" for name, value in attrs if name == "href"]
-        if tag != "meta":
-            self.open.append(tag)
-            self.texts.setdefault(tag, []).append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open:
-            self.texts[self.open[-1]][-1] += data
 
 
 @pytest.mark.parametrize(
@@ -177,7 +142,9 @@ def test_publishers_texts_are_escaped_and_complete(ask, site, api):
     api.patch(f"/v1/sites/{own.pk}", HOSTILE)
     page = Parsed(ask("/premium/a", accept=BROWSER).content.decode())
     assert (page.text("title"), page.text("h1"), page.text("p")) == (
-        *(HOSTILE["name"], HOSTILE["name"], HOSTILE["refusalMessage"]),
+        HOSTILE["name"],
+        HOSTILE["name"],
+        HOSTILE["refusalMessage"],
     )
     assert page.links == [(HOSTILE["linkUrl"], HOSTILE["linkLabel"])]
     assert page.tags == {"html", "head", "meta", "title", "style", "body", "main", "h1", "p", "a"}

@@ -16,9 +16,7 @@ from licensing.edge.verification.models import AddressName
 from licensing.edge.verification.reverse_dns import AddressNames, LookupFailed
 from licensing.edge.verification.stored_names import forget_outdated_names
 from tests.edge.asking import event
-
-SEEKER, ADDRESS = "Seeker/1.0", "8.8.4.4"
-SEARCHED = {"action": "allow", "conditions": {"default": True}, "permissions": ["search"]}
+from tests.edge.named_crawlers import ADDRESS, SEARCHED, SEEKER
 
 
 def test_a_crawler_is_known_by_the_name_of_its_address_on_its_first_visit(ask, site, seeker, dns):
@@ -104,9 +102,6 @@ def test_it_can_be_turned_off(ask, site, seeker, dns, settings):
     for _ in range(2):
         assert ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS).status == 403
     assert dns.asked == []
-
-
-# --- Looking names up ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -199,7 +194,7 @@ def test_few_lookups_run_at_a_time_and_one_network_takes_no_more_than_its_share(
     assert len(names.asked) == reverse_dns.MOST_OF_A_NETWORK + 1 + reverse_dns.MOST_LOOKUPS
 
 
-def test_who_claims_a_crawler_from_many_addresses_drives_out_nothing_verified(names):
+def test_false_claims_from_many_addresses_evict_no_verified_name(names):
     names.unnamed = type(names.unnamed)(4, reverse_dns.UNNAMED_SECONDS)
     asks(names, ADDRESS)
     for number in range(20):

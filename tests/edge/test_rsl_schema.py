@@ -75,7 +75,7 @@ def test_names_of_other_namespaces_are_ignored():
     assert problems(EXAMPLE.replace("<license>", '<x:a xmlns:x="urn:x" b="c"><x:d/></x:a><license>')) == []
 
 
-def test_what_is_served_is_valid(account, settings):
+def test_served_documents_are_valid(account, settings):
     settings.BASE_URL = "https://licensing.example"
     factories.site(
         account,

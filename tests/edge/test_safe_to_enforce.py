@@ -9,9 +9,6 @@ from tests.edge.asking import LICENSED, READERS, event, told
 from tests.edge.signers import signed
 from tests.edge.tokens import ask_token
 
-# --- 402 is for who could be let in ----------------------------------------------------------------------------------
-
-
 FOR_ACME = {**LICENSED, "conditions": {"hasValidLicense": True, "requesterId": "org_acme"}}
 FOR_TIERS = {**LICENSED, "conditions": {"licenseType": ["gold", "silver"]}}
 NOT_FOR_GOLD = {"action": "deny", "priority": 0, "conditions": {"licenseType": "gold"}}
@@ -35,9 +32,6 @@ def test_a_denial_is_402_if_a_licence_would_let_this_visitor_in_and_else_403(ask
     assert ("WWW-Authenticate" in reply.headers) == (status == 402)
 
 
-# --- Pages are read by an allow rule without permissions -------------------------------------------------------------
-
-
 OPEN = {"action": "allow", "conditions": {"default": True}}
 
 
@@ -51,9 +45,6 @@ def test_an_allow_rule_without_permissions_lets_pages_be_read_and_no_more(ask, a
     assert (shown["permission"], shown["permissions"]) == ("read", ["read"])
     crawler = ask("/premium/a", user_agent="Seeker/1.0", x_forwarded_for="192.0.2.1")
     assert told(crawler) == (403, "deny", "permission_not_granted")
-
-
-# --- What a visitor sends closes no page that is open ----------------------------------------------------------------
 
 
 IN_VAIN = {

@@ -8,9 +8,8 @@ from licensing.edge.publishing.documents import compiled_rules
 from licensing.edge.site_lint import lint_site
 from licensing.policies.lint import lint
 from tests import factories
-from tests.edge.test_documents import SEARCH_ONLY
-from tests.edge.test_prices_for_payers import LICENSEES, NATURAL
-from tests.edge.test_published_prices import FOR_SALE
+from tests.edge.documents import SEARCH_ONLY
+from tests.edge.priced_rules import FOR_SALE, LICENSEES, NATURAL
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_nothing_is_found_where_all_is_as_it_should_be(found, web):
 @pytest.mark.parametrize(
     "url", ["https://pub.example/license.xml", "https://pub.example/robots.txt", f"{SERVER}/jwks.json"]
 )
-def test_what_cannot_be_read_is_unreachable(found, web, url, failure):
+def test_unreadable_documents_are_unreachable(found, web, url, failure):
     assert found({**web, url: failure}) == [("unreachable", "")]
 
 

@@ -33,9 +33,6 @@ def site(account):
     return factories.site(account, rules, host="pub.example", unknown="allow")
 
 
-# --- Thousands of spellings ------------------------------------------------------------------------------------------
-
-
 @many
 @given(chance=SEEDS)
 def test_no_spelling_opens_a_closed_page(api, site, chance):
@@ -73,8 +70,6 @@ def test_no_spelling_opens_a_closed_item_in_a_check(api, site, chance):
         assert not api.post("/v1/access/check", check).body.get("allowed")
 
 
-# --- The host --------------------------------------------------------------------------------------------------------
-
 HOSTS = ["pub.example", "pub.example:8443", "pub.example:443", "PUB.example", "pub.example.", "Pub.Example.:80"]
 
 
@@ -87,9 +82,6 @@ def test_an_item_is_found_whatever_port_it_is_registered_or_asked_for_at(ask, ra
     assert ask("/a", x_forwarded_host=host).status == 403
     assert raw("/v1/access/envoy/a", host=host, x_licensing_key=key).status == 403
     assert ask("/b", x_forwarded_host=host).status == 200
-
-
-# --- Which of several pages decides ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -177,9 +169,6 @@ def test_a_url_with_too_many_readings_is_denied_without_a_site_too_where_an_item
     assert told(ask(f"/b?{'x&' * 1_000}id=5")) == (200, "allow", None)
 
 
-# --- What stays open -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("path", ["/robots.txt", "//robots.txt", "/%72obots.txt", "/.well-known/x", "/.well-known//x"])
 def test_free_paths_are_open(ask, account, path):
     factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example")
@@ -200,5 +189,5 @@ def test_nothing_is_free_that_an_origin_may_read_otherwise(ask, account, path):
     "uri", ["/free/a%20b", "/free/caf%C3%A9", "/free/caf%E9", "/free/a;jsessionid=1", "/free/C%23", "/free/100%25",
             "/free/a?tag=a&tag=b", "/free/a?q=a;b", "/free/what%3F", "/free//a", "/free/a?" + "x=1&" * 300],
 )  # fmt: skip
-def test_what_is_written_unusually_but_closed_under_no_spelling_is_open(ask, site, uri):
+def test_an_unusual_spelling_of_an_open_page_is_open(ask, site, uri):
     assert ask(uri).status == 200

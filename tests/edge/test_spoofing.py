@@ -19,7 +19,7 @@ def denied(requester):
 
 
 @pytest.mark.parametrize("agent", CLAIMS)
-def test_what_is_denied_to_everybody_unknown_is_denied_to_who_claims_a_crawler(ask, site, agent):
+def test_a_claimed_crawler_gets_no_more_than_an_anonymous_visitor(ask, site, agent):
     site(denied("anonymous"), EVERYTHING)
     assert told(ask("/premium/a")) == (403, "deny", "no_license")
     assert told(ask("/premium/a", user_agent=agent)) == (403, "deny", "no_license")
@@ -78,9 +78,6 @@ def test_a_decision_tells_whom_its_rules_were_applied_to(ask, site):
     assert (recorded.requester.requester_id, recorded.facts["decidedAs"]) == ("unverified:gptbot", "anonymous")
     [answer] = recorded_answers(AccessEvent.objects.select_related("requester"))
     assert (answer.requester_id, answer.facts.requester_id) == ("unverified:gptbot", "anonymous")
-
-
-# --- With a payment --------------------------------------------------------------------------------------------------
 
 
 def priced(permissions, amount):

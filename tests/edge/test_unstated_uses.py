@@ -14,9 +14,9 @@ from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
 from licensing.sites.patterns import compiled
 from tests import factories
+from tests.edge.documents import ROBOTS, SEARCH_ONLY, TDMREP, get, moment
+from tests.edge.priced_rules import AI_AT_A_PRICE, LICENSEES
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, policies_at, refused_content_usage
-from tests.edge.test_documents import ROBOTS, SEARCH_ONLY, TDMREP, get, moment
-from tests.edge.test_prices_for_payers import AI_AT_A_PRICE, LICENSEES
 from tests.examples import examples
 
 VERIFIED_SEARCH = {
@@ -132,7 +132,7 @@ UNLICENSED = st.builds(
 
 @given(POLICIES.filter(bool), UNLICENSED)
 @settings(max_examples=examples(1000), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_an_unlicensed_visitor_is_allowed_is_free_to_some(policy, facts):
+def test_uses_allowed_without_a_licence_are_free_to_some(policy, facts):
     assert promised_uses(policy) <= free_to_some(policy)
     if judge(policy, facts).allowed:
         assert facts.permission in free_to_some(policy)
@@ -144,7 +144,7 @@ def test_what_an_unlicensed_visitor_is_allowed_is_free_to_some(policy, facts):
     ITEMS, PATHS, QUERIES, UNLICENSED, st.booleans(),
 )  # fmt: skip
 @settings(max_examples=examples(1500), deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_robots_txt_refuses_no_unlicensed_visitor_gets(rules, items, path, query, facts, denies_unknown):
+def test_uses_refused_by_robots_txt_are_denied_without_a_licence(rules, items, path, query, facts, denies_unknown):
     terms = terms_of(rules, items, denies_unknown=denies_unknown)
     documents = write_documents(Publication("pub.example", terms, "Example Media"))
     refused = refused_content_usage(documents.get(ROBOTS, b""), path + query)

@@ -75,9 +75,6 @@ def verify(api, site):
     return api.post(f"/v1/sites/{site.pk}/verify")
 
 
-# --- Documents -------------------------------------------------------------------------------------------------------
-
-
 def test_a_newcomer_does_not_disable_the_documents_of_a_verified_site(api, published, site, other_account):
     published.file_of(site)
     assert verify(api, site)["verifiedAt"] is not None
@@ -123,9 +120,6 @@ def test_an_unverified_site_of_a_shared_host_is_told_so(api, published, site, th
     site.refresh_from_db()
     assert "host_shared" not in [one.code for one in lint_site(site)]
     assert "host_shared" in [one.code for one in lint_site(theirs)]
-
-
-# --- Proof -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_site_says_what_to_publish_where(api, site):
@@ -176,7 +170,7 @@ def test_another_accounts_record_verifies_nothing(other_api, published, site, th
     assert verify(other_api, site).status == 404
 
 
-def test_who_verifies_after_the_first_record_is_gone_takes_its_place(api, other_api, published, site, theirs):
+def test_a_second_account_takes_a_host_over_after_the_first_record_is_gone(api, other_api, published, site, theirs):
     published.file_of(site)
     verify(api, site)
     published.file_of(theirs)
@@ -228,9 +222,6 @@ def test_a_host_that_changes_while_it_is_looked_at_is_not_verified(api, publishe
 def test_no_file_is_fetched_from_a_private_host(host):
     assert "public" in (found := async_to_sync(read_file)(host)).problem or "IPv4" in found.problem
     assert found.records == frozenset()
-
-
-# --- DNS -------------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

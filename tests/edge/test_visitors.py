@@ -10,8 +10,6 @@ from tests.edge.asking import LICENSED, READERS, event, told
 
 GPTBOT = "Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)"
 
-# --- Who asks --------------------------------------------------------------------------------------------------------
-
 
 @pytest.fixture
 def crawlers(crawler_table):
@@ -77,9 +75,6 @@ def test_the_visitors_address_is_a_fact(ask, site):
     assert ask("/premium/a").status == 200
     assert ask("/premium/a", x_forwarded_for="198.51.100.1").status == 403
     assert ask("/premium/a", x_forwarded_for=None).status == 403
-
-
-# --- What it costs ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

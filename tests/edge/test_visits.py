@@ -125,7 +125,7 @@ def test_another_accounts_visitors_are_not_shown(ask, account, other_account, mi
     assert report(other_account).visitors == []
 
 
-def test_what_is_counted_is_not_counted_again(ask, account, mixed):
+def test_visits_are_counted_only_once(ask, account, mixed):
     ask("/open/a")
     assert count_all()
     begin = counting.counted_until() - counting.STEP
@@ -143,9 +143,6 @@ def test_days_outside_the_period_are_not_shown(ask, account, mixed):
     VisitorDay.objects.update(day=day)
     assert report(account).visitors == []
     assert shown(report(account, period="90d")) == {("anonymous", "nothing"): (1, 0, 0)}
-
-
-# --- GET /v1/analytics/visitors --------------------------------------------------------------------------------------
 
 
 def test_the_api_tells_who_came(ask, api, account, mixed):
@@ -173,7 +170,7 @@ def test_it_is_of_whole_days(ask, api, mixed):
 
 
 @pytest.mark.parametrize("query", [{"period": "ever"}, {"startDate": "yesterday"}, {"groupBy": "day"}])
-def test_what_is_asked_wrongly_is_refused(api, query):
+def test_invalid_queries_are_refused_by_name(api, query):
     reply = api.get("/v1/analytics/visitors", **query)
     assert (reply.status, reply.error["param"]) == (400, next(iter(query)))
 

@@ -145,7 +145,7 @@ def test_a_very_long_url_is_counted(ask, api, site):
 
 
 @pytest.mark.parametrize("query", [{"period": "ever"}, {"groupBy": "day"}, {"siteId": "site_x"}, {"url": "x"}])
-def test_what_is_asked_wrongly_is_refused(api, query):
+def test_invalid_queries_are_refused_by_name(api, query):
     reply = api.get("/v1/analytics/pages", **query)
     assert (reply.status, reply.error["param"]) == (400, next(iter(query)))
 

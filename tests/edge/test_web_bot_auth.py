@@ -49,9 +49,6 @@ def forwards(application, settings, directories):
     return ForwardApplication(application.gateway, directories)
 
 
-# --- Vectors ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_example_of_rfc_9421_verifies():
     message = Message(
         "POST",
@@ -106,10 +103,7 @@ def test_the_examples_of_the_draft_verify(monkeypatch, headers, component):
     assert result.nonce is not None
 
 
-# --- At forward ------------------------------------------------------------------------------------------------------
-
-
-def test_who_signs_is_known_by_the_host_of_the_directory(ask, site):
+def test_a_signer_is_identified_by_the_host_of_its_directory(ask, site):
     site(READERS)
     reply = ask("/premium/a", **signed())
     assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "agent:signer.example")
@@ -246,8 +240,6 @@ def test_a_price_has_to_be_signed(ask, account, site):
     reply = ask("/premium/a", **signed(covered=('"crawler-max-price"',), **price))
     assert (reply.status, reply.headers["crawler-charged"]) == (200, "USD 0.01")
 
-
-# --- What the draft allows -------------------------------------------------------------------------------------------
 
 VECTORS = orjson.loads(Path(__file__).with_name("web_bot_auth_vectors.json").read_bytes())["vectors"]
 
@@ -397,9 +389,6 @@ def test_a_refused_signer_and_an_unverified_crawler_are_asked_for_a_signature(as
     assert "Accept-Signature" not in ask("/premium/a", **signed()).headers
 
 
-# --- Bounds ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("header", ["Signature_Agent", "Signature_Input", "Signature"])
 @pytest.mark.parametrize("end", ["," + "a" * 1024, ", a=1" * 8], ids=["too long", "too many signatures"])
 def test_signature_headers_beyond_their_limits_are_refused(ask, site, header, end):
@@ -426,8 +415,8 @@ def test_a_second_signature_for_something_else_is_passed_over(ask, site):
 
 
 FILLING = [
-    *(';a{}="b"', ";a{}=1", ";a{}", ';a{}=:YQ==:', ";a{}=1.5", ";a{}=?1"),
-    *(' "a{}"', ' "a{}";sf', ' "a{}";key="b"', ' "@query-param";name="a{}"', "  "),
+    ';a{}="b"', ";a{}=1", ";a{}", ';a{}=:YQ==:', ";a{}=1.5", ";a{}=?1",
+    ' "a{}"', ' "a{}";sf', ' "a{}";key="b"', ' "@query-param";name="a{}"', "  ",
 ]  # fmt: skip
 
 

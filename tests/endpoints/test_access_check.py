@@ -6,25 +6,11 @@ from typing import Any
 import pytest
 
 from tests import factories
-from tests.endpoints.test_content_create import A_TIMESTAMP
+from tests.endpoints.check_fields import FIELDS
+from tests.endpoints.content_fields import A_TIMESTAMP
 from tests.ways import both_ways
 
 pytestmark = both_ways
-
-FIELDS = {
-    "object", "id", "allowed", "reason", "message", "contentId", "requester", "permission", "permissions", "policyId",
-    "policyVersion", "matchedRule", "license", "rateLimit", "charge", "cacheFor", "dryRun", "created",
-}  # fmt: skip
-
-
-@pytest.fixture
-def policy(account):
-    return factories.policy(account)
-
-
-@pytest.fixture
-def item(account, policy):
-    return factories.content(account, policy_id=policy.pk, external_id="a-1", source="https://example.com/a")
 
 
 @pytest.fixture
@@ -158,7 +144,7 @@ def test_of_several_items_at_one_url_the_newest_active_one_is_meant(api, account
         {"dryRun": False, "explain": False},
     ],
 )
-def test_what_is_within_bounds_is_decided(check, fields):
+def test_values_within_bounds_are_accepted(check, fields):
     assert check(**fields).status == 200
 
 
@@ -200,7 +186,7 @@ def test_what_is_within_bounds_is_decided(check, fields):
         ({"content": "cnt_1"}, "content"),
     ],
 )
-def test_what_is_out_of_bounds_is_refused_and_named(check, api, fields, param):
+def test_values_out_of_bounds_are_refused_by_name(check, api, fields, param):
     reply = check(**fields)
     assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
     assert api.get("/v1/access/decisions")["totalCount"] == 0

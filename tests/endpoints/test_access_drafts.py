@@ -10,16 +10,6 @@ pytestmark = both_ways
 
 
 @pytest.fixture
-def policy(account):
-    return factories.policy(account)
-
-
-@pytest.fixture
-def item(account, policy):
-    return factories.content(account, policy_id=policy.pk, external_id="a-1", source="https://example.com/a")
-
-
-@pytest.fixture
 def rehearse(api, item):
     """Return a function that dry-runs a proposed policy on `item` for a requester without a licence."""
 

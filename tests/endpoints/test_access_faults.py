@@ -113,9 +113,9 @@ def test_so_is_each_of_a_batch_with_its_defaults(cases, defaults):
 
 TEXTS = st.sampled_from(["", " ", "a", "allow", "https://e.x/", "10.0.0.1"])
 NAMES = [
-    *("contentId", "externalId", "source", "requester", "id", "name", "permission", "context", "ip", "userAgent"),
-    *("dryRun", "sign", "policy", "rules", "defaultAction", "checks", "correlationId", "x"),
-]
+    "contentId", "externalId", "source", "requester", "id", "name", "permission", "context", "ip", "userAgent",
+    "dryRun", "sign", "policy", "rules", "defaultAction", "checks", "correlationId", "x",
+]  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),

@@ -36,9 +36,6 @@ def ledger():
     return list(LedgerEntry.objects.order_by("id"))
 
 
-# --- Which licence counts --------------------------------------------------------------------------------------------
-
-
 def test_a_held_licence_allows_and_is_shown(check, account):
     held = factories.license(account, expires_at=parse_timestamp("2999-01-01"))
     reply = check()
@@ -117,9 +114,6 @@ def test_many_licences_for_single_items_are_told_apart(check, account, item):
     assert check()["reason"] == "no_license"
     held = factories.license(account, content_ids=[factories.content(account).pk, item.pk])
     assert check()["license"]["id"] == held.pk
-
-
-# --- What is charged -------------------------------------------------------------------------------------------------
 
 
 def test_an_allowed_check_is_charged_to_its_decision(check, account, item):
@@ -236,9 +230,6 @@ def test_charges_add_up_in_the_rollups_of_their_day(check, account, item, clock)
             (clock.now.date().replace(day=4), Decimal("0.15")),
             (clock.now.date(), Decimal("0.05")),
         ]
-
-
-# --- What is kept ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_there_is_no_fall_through_to_the_next_rule(under):
     assert [item.check()["reason"] for _ in range(2)] == [None, "rate_limit_exceeded"]
 
 
-def test_what_is_denied_consumes_nothing(under):
+def test_a_denied_check_does_not_count_for_the_rate_limit(under):
     item = under(limited(1, "month", permissions=["read"]))
     assert item.check(permission="print")["reason"] == "permission_not_granted"
     assert item.is_allowed(permission="read")
@@ -173,9 +173,6 @@ def test_a_denial_by_limit_is_recorded_and_counted(under):
 
 def test_a_rule_without_a_limit_shows_none(under):
     assert under(ALLOW_ALL).check()["rateLimit"] is None
-
-
-# --- Per visitor -----------------------------------------------------------------------------------------------------
 
 
 def per_visitor(requests: int) -> dict[str, Any]:

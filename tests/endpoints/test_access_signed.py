@@ -239,7 +239,7 @@ def test_all_sign_with_one_key(check):
     assert len(kids) == 1
 
 
-def test_who_makes_the_first_key_too_late_takes_the_one_that_is_there(api):
+def test_the_first_signing_key_is_created_only_once(api):
     first = signing.make_first()
     assert signing.make_first().pk == first.pk
     assert SigningKey.objects.count() == 1
@@ -290,7 +290,7 @@ def test_a_batch_whose_checks_are_all_to_be_signed_is_a_503(check, api, item):
     assert api.post("/v1/access/check/batch", body).status == 503
 
 
-def test_what_is_not_to_be_kept_is_signed_for_5_seconds(api, account):
+def test_an_uncacheable_decision_is_signed_for_5_seconds(api, account):
     policy = factories.policy(account, {**factories.ALLOW_ALL, "rateLimit": {"requests": 1, "period": "month"}}).pk
     item = factories.content(account, policy_id=policy).pk
     reply = api.post("/v1/access/check", {"contentId": item, "requester": "org", "sign": True})

@@ -166,7 +166,7 @@ def test_a_batch_is_decided_check_by_check_in_its_order(api, item, fund):
     assert balance(wallet) == Decimal("0.02")
 
 
-def test_what_a_rule_s_limit_denies_is_not_spent(api, account, fund):
+def test_a_check_denied_by_a_rate_limit_spends_nothing(api, account, fund):
     wallet = fund(1)
     limited = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "month"}}
     item = factories.content(account, policy_id=factories.policy(account, limited).pk)
@@ -177,7 +177,7 @@ def test_what_a_rule_s_limit_denies_is_not_spent(api, account, fund):
     assert (balance(wallet), spends()) == (Decimal("0.95"), 1)
 
 
-def test_what_a_wallet_denies_does_not_count_for_a_rule_s_limit(api, account, fund):
+def test_a_check_denied_by_a_wallet_does_not_count_for_the_rate_limit(api, account, fund):
     wallet = fund("0.01")
     limited = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "month"}}
     item = factories.content(account, policy_id=factories.policy(account, limited).pk)
@@ -201,7 +201,7 @@ def test_a_simulation_of_the_unchanged_policy_denies_what_the_wallet_denied(api,
     assert simulate(api, item, rules=[], defaultAction="deny") == (0, 2, 1)
 
 
-def test_what_a_wallet_denied_is_recorded_and_read_back_as_a_fact(check, fund):
+def test_the_shortfall_of_a_wallet_is_recorded_as_a_fact(check, fund):
     fund("0.01")
     recorded, replayed = recorded_and_replayed(check()["id"])
     assert recorded == replayed

@@ -34,7 +34,7 @@ def test_a_key_is_told_its_account_its_plan_and_itself(db, clock):
     }
 
 
-def test_what_all_keys_have_used_is_counted_with_this_request(db, clock):
+def test_usage_counts_all_keys_and_this_request(db, clock):
     account = factories.account(plan="starter")
     one, other = (ApiClient(factories.key_text(account)) for _ in range(2))
     for _ in range(3):
@@ -57,11 +57,8 @@ def test_a_changed_plan_is_told_at_once(api, account):
     assert (api.get(ME)["plan"], api.get(ME)["limits"]["day"]["limit"]) == ("starter", 10_000)
 
 
-# --- Hosts without a site --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("choice", ["allow", "deny", None])
-def test_what_happens_to_hosts_without_a_site_can_be_changed(api, account, choice):
+def test_unknown_host_can_be_changed(api, account, choice):
     update_account(account, {"unknown_host": "deny" if choice == "allow" else "allow"})
     assert api.patch(ME, {"unknownHost": choice})["unknownHost"] == choice
     assert api.get(ME)["unknownHost"] == choice

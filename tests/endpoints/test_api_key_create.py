@@ -6,12 +6,8 @@ import pytest
 
 from tests import factories
 from tests.client import ApiClient
-from tests.endpoints.test_content_create import A_TIMESTAMP
-
-FIELDS = {
-    "id", "object", "name", "type", "prefix", "permissions", "allowedIps", "allowedHosts", "rateLimit", "expiresAt",
-    "createdAt", "lastUsedAt", "revokedAt",
-}  # fmt: skip
+from tests.endpoints.content_fields import A_TIMESTAMP
+from tests.endpoints.key_fields import FIELDS
 
 
 @pytest.fixture
@@ -138,7 +134,7 @@ def test_the_expiry_is_shown_in_utc(create, sent, kept):
         ({"scopes": ["*"]}, "scopes"),
     ],
 )
-def test_what_is_out_of_bounds_is_refused_and_named(create, api, fields, param):
+def test_values_out_of_bounds_are_refused_by_name(create, api, fields, param):
     reply = create(**fields)
     assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
     assert api.get("/v1/api-keys")["totalCount"] == 1

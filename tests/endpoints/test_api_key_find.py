@@ -11,7 +11,7 @@ from accounts.keys import keytext
 from kit.values.timestamps import render_timestamp
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.test_idempotency import everything_stored
+from tests.stored import everything_stored
 
 FIND = "/v1/api-keys/find"
 UNKNOWN = "svc_sk_" + "1" * 28

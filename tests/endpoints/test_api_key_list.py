@@ -2,7 +2,7 @@
 
 from tests import factories
 from tests.client import ApiClient
-from tests.endpoints.test_api_key_create import FIELDS
+from tests.endpoints.key_fields import FIELDS
 
 
 def test_keys_are_listed_newest_first_without_their_text(api, account):

@@ -43,7 +43,7 @@ def test_a_single_entry_is_the_one_of_the_list(api, item, last):
     assert api.get(f"/v1/audit/{last()['id']}").body == last()
 
 
-def test_what_was_created_had_nothing_before(item, last):
+def test_the_entry_of_a_creation_lists_all_fields_as_new(item, last):
     assert last()["changes"] == {
         "title": [None, "Markets"],
         "type": [None, "article"],
@@ -54,7 +54,7 @@ def test_what_was_created_had_nothing_before(item, last):
     }
 
 
-def test_what_was_deleted_is_told_whole(api, item, last):
+def test_the_entry_of_a_deletion_lists_all_former_fields(api, item, last):
     created = last()["changes"]
     api.delete(f"/v1/content/{item['id']}")
     assert last()["action"] == "content.deleted"

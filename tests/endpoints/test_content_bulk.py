@@ -10,7 +10,7 @@ from licensing.content import upserts
 from licensing.content.models import Content
 from tests import auditlog, factories
 from tests.client import ApiClient
-from tests.endpoints.test_content_create import FIELDS
+from tests.endpoints.content_fields import FIELDS
 
 FULL = {
     "externalId": "a-1",

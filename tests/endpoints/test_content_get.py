@@ -5,7 +5,7 @@ from django.db import connection
 
 from tests import factories
 from tests.client import ApiClient
-from tests.endpoints.test_content_create import FIELDS
+from tests.endpoints.content_fields import FIELDS
 
 
 def test_an_item_comes_with_its_stats(api, account):
@@ -39,7 +39,7 @@ def test_a_policy_is_embedded_only_for_a_key_that_may_read_policies(account, pat
 
 
 @pytest.mark.parametrize("expand", ["", "polcy", "policy,stats", "policy,", "Policy"])
-def test_what_cannot_be_embedded_is_refused(api, account, expand):
+def test_unknown_expansions_are_refused(api, account, expand):
     reply = api.get(f"/v1/content/{factories.content(account).pk}", expand=expand)
     assert (reply.status, reply.error["param"]) == (400, "expand")
 

@@ -1,7 +1,7 @@
 """GET /v1/content (docs/reference/api.md, Lists and filters). tests/conventions has the rules of all lists."""
 
 from tests import factories
-from tests.endpoints.test_content_create import FIELDS
+from tests.endpoints.content_fields import FIELDS
 
 
 def test_the_newest_item_comes_first(api):

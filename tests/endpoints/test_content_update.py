@@ -3,17 +3,13 @@
 import pytest
 
 from tests import factories
-from tests.endpoints.test_content_create import FULL, OUT_OF_BOUNDS
+from tests.endpoints.content_fields import FULL, OUT_OF_BOUNDS, without_times
 
 
 @pytest.fixture
 def item(api, account):
     policy = factories.policy(account)
     return api.post("/v1/content", {**FULL, "policyId": policy.pk}).body
-
-
-def without_times(body):
-    return {name: value for name, value in body.items() if name not in ("updated", "stats")}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +102,7 @@ def test_bounds_hold_as_they_do_on_creation(api, item):
     assert without_times(api.get(f"/v1/content/{item['id']}").body) == without_times(item)
 
 
-def test_what_was_read_can_be_sent_back(api, item):
+def test_an_item_can_be_sent_back_as_it_was_read(api, item):
     read = api.get(f"/v1/content/{item['id']}", expand="policy").body
     reply = api.patch(f"/v1/content/{item['id']}", read)
     assert reply.status == 200
@@ -123,7 +119,7 @@ def test_a_body_without_fields_changes_nothing(api, item):
     ("name", "value"),
     [("id", "cnt_" + "0" * 26), ("object", "book"), ("created", "1999-01-01"), ("stats", {"totalRequests": 9})],
 )
-def test_what_the_service_owns_cannot_be_changed(api, item, name, value):
+def test_read_only_fields_cannot_be_changed(api, item, name, value):
     path = f"/v1/content/{item['id']}"
     reply = api.patch(path, {"title": "Lost", name: value})
     assert (reply.status, reply.error["param"]) == (422, name)

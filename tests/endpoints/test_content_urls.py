@@ -100,12 +100,10 @@ def test_another_url_finds_nothing(found, item, url):
 
 
 @pytest.mark.parametrize(("kept", "sent"), [*PAIRS, *((sent, kept) for kept, sent in PAIRS)])
-def test_what_was_registered_is_found_by_its_other_spelling(found, account, kept, sent):
+def test_an_item_is_found_by_another_spelling_of_its_url(found, account, kept, sent):
     item = factories.content(account, source=kept)
     assert found(sent) == item.pk
 
-
-# --- However it is spelled -----------------------------------------------------------------------------------------
 
 SEGMENTS = ["news", "a-b_c.d~e", "2026", "caf%C3%A9", "x:@!$&'()*+,;=y", "..."]
 UNRESERVED = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
@@ -160,9 +158,6 @@ def test_a_denied_item_is_denied_under_every_spelling_of_its_url(api, denied, ur
     assert [url for url, one in zip(urls, decisions, strict=True) if one["reason"] != "no_license"] == []
 
 
-# --- Wherever a URL names an item ----------------------------------------------------------------------------------
-
-
 def test_the_source_is_shown_as_it_was_written(api):
     written = "HTTPS://Pub.Example:443/news/%63#part"
     item = api.post("/v1/content", {"title": "A", "source": written})
@@ -184,7 +179,7 @@ def test_a_list_excludes_any_spelling(api, account, item):
 
 
 @pytest.mark.parametrize("text", ["news", "http://[", ""])
-def test_what_is_no_url_filters_everything_out(api, item, text):
+def test_filtering_by_an_invalid_url_returns_nothing(api, item, text):
     assert api.get("/v1/content", source=text)["data"] == []
 
 
@@ -192,8 +187,6 @@ def test_a_changed_source_is_found_by_its_new_url_alone(api, item, found):
     api.patch(f"/v1/content/{item.pk}", {"source": "https://pub.example/news/%64"})
     assert (found("https://pub.example/news/d"), found(PAGE)) == (item.pk, None)
 
-
-# --- Pages that the publisher declares equal -------------------------------------------------------------------------
 
 ONE_PAGE = [
     (["trailing-slash"], [], "https://pub.example/news/c/", "https://pub.example/news/%63"),
@@ -216,7 +209,7 @@ TWO_PAGES = [
 @pytest.mark.parametrize(
     ("words", "parameters", "kept", "sent"), [*ONE_PAGE, *((*one[:2], one[3], one[2]) for one in ONE_PAGE)]
 )
-def test_what_makes_no_difference_is_a_setting(found, account, settings, words, parameters, kept, sent):
+def test_a_setting_names_the_parts_of_a_url_that_are_ignored(found, account, settings, words, parameters, kept, sent):
     settings.SAME_PAGE = SamePage.of(words, parameters)
     assert found(sent) is None
     item = factories.content(account, source=kept)
@@ -254,9 +247,6 @@ def test_a_service_whose_items_are_not_found_by_their_urls_does_not_start(accoun
 def test_a_setting_that_says_nothing_is_refused(words, parameters):
     with pytest.raises(ValueError, match=r"takes|needs"):
         SamePage.of(words, parameters)
-
-
-# --- What was stored before ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests import factories
 from tests.client import ApiClient
-from tests.endpoints.test_access_check import FIELDS
+from tests.endpoints.check_fields import FIELDS
 
 
 @pytest.fixture

@@ -11,15 +11,7 @@ from accounts.webhooks.models import WebhookEndpoint
 from analytics.events import summaries
 from analytics.models import AccessEvent
 from tests import factories
-from tests.endpoints.test_requester_erasure import (
-    CONTEXT,
-    ID,
-    PATH,
-    PERSON,
-    TRACES,
-    everything_stored,
-    tables_with_traces,
-)
+from tests.endpoints.traces import CONTEXT, ID, PATH, PERSON, TRACES, everything_stored, tables_with_traces
 from tests.ways import both_ways
 
 
@@ -82,7 +74,7 @@ def test_ids_of_all_characters_are_found(api, own):
     assert {table for table, raw in everything_stored() if any(one in raw for one in spellings)} == set()
 
 
-def test_what_others_did_stays_as_it_is_although_a_person_had_the_id_of_a_licence_type(api):
+def test_erasing_a_requester_leaves_equal_words_of_other_records_unchanged(api):
     api.post("/v1/requesters", {"id": "org_b"})
     wallet = api.post("/v1/wallets", {"requesterId": "org_b", "unit": "EUR"})["id"]
     terms = {"requesterId": "org_b", "requesterName": "B", "licenseType": "commercial", "metadata": {"order": "4711"}}

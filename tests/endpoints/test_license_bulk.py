@@ -14,14 +14,9 @@ from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from tests import auditlog, factories
 from tests.client import ApiClient
+from tests.endpoints.license_rows import NEW, PRICE, send
 
-NEW = {"requesterId": "org_acme", "licenseType": "commercial"}
-PRICE = {"amount": "12.50", "currency": "EUR"}
 OWN = {"id", "startsAt", "created", "updated"}
-
-
-def send(api, *rows, **options):
-    return api.post("/v1/licenses/bulk", {"items": list(rows)}, **options)
 
 
 def statuses(reply):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from licensing.licenses import bulk
 from tests import auditlog, factories
 from tests.client import ApiClient
-from tests.endpoints.test_license_bulk import NEW, PRICE, send
+from tests.endpoints.license_rows import NEW, PRICE, send
 from tests.examples import examples
 
 ROWS = st.lists(

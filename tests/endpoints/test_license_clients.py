@@ -76,7 +76,7 @@ def test_the_log_tells_of_each_change_and_of_no_secret(api):
 
 
 @pytest.mark.parametrize(("fields", "param"), [({"requesterId": ""}, "requesterId"), ({"name": 1}, "name")])
-def test_what_is_wrong_is_named(api, fields, param):
+def test_invalid_fields_are_refused_by_name(api, fields, param):
     reply = create(api, **fields)
     assert (reply.status, reply.error["param"]) == (422, param)
 

@@ -165,9 +165,6 @@ def test_a_leap_second_ends_a_day_in_utc(create, sent):
     assert create(startsAt=sent).error["param"] == "startsAt"
 
 
-# --- The price -------------------------------------------------------------------------------------------------------
-
-
 def test_the_price_enters_the_ledger_at_the_start(create, account):
     reply = create(startsAt="2026-01-31", price={"amount": "1200.10", "currency": "EUR"})
     [entry] = LedgerEntry.objects.filter(account=account)

@@ -57,7 +57,7 @@ def booked():
     return {key: str(amount) for key, amount in sums.items() if amount}
 
 
-def test_what_is_not_given_stays(change, held):
+def test_a_patch_keeps_the_other_fields(change, held):
     reply = change(licenseType="enterprise")
     assert reply.status == 200
     assert reply.body == {**held, "licenseType": "enterprise", "updated": reply["updated"]}
@@ -72,12 +72,12 @@ def test_a_status_does_not_revoke(api, held):
     assert api.get(path).body == held
 
 
-def test_what_was_read_can_be_sent_back(api, held):
+def test_a_licence_can_be_sent_back_as_it_was_read(api, held):
     reply = api.patch(f"/v1/licenses/{held['id']}", held)
     assert reply.body == {**held, "updated": reply["updated"]}
 
 
-def test_what_was_read_can_be_sent_back_after_what_it_names_was_deleted(api, account, change):
+def test_a_licence_can_be_sent_back_although_its_items_were_deleted(api, account, change):
     item, policy, other = factories.content(account).pk, factories.policy(account).pk, factories.content(account).pk
     held = change(contentIds=[item], policyIds=[policy]).body
     for path in (f"/v1/content/{item}", f"/v1/policies/{policy}", f"/v1/content/{other}"):
@@ -143,9 +143,6 @@ def test_it_expires_by_itself(change, api, held, clock):  # noqa: F811
     assert change(expiresAt="2026-03-06")["status"] == "active"
 
 
-# --- The ledger ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -174,12 +171,9 @@ def test_a_licence_that_had_no_price_can_get_one(change):
 @pytest.mark.parametrize(
     "fields", [{"expiresAt": "2999-02-01"}, {"price": {"amount": "12.500", "currency": "EUR"}}, {"tags": []}, {}]
 )
-def test_what_leaves_price_start_and_type_alone_books_nothing(change, fields):
+def test_changes_of_other_fields_than_price_start_and_type_record_no_revenue(change, fields):
     assert change(**fields).status == 200
     assert LedgerEntry.objects.count() == 1
-
-
-# --- Revoking --------------------------------------------------------------------------------------------------------
 
 
 def test_a_revoked_licence_says_so(revoke, api, held, clock):  # noqa: F811
@@ -212,7 +206,7 @@ def test_a_revoked_licence_stays_as_it_is(revoke, change, api, held):
     assert api.get(f"/v1/licenses/{held['id']}").body == revoked
 
 
-def test_what_it_earned_stays(revoke):
+def test_a_revoked_licence_keeps_its_revenue(revoke):
     revoke()
     assert booked() == {("2026-01-31", "EUR", "commercial"): "12.500000"}
     assert RequesterRevenue.objects.get().amount == Decimal("12.5")

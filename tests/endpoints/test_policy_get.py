@@ -1,6 +1,6 @@
 """GET /v1/policies/:id (docs/reference/policies.md)."""
 
-from tests.endpoints.test_policy_create import FULL
+from tests.endpoints.policy_fields import FULL
 
 
 def test_a_policy_is_read_as_it_was_created(api):

@@ -83,7 +83,7 @@ def test_a_findings_policy_is_saved_all_the_same(api, lint):
         ({"name": "New"}, "name"),
     ],
 )
-def test_what_no_policy_can_have_is_an_error_not_a_finding(api, body, param):
+def test_invalid_policies_are_refused_instead_of_linted(api, body, param):
     reply = api.post("/v1/policies/lint", body)
     assert (reply.status, reply.error["param"]) == (422, param)
 

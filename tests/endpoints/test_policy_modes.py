@@ -34,7 +34,7 @@ def test_a_policy_is_enforced_unless_it_says_otherwise(api):
     assert api.patch(f"/v1/policies/{made['id']}", {"mode": "observe"})["mode"] == "observe"
 
 
-def test_what_is_no_mode_is_refused(api):
+def test_unknown_modes_are_refused(api):
     reply = api.post("/v1/policies", {"name": "P", "mode": "audit"})
     assert (reply.status, reply.error["param"]) == (422, "mode")
 
@@ -61,7 +61,7 @@ def test_an_observed_denial_is_recorded_as_such(api, check):
     assert AccessEvent.objects.get(pk=reply["id"]).observed == "no_license"
 
 
-def test_what_an_observed_policy_allows_is_as_it_always_was(api, check):
+def test_an_observed_policy_that_allows_records_nothing_as_observed(api, check):
     reply = check("observe", factories.ALLOW_ALL)
     assert (reply["allowed"], reply["permissions"], reply.body.get("observed")) == (True, ["full_access"], None)
     assert AccessEvent.objects.get(pk=reply["id"]).observed is None

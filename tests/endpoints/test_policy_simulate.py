@@ -96,7 +96,7 @@ def test_without_a_draft_the_saved_policy_is_replayed_and_changes_nothing(simula
     assert (reply["policyVersion"], counts(reply), reply["reasonChanged"]) == (1, (3, 0, 0), 0)
 
 
-def test_what_the_draft_leaves_out_is_taken_from_the_saved_policy(simulate, check, policy):
+def test_missing_fields_of_a_draft_default_to_the_saved_policy(simulate, check, policy):
     policy_services.update_policy(policy, {"rules": [ALLOW_LICENSED]})
     check(), check("org_b")
     reply = simulate(defaultAction="allow")
@@ -113,9 +113,6 @@ def test_facts_are_those_of_the_decision_not_of_today(simulate, check, item):
     check()
     content_services.update_content(item, {"status": "archived"})
     assert counts(simulate(rules=[ALLOW_ALL])) == (1, 0, 0)
-
-
-# --- Rate limits -----------------------------------------------------------------------------------------------------
 
 
 def test_a_drafts_rate_limit_is_counted_in_the_order_of_time(simulate, check, clock):
@@ -146,9 +143,6 @@ def test_a_limits_window_that_began_before_the_period_is_counted_from_its_own_be
     check()
     reply = simulate(rules=[limited(2, "month")], period="7d")
     assert counts(reply) == (1, 1, 0)
-
-
-# --- Which decisions ---------------------------------------------------------------------------------------------
 
 
 def test_only_items_that_link_to_the_policy_now_count(api, simulate, check, account, policy, item):
@@ -228,9 +222,6 @@ def test_licences_that_the_service_held_then_count_in_a_replay(api, simulate, ch
     assert api.post(f"/v1/licenses/{license_id}/revoke").status == 200
     check("org_b")
     assert (counts(simulate()), simulate()["reasonChanged"]) == ((2, 0, 0), 0)
-
-
-# --- What it asks and leaves -----------------------------------------------------------------------------------------
 
 
 def test_a_simulation_writes_nothing_and_takes_no_turn_at_writing(simulate, check, account, monkeypatch):

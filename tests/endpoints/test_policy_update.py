@@ -3,7 +3,7 @@
 import pytest
 
 from tests import factories
-from tests.endpoints.test_policy_create import FULL, OUT_OF_BOUNDS
+from tests.endpoints.policy_fields import FULL, OUT_OF_BOUNDS
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_condition_on_true_in_place_of_1_is_another_rule(api, policy):
     assert stored["version"] == 3
 
 
-def test_what_was_read_can_be_sent_back(api, policy):
+def test_a_policy_can_be_sent_back_as_it_was_read(api, policy):
     path = f"/v1/policies/{policy['id']}"
     reply = api.patch(path, policy)
     assert (reply.status, reply.body) == (200, policy)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests import factories
-from tests.endpoints.test_policy_create import FULL
+from tests.endpoints.policy_fields import FULL
 
 
 @pytest.fixture

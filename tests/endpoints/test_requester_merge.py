@@ -154,7 +154,7 @@ def test_licences_and_their_wallets_and_clients_move(api):
 
 
 @pytest.mark.usefixtures("pair")
-def test_whoever_still_writes_the_former_id_means_the_current_one(api):
+def test_writes_with_the_former_id_go_to_the_current_requester(api):
     rows = [
         {"requesterId": one, "requesterName": one, "licenseType": "x", "externalId": one} for one in ("org_a", "org_b")
     ]

@@ -77,7 +77,7 @@ def test_true_in_place_of_1_is_a_change(api):
     assert api.get("/v1/requesters/org")["metadata"]["staff"] is True
 
 
-def test_what_was_read_can_be_sent_back(api):
+def test_a_requester_can_be_sent_back_as_it_was_read(api):
     shown = api.post("/v1/requesters", {"id": "org", "name": "Org"}).body
     assert api.patch("/v1/requesters/org", shown).body == shown
 

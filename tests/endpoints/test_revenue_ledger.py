@@ -53,7 +53,7 @@ def test_an_amount_is_exact_from_the_body_to_the_reply(api, amount):
 
 
 @pytest.mark.parametrize("amount", [b"0", b'"0.00"', b"-0.0", b"0.0000001", b"1000000000000.01", b"1e300", b"null"])
-def test_what_is_no_amount_to_add_is_refused(api, amount):
+def test_invalid_amounts_are_refused(api, amount):
     reply = api.post("/v1/revenue", b'{"currency": "EUR", "description": "x", "amount": %s}' % amount)
     assert (reply.status, reply.error["param"]) == (422, "amount")
     assert LedgerEntry.objects.count() == 0
@@ -104,7 +104,7 @@ def test_an_adjustment_may_go_without_a_description(api):
     assert api.post("/v1/revenue", {"amount": "1", "currency": "EUR"})["description"] is None
 
 
-def test_what_another_account_has_cannot_be_named(api, other_api, decision):
+def test_an_entry_cannot_name_resources_of_another_account(api, other_api, decision):
     for field, value in (
         ("contentId", decision["contentId"]),
         ("decisionId", decision["id"]),

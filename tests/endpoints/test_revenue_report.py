@@ -137,9 +137,6 @@ def test_a_wrong_parameter_is_refused_and_named(api, query, param):
     assert refused(api, **query) == (400, param)
 
 
-# --- Currencies ------------------------------------------------------------------------------------------------------
-
-
 def test_each_entry_is_converted_at_the_rate_of_its_own_day(api, account):
     publish("USD", d0302="1.25", d0303="1.6")
     ledger.add(account, "100", currency="EUR", occurred_at=at("2026-03-02"))
@@ -211,9 +208,6 @@ def test_a_report_sends_exact_numbers(api, account):
     ledger.add(account, "999999999999.99")
     ledger.add(account, "999999999999.99")
     assert b'"total":1999999999999.98,' in api.get("/v1/analytics/revenue").content
-
-
-# --- Top lists, projections, accounts --------------------------------------------------------------------------------
 
 
 def test_the_lists_have_the_ten_best_equals_by_id(api, account):
@@ -289,6 +283,6 @@ def test_a_licence_type_called_other_is_not_mixed_with_what_has_none(api, accoun
     assert body["summary"]["total"] == sum(body["byLicenseType"].values())
 
 
-def test_what_has_no_licence_type_is_other_where_none_is_called_that(api, account):
+def test_revenue_without_a_licence_type_is_reported_as_other(api, account):
     ledger.add(account, "7", license_type=None)
     assert report(api)["byLicenseType"] == {"other": 7}

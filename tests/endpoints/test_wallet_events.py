@@ -87,7 +87,7 @@ def test_a_wallet_is_exhausted_once_until_credit_is_added(grant, check, amount, 
     assert [type_ for type_, *_ in news()] == ["wallet.topped_up", "wallet.exhausted"]
 
 
-def test_who_may_overdraw_more_is_exhausted_again(api, wallet, grant, check):
+def test_a_lower_floor_allows_another_exhausted_event(api, wallet, grant, check):
     grant("0.05")
     check()
     news()
@@ -97,7 +97,7 @@ def test_who_may_overdraw_more_is_exhausted_again(api, wallet, grant, check):
     assert news() == [("wallet.exhausted", -0.05, 0)]
 
 
-def test_what_ends_or_is_voided_can_be_too_little(api, wallet, grant, clock):  # noqa: F811
+def test_voided_and_expired_grants_can_send_wallet_low(api, wallet, grant, clock):  # noqa: F811
     api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": 2}]})
     void = grant(3)["id"]
     grant(4, expiresAt=(clock.now + timedelta(days=1)).isoformat())

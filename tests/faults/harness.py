@@ -92,8 +92,6 @@ class Deployment:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    # --- Commands ----------------------------------------------------------------------------------------------------
-
     def ask_shell(self, action: str, *arguments: Any, **fields: Any) -> Any:
         if self.shell is None:
             self.shell = subprocess.Popen(
@@ -147,8 +145,6 @@ class Deployment:
     def accounts(self, count: int, **fields: Any) -> list[tuple[str, str]]:
         """Create accounts and return two keys with all permissions for each; `fields` as in tests.factories."""
         return [(first, second) for _, first, second in self.ask_shell("accounts", count, **fields)]
-
-    # --- The server --------------------------------------------------------------------------------------------------
 
     def launch(self, program: Sequence[str] = SERVE) -> None:
         """Start the program without waiting for it. Even root's has no privileges, as in production."""
@@ -238,8 +234,6 @@ class Deployment:
 
     def log(self) -> str:
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
-
-    # --- Clients -----------------------------------------------------------------------------------------------------
 
     def client(self, key: str, **options: Any) -> httpx.Client:
         """Return a client that opens a new connection for every request, so any worker may get it."""

@@ -10,10 +10,10 @@ from kit.http.headers import LIMITS
 CHECK, LIST, FORWARD, PAGE = "/v1/access/check", "/v1/content", "/v1/access/forward", "/admin/login/"
 MIDDLEWARE = "/v1/access/middleware"
 PATTERNS = (
-    *("a", ",", "a,", "a=b;", ";a=b", " ", "a.", "1", "%41", "é", "[:", "a/b;q=1,", '"a",', "W/"),
-    *('\\"', "\\", '"', "127.0.0.1,", "application/json;q=0.1,", "application/problem+json;q=0,", "gzip;q=0,"),
-    *("bytes=0-1,", 'a=("b" "c");d=1;e="f",', "a=(", '"b" ', "a;b;c,", "Thu, 01 Jan 2026 00:00:00 GMT ", "[1,"),
-)
+    "a", ",", "a,", "a=b;", ";a=b", " ", "a.", "1", "%41", "é", "[:", "a/b;q=1,", '"a",', "W/",
+    '\\"', "\\", '"', "127.0.0.1,", "application/json;q=0.1,", "application/problem+json;q=0,", "gzip;q=0,",
+    "bytes=0-1,", 'a=("b" "c");d=1;e="f",', "a=(", '"b" ', "a;b;c,", "Thu, 01 Jan 2026 00:00:00 GMT ", "[1,",
+)  # fmt: skip
 BEGINNINGS = {
     "accept": ("", "application/problem+json,"),
     "authorization": ("Bearer ", "License ", "Basic ", "License eyJhbGciOiJFUzI1NiJ9."),
@@ -32,12 +32,12 @@ REFUSED_BY_THE_SERVER = {"content-length", "transfer-encoding", "host"}  # befor
 READ_BY = {
     PAGE: ("accept", "content-type", "cookie", "origin", "referer", "x-csrftoken"),
     FORWARD: (
-        *("authorization", "user-agent", "crawler-exact-price", "crawler-max-price", "x-licensing-key"),
-        *("signature", "signature-agent", "signature-input", "x-original-url"),
-        *("x-forwarded-for", "x-forwarded-host", "x-forwarded-method", "x-forwarded-proto", "x-forwarded-uri"),
+        "authorization", "user-agent", "crawler-exact-price", "crawler-max-price", "x-licensing-key",
+        "signature", "signature-agent", "signature-input", "x-original-url",
+        "x-forwarded-for", "x-forwarded-host", "x-forwarded-method", "x-forwarded-proto", "x-forwarded-uri",
     ),
     MIDDLEWARE: ("x-licensing-url", "x-licensing-method", "x-licensing-address", "x-licensing-requester"),
-}
+}  # fmt: skip
 EVERY_HEADER = tuple(name.decode() for name in LIMITS)
 
 

@@ -82,8 +82,6 @@ class Ledger:
         scope["startsAt"] = "2000-01-01T00:00:00Z"  # whatever a test does to the clock
         return self.client.post("/v1/licenses", json={**scope, "pricePerAccess": price(PRICES[0])}).json()["id"]
 
-    # --- Load --------------------------------------------------------------------------------------------------------
-
     @contextmanager
     def load(self, clients: int = CLIENTS, per_second: float = PER_SECOND) -> Iterator[Load]:
         paces = dict.fromkeys((POLICY_WRITER, ITEM_WRITER, PRICE_WRITER), WRITES_PER_SECOND)
@@ -158,8 +156,6 @@ class Ledger:
             if write.begun < check.ended:
                 states.append(write.tag.value)
         return states
-
-    # --- Comparison --------------------------------------------------------------------------------------------------
 
     def probe(self) -> dict[str, Any] | None:
         """Check once more under the limited rule; None while the service recovers."""

@@ -173,8 +173,6 @@ class Move:
         self.forget()
         return pause
 
-    # --- Rows --------------------------------------------------------------------------------------------------------
-
     def copy_ahead(self) -> None:
         """Copy what the target's jobs may see already. They may even change it: the last copy replaces that."""
         with self.source.transaction(), self.target.transaction():
@@ -231,8 +229,6 @@ class Move:
             for data in read:
                 write.write(data)
         self.copied += writer.rowcount
-
-    # --- The account -------------------------------------------------------------------------------------------------
 
     @contextmanager
     def aligned_visits(self) -> Iterator[None]:

@@ -88,7 +88,7 @@ def test_the_connection_of_a_body_that_was_refused_can_be_used_again(server: Dep
     ],
 )
 @pytest.mark.parametrize("size", [50 * MIB, 200 * MIB])
-def test_who_sends_all_of_a_large_body_before_reading_gets_the_reply(
+def test_a_client_that_sends_a_large_body_before_reading_gets_the_reply(
     server: Deployment, key: str, path: str, has_key: bool, status: int, size: int
 ) -> None:
     headers = ["Content-Type: application/json", f"Content-Length: {size}"]
@@ -99,7 +99,7 @@ def test_who_sends_all_of_a_large_body_before_reading_gets_the_reply(
         assert reply_on(opened).status == status
 
 
-def test_who_asks_before_sending_a_body_that_is_too_large_is_told_and_the_connection_ends(server: Deployment) -> None:
+def test_expect_continue_for_a_body_that_is_too_large_is_refused(server: Deployment) -> None:
     with connection(server, "POST /", f"Content-Length: {MIB}", "Expect: 100-continue") as opened:
         assert reply_on(opened).status == TOO_LARGE
         assert opened.recv(1) == b""
@@ -109,8 +109,6 @@ def send_zeros(opened: socket.socket, size: int) -> None:
     for _ in range(size // MIB):
         opened.sendall(bytes(MIB))
 
-
-# --- Operators -------------------------------------------------------------------------------------------------------
 
 Operator = Callable[[], httpx.Client]
 

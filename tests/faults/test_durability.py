@@ -66,7 +66,7 @@ def loaded(ledger: Ledger, attempt: int, kill: Callable[[], None]) -> set[int]:
 
 
 @pytest.mark.parametrize("attempt", range(SERVER_KILLS))
-def test_what_was_answered_is_stored_exactly_once_when_the_server_is_killed(ledger: Ledger, attempt: int) -> None:
+def test_answered_checks_are_stored_exactly_once_when_the_server_is_killed(ledger: Ledger, attempt: int) -> None:
     assert loaded(ledger, attempt, ledger.server.kill) <= {0, 200}
     ledger.server.start()
 
@@ -76,7 +76,7 @@ def test_what_was_answered_is_stored_exactly_once_when_the_server_is_killed(ledg
 if ON_POSTGRESQL:
 
     @pytest.mark.parametrize("attempt", range(DATABASE_KILLS))
-    def test_what_was_answered_is_stored_exactly_once_when_postgresql_is_killed(ledger: Ledger, attempt: int) -> None:
+    def test_answered_checks_are_stored_exactly_once_when_postgresql_is_killed(ledger: Ledger, attempt: int) -> None:
         assert loaded(ledger, attempt, lambda: crash(ledger.server)) <= {200, 503}
 
         assert ledger.discrepancies() == []

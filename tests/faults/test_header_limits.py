@@ -137,8 +137,6 @@ def test_checks_are_answered_beside_clients_that_send_such_headers(server, key):
         assert statuses == [200] * 100
 
 
-# --- Beyond the limits -----------------------------------------------------------------------------------------------
-
 BY_APPLICATIONS = sorted({name.decode() for name in LIMITS} - REFUSED_BY_THE_SERVER)
 
 
@@ -170,7 +168,7 @@ def test_a_question_of_the_edge_beyond_a_limit_is_a_400(connection, key, header)
 
 
 @pytest.mark.parametrize("header", ["accept", "cookie", "referer", "user-agent", "x-forwarded-for"])
-def test_what_a_visitor_sends_beyond_a_limit_refuses_him_no_page(connection, key, header):
+def test_headers_of_a_visitor_beyond_a_limit_do_not_refuse_the_page(connection, key, header):
     unsigned = {"signature": "", "signature_agent": "", "signature_input": ""}
     value = "a" * (LIMITS[header.encode()].most + 1)
     reply = connection.send(request_of(FORWARD, key, **unsigned, **{header: value}))

@@ -42,7 +42,7 @@ def test_every_process_answers_for_all(server: Deployment, key: str):
         assert value(samples, TIMED, route="/v1/content") - value(before, TIMED, route="/v1/content") == server.workers
 
 
-def test_what_a_killed_worker_counted_stays(server: Deployment, key: str):
+def test_the_counts_of_a_killed_worker_are_kept(server: Deployment, key: str):
     with server.client_of_each_worker(key) as clients:
         for client in clients:
             check(client)

@@ -167,8 +167,6 @@ class Publisher:
         pairs = zip(self.answered_at, self.answered_at[1:], strict=False)
         return max(later - earlier for earlier, later in pairs)
 
-    # --- Comparison --------------------------------------------------------------------------------------------------
-
     def get(self, path: str, **query: Any) -> dict[str, Any]:
         with self.client() as client:
             reply = client.get(self.placed_at.url + path, params=query)

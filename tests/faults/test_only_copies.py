@@ -19,8 +19,7 @@ from analytics.archive.table import DecisionTable
 from analytics.models import AccessEvent
 from licensing.account_deletion import delete_account
 from tests.analytics.recording import record_all, some_events
-from tests.analytics.test_archive import BEGIN, NOW, archived, events, recorded
-from tests.archived import folder, newest_table
+from tests.archived import BEGIN, NOW, archived, events, folder, newest_table, recorded
 
 pytestmark = pytest.mark.slow
 __all__ = ["events", "folder"]  # fixtures

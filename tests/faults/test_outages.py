@@ -132,9 +132,7 @@ def test_a_redis_that_was_restarted_unseen_counts_for_all_processes_from_the_fir
     assert within_a_minute(server, after_a_restart) == {"passed": 60, "refused": 340}
 
 
-def test_what_is_revoked_or_changed_while_redis_is_away_holds_at_once_in_every_process(
-    server: Deployment, key: str
-) -> None:
+def test_changes_during_an_outage_of_redis_hold_at_once_in_every_process(server: Deployment, key: str) -> None:
     assert server.valkey
     with server.client_of_each_worker(key) as workers:
         policy = workers[0].post("/v1/policies", json={"name": "Open", "rules": [ALLOW_ALL]}).json()["id"]

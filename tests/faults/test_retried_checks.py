@@ -105,7 +105,7 @@ def test_a_check_cannot_have_the_key_of_another_endpoint(api: httpx.Client) -> N
     assert decisions(api) == 0
 
 
-def test_what_the_commit_counts_is_told_again_as_it_was(api: httpx.Client) -> None:
+def test_a_replay_repeats_the_remaining_rate_limit(api: httpx.Client) -> None:
     rule = {**factories.ALLOW_ALL, "rateLimit": {"requests": 2, "period": "month"}}
     body = {"contentId": item(api, rule), "requester": "org"}
     left = [check(api, body, retry).json()["rateLimit"]["remaining"] for retry in ("one", "one", "two", "two", "one")]
@@ -114,7 +114,7 @@ def test_what_the_commit_counts_is_told_again_as_it_was(api: httpx.Client) -> No
     assert check(api, body, "three").json()["reason"] == "rate_limit_exceeded"
 
 
-def test_what_leaves_no_record_is_answered_once_too(api: httpx.Client) -> None:
+def test_dry_runs_are_replayed_and_refusals_free_the_key(api: httpx.Client) -> None:
     made = item(api)
     rehearsal = {"contentId": made, "requester": "org", "dryRun": True}
     first, again = check(api, rehearsal), check(api, rehearsal)
@@ -126,7 +126,7 @@ def test_what_leaves_no_record_is_answered_once_too(api: httpx.Client) -> None:
     assert check(api, {"contentId": made, "requester": "org"}, "free").status_code == 200
 
 
-def test_what_is_no_key_is_refused_and_counts_once_for_the_plan(api: httpx.Client) -> None:
+def test_an_invalid_key_is_refused_and_counts_once_for_the_plan(api: httpx.Client) -> None:
     body = {"contentId": item(api), "requester": "org"}
     reply = api.post(PATH, json=body, headers={"Idempotency-Key": "a b"})
     assert (reply.status_code, reply.json()["error"]["param"]) == (400, "Idempotency-Key")

@@ -111,7 +111,7 @@ def test_a_merge_moves_credit_and_expires_none(api, account, wallet, shift):
     assert not WalletEntry.objects.filter(type="expire").exists()
 
 
-def test_what_is_booked_has_the_time_of_postgresql(api, account, wallet, shift):
+def test_recorded_times_come_from_postgresql(api, account, wallet, shift):
     held = License.objects.get()
     now = timezone.now()
     shift(timedelta(days=40))

@@ -77,7 +77,7 @@ def test_a_reply_to_head_has_no_body():
     assert b"content-length: 12" in taken[0][1]
 
 
-def test_what_the_server_cannot_take_at_once_is_sent():
+def test_replies_that_the_server_cannot_take_at_once_are_sent():
     assert len(exchanged(echo, extensions={"respond": lambda *reply: False})) == 2
 
 

@@ -142,7 +142,7 @@ def test_an_item_keeps_no_policy_in_memory_that_the_process_has_dropped(api, acc
     assert sum(policy.size for policy in kept) <= 200_000
 
 
-def test_what_is_too_heavy_to_be_kept_is_decided_all_the_same(api, account, application, monkeypatch):
+def test_items_too_large_for_the_cache_are_decided_without_it(api, account, application, monkeypatch):
     with_room_for(10_000, monkeypatch)
     policy = factories.policy(account, *largest.rules_of(12_000), factories.ALLOW_ALL)
     item = factories.content(account, policy_id=policy.pk)

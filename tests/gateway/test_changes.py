@@ -224,7 +224,7 @@ def test_more_changes_than_are_worth_reading_end_everything(made, looked_up, mon
     assert looked_up() == ALL
 
 
-def test_what_a_process_knows_of_changes_is_bounded(made, looked_up, monkeypatch):
+def test_the_known_changes_of_a_process_are_bounded(made, looked_up, monkeypatch):
     monkeypatch.setattr(snapshot, "MAX_CHANGES", 2)
     for one in (made.b, made.c):
         content_services.update_content(one, {"title": "Changed"})

@@ -50,7 +50,7 @@ def being_deleted(account: Account, monkeypatch: pytest.MonkeyPatch) -> Iterator
         deleted.result(PATIENCE)
 
 
-def test_what_checks_record_during_the_deletion_is_deleted_too(api, account, monkeypatch):
+def test_records_of_checks_during_a_deletion_are_deleted(api, account, monkeypatch):
     item = factories.content(account, policy_id=factories.policy(account).pk)
     check = {"contentId": item.pk, "requester": "org_acme"}
     assert api.post("/v1/access/check", check).status == 200  # and caches the facts

@@ -117,7 +117,7 @@ def test_pipelined_requests_have_their_replies_before_what_follows_them_is_refus
     assert application.done == ["/a", "/b", "/a"]
 
 
-def test_what_comes_behind_garbage_is_not_read():
+def test_requests_behind_garbage_are_not_read():
     application = Echo()
     assert statuses(exchanged(application, post() + GARBAGE, post(b"/b"))) == [200, 400]
     assert application.done == ["/a"]

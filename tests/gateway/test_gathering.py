@@ -205,7 +205,7 @@ def test_a_commit_of_few_decisions_lets_another_begin(begin_commit, commits_may_
 
 
 @needs_postgresql
-def test_what_comes_during_a_commit_of_many_decisions_shares_the_next(
+def test_decisions_that_arrive_during_a_commit_share_the_next_one(
     begin_commit, check, gateway, commits, commits_may_end, monkeypatch
 ):
     monkeypatch.setattr(module, "ENOUGH_TO_COMMIT", 1)

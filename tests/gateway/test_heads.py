@@ -72,7 +72,7 @@ def statuses(*reads: bytes) -> list[int]:
 
 
 @pytest.mark.parametrize("cut", [1, 10, 20, len(GET) - 1])
-def test_what_stood_before_a_head_in_the_same_read_is_no_part_of_it(cut):
+def test_a_head_is_separated_from_a_request_in_the_same_read(cut):
     assert statuses(POST + GET[:cut], GET[cut:]) == [200, 200]
 
 
@@ -89,7 +89,7 @@ def test_a_body_of_any_length_is_no_part_of_a_head():
 @pytest.mark.parametrize(
     "sent", [b"FOO / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nno header\r\n\r\n", b"\x16\x03\x01\x02"]
 )
-def test_what_is_no_request_is_answered_in_the_envelope_with_an_id(sent):
+def test_malformed_requests_get_an_error_envelope_with_a_request_id(sent):
     [reply] = replies(sent)
     head, _, body = reply.partition(b"\r\n\r\n")
     assert head.startswith(b"400")

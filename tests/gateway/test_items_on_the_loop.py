@@ -74,7 +74,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
     @pytest.mark.parametrize(
         "content_id", [NO_ITEM, "cnt_no", "NULL", "", '{"}', "cnt_8" + 25 * "z", "pol_" + 26 * "0"]
     )
-    def test_what_is_no_items_id_finds_nothing(account, content_id):
+    def test_malformed_item_ids_find_nothing(account, content_id):
         assert found_on_the_loop(wanted(account, content_id)) == [LookupResult(current_epoch(account.pk), {}, {})]
 
     def test_a_deleted_item_is_not_found(account, policy):

@@ -7,8 +7,8 @@ from contextvars import ContextVar
 from kit.storage import light_tasks
 from kit.storage.light_tasks import LightTasks
 from kit.storage.microbatch import MicroBatch
-from tests.conventions.test_sizes import PRODUCT, sources
-from tests.gateway.test_microbatch import Calls, turn
+from tests.gateway.batches import Calls, turn
+from tests.source_files import PRODUCT, sources
 
 whose: ContextVar[int] = ContextVar("whose")
 
@@ -94,7 +94,7 @@ def test_a_failed_call_fails_its_own_light_tasks_and_no_others() -> None:
     assert asyncio.run(scenario()) == [ValueError, 2]
 
 
-def test_what_waits_for_anything_else_goes_on_as_a_task() -> None:
+def test_a_coroutine_that_waits_for_something_else_continues_as_a_task() -> None:
     async def scenario() -> None:
         tasks, batch, other = Started(), MicroBatch(Calls()), asyncio.get_running_loop().create_future()
 

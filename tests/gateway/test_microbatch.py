@@ -8,28 +8,10 @@ import pytest
 from kit.http.errors import ServiceUnavailable
 from kit.storage import microbatch
 from kit.storage.microbatch import MANY_WORKS, MicroBatch, MicroBatches
+from tests.gateway.batches import Calls, turn
 
 
-class Calls:
-    """A call that the test releases, with the arguments of each call."""
-
-    def __init__(self) -> None:
-        self.given: list[list[int]] = []
-        self.ends: list[asyncio.Future[None]] = []
-
-    async def __call__(self, items):
-        self.given.append(list(items))
-        self.ends.append(asyncio.get_running_loop().create_future())
-        await self.ends[-1]
-        return [item * 10 for item in items]
-
-
-async def turn() -> None:
-    for _ in range(5):
-        await asyncio.sleep(0)
-
-
-def test_what_arrives_while_a_call_is_under_way_shares_the_next() -> None:
+def test_items_that_arrive_during_a_call_share_the_next_one() -> None:
     async def scenario() -> list[list[int]]:
         calls = Calls()
         batch = MicroBatch(calls)
@@ -65,7 +47,7 @@ def test_no_more_calls_are_under_way_than_allowed() -> None:
     assert asyncio.run(scenario()) == [[1], [2], [3, 4]]
 
 
-def test_what_arrives_at_the_very_end_of_a_call_is_served_too() -> None:
+def test_items_that_arrive_at_the_end_of_a_call_are_served() -> None:
     async def scenario() -> None:
         async def call(items):
             return items
@@ -110,7 +92,7 @@ def test_beyond_what_may_wait_requests_are_sent_away() -> None:
     asyncio.run(scenario())
 
 
-def test_what_arrives_while_a_call_waits_for_more_joins_it_and_none_is_made_for_nothing() -> None:
+def test_items_join_a_call_that_waits_for_more_and_no_call_is_empty() -> None:
     async def scenario() -> list[list[int]]:
         calls, more = Calls(), asyncio.Event()
         batch = MicroBatch(calls, in_flight=2, gather=more.wait)

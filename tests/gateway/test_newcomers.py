@@ -27,9 +27,6 @@ def item(account: Account) -> Content:
     return limited_item(account)
 
 
-# --- A check ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def without_thread(application, monkeypatch) -> None:
     """Fail if the thread that writes requesters is used."""
@@ -92,9 +89,6 @@ class TestACheck:
         assert len(api.post("/v1/access/check/batch", {"checks": checks})["data"]) == 60
         assert names(account) == {f"org_{number}": f"Name {number}" for number in range(20)}
         assert used(account) == {f"org_{number}": 3 for number in range(20)}
-
-
-# --- A record --------------------------------------------------------------------------------------------------------
 
 
 def test_a_record_that_fails_leaves_no_requester_behind(account, item):

@@ -80,7 +80,7 @@ def test_a_request_that_cannot_share_a_commit_leaves_nothing_of_it_behind(gatewa
     assert (AccessEvent.objects.count(), LedgerEntry.objects.filter(type="usage").count()) == (1, 1)
 
 
-def test_what_was_postponed_ends_nothing_that_is_cached(gateway, api, grant, checks, entries_of, monkeypatch):
+def test_a_postponed_record_invalidates_no_cache(gateway, api, grant, checks, entries_of, monkeypatch):
     earlier = entries_of(checks[1:], MOMENT)
     alone = gateway.records.call
 
@@ -101,9 +101,7 @@ def test_what_was_postponed_ends_nothing_that_is_cached(gateway, api, grant, che
     assert AccessEvent.objects.count() == LedgerEntry.objects.filter(type="usage").count() == 3
 
 
-def test_what_was_decided_before_a_change_does_not_take_what_was_decided_after_it_along(
-    gateway, account, checks, entries_of
-):
+def test_stale_decisions_do_not_affect_later_ones_of_the_same_commit(gateway, account, checks, entries_of):
     old = entries_of(checks, NEXT[0])
     factories.license(account, "somebody_else")
     new = entries_of(checks, NEXT[0])
@@ -122,7 +120,7 @@ def test_of_a_client_that_has_left_nothing_is_stored_in_a_shared_commit(gateway,
     assert AccessEvent.objects.count() == LedgerEntry.objects.filter(type="usage").count() == 2
 
 
-def test_what_waited_too_long_is_not_recorded_and_keeps_nothing_else_out(gateway, clock, checks, entries_of):
+def test_a_late_decision_is_dropped_from_the_commit_without_the_others(gateway, clock, checks, entries_of):
     waited, other = entries_of(checks[:1], MOMENT), entries_of(checks[:1], MOMENT + timedelta(seconds=2))
     clock.now = MOMENT + RECORDED_WITHIN + timedelta(seconds=1)
     refused, stored = async_to_sync(gateway.record)([waited, other])
@@ -131,7 +129,7 @@ def test_what_waited_too_long_is_not_recorded_and_keeps_nothing_else_out(gateway
     assert AccessEvent.objects.count() == 1
 
 
-def test_what_waited_too_long_for_a_thread_is_refused_logged_once_and_not_recorded(
+def test_a_check_that_waited_too_long_for_a_thread_is_refused_and_logged_once(
     grant, account, checks, caplog, monkeypatch
 ):
     monkeypatch.setattr(outcomes, "outages", OutageLog())

@@ -59,9 +59,6 @@ def test_the_first_step_that_refuses_is_the_one_told_of(sender, wrong):
     assert (reply.status, error["code"], error.get("param")) == REFUSALS[wrong[0]]
 
 
-# --- The two drivers -------------------------------------------------------------------------------------------------
-
-
 class Noted(Steps):
     """Store the steps taken; the one called `refusing` raises."""
 
@@ -122,9 +119,6 @@ def test_a_step_that_waits_cannot_be_driven_in_a_thread():
         run_blocking(asyncio.sleep(0))
 
 
-# --- A key that is read again in the transaction of a decision -------------------------------------------------------
-
-
 @pytest.mark.parametrize("wrong", [*combinations(["key", "address", "permission"], 2), ("address",), ("permission",)])
 def test_a_caller_is_admitted_again_in_the_same_order(account, wrong):
     key, text = factories.api_key(account)
@@ -141,9 +135,6 @@ def test_a_caller_is_admitted_again_in_the_same_order(account, wrong):
     with pytest.raises(ApiError) as raised:
         caller.check_at(caller.grant.epoch + 1, now)
     assert (raised.value.status_code, raised.value.code) == REFUSALS[wrong[0]][:2]
-
-
-# --- What is done ahead ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_requests_sent_at_once_are_answered_in_turn(cut: int):
     assert answers([both[:at], both[at:]]) == ["POST /a/b  first", *["POST /a/b  body"] * 2, "POST /a/b  last"]
 
 
-def test_what_is_not_plain_is_understood_as_well():
+def test_unusual_requests_are_parsed_like_plain_ones():
     chunked = (
         b"POST /a/b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n"
     )

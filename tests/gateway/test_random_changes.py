@@ -77,8 +77,6 @@ class World:
             self.check()
         assert AccessEvent.objects.filter(account=self.account).count() == self.recorded
 
-    # --- Checks ------------------------------------------------------------------------------------------------------
-
     def check(self) -> None:
         items = list(Content.objects.filter(account=self.account).values_list("pk", flat=True))
         selectors = [
@@ -108,8 +106,6 @@ class World:
         items = find_items(self.account.pk, {check.selector})
         found = LookupResult(0, items, find_requesters(self.account.pk, {check.requester_id}))
         return decide_checks([check], found, ids.hex_of("acc", self.account.pk), ask.now).answers[0]
-
-    # --- Changes -----------------------------------------------------------------------------------------------------
 
     def change(self) -> None:
         """Make one of the possible `changes`."""

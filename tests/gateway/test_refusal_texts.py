@@ -47,7 +47,7 @@ def message_of(received: bytes) -> str:
 
 
 @pytest.mark.parametrize(("sent", "hint"), UNREADABLE.values(), ids=UNREADABLE)
-def test_what_cannot_be_read_says_why_and_what_to_do(sent: bytes, hint: str):
+def test_refusals_of_malformed_requests_say_why_and_what_to_do(sent: bytes, hint: str):
     message = message_of(exchanged(Echo(), sent))
     assert hint in message
     assert message.endswith(".")

@@ -51,7 +51,7 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         assert found == look_up_account(account.pk, (), {requester_id})
         assert found.requesters[requester_id].name == name
 
-    def test_who_differs_only_in_case_or_spaces_is_somebody_else(account):
+    def test_requester_ids_are_compared_with_case_and_spaces(account):
         ids = ["acme", "Acme", "acme ", " acme", "acmé", "acme\u0301"]
         rows = {name: make(account, name).pk for name in ids}
         [found] = found_on_the_loop(LookupRequest(account.pk, set(), set(ids)))
@@ -118,11 +118,9 @@ if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
 
         plan = "\n".join(line.decode() for [line] in asyncio.run(explain()))
         assert set(re.findall(r"Scan using (\w+)", plan)) == {
-            *("accounts_account_pkey", "licensing_content_pkey", "licensing_policy_pkey", "requester_id_is_unique")
-        }
+            "accounts_account_pkey", "licensing_content_pkey", "licensing_policy_pkey", "requester_id_is_unique"
+        }  # fmt: skip
         assert set(re.findall(r"(\w+) Scan on", plan)) == {"Function", "Subquery"}
-
-    # --- All of a check's look-up ------------------------------------------------------------------------------------
 
     class Threads:
         """A stand-in for the gateway's threads that counts its uses."""

@@ -100,7 +100,7 @@ async def test_callers_come_in_turn_however_much_one_of_them_asks_for():
 
 
 @on_loop
-async def test_who_waits_too_long_for_its_own_requests_is_told_to_slow_down():
+async def test_a_client_that_waits_too_long_for_its_own_requests_is_rate_limited():
     clients = Clients(patience=0)
     first = clients.ask("a")
     await clients.until_begun(1)
@@ -112,7 +112,7 @@ async def test_who_waits_too_long_for_its_own_requests_is_told_to_slow_down():
 
 
 @on_loop
-async def test_who_waits_too_long_for_others_is_told_that_the_service_is_busy():
+async def test_a_client_that_waits_too_long_for_others_gets_service_unavailable():
     clients = Clients(patience=0)
     running = [clients.ask("a"), clients.ask("b")]
     await clients.until_begun(2)
@@ -133,7 +133,7 @@ async def test_too_many_that_wait_are_refused_at_once():
 
 
 @on_loop
-async def test_what_waits_keeps_few_bytes_in_memory():
+async def test_waiting_requests_keep_few_bytes_in_memory():
     clients = Clients()
     tasks = [clients.ask("a"), clients.ask("a", size=MOST_BYTES)]
     await clients.until_begun(1)

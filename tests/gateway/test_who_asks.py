@@ -40,7 +40,7 @@ def test_a_greater_plan_lets_the_next_check_in(account, check, used_up):
     assert (reply.status, limit_of(reply)) == (200, 3)
 
 
-def test_what_a_greater_plan_lets_in_is_counted_once(account, check, used_up):
+def test_a_raised_limit_counts_each_request_once(account, check, used_up):
     plan_services.update_account(account, {"requests_per_minute": 3})
     assert [check().status for _ in range(3)] == [200, 200, 429]
 

@@ -1,55 +1,17 @@
 """Log lines, as text and as JSON."""
 
-import io
 import json
 import logging
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from kit.http.middleware import RequestIdFilter
-from kit.telemetry.logs import JsonLines, Lines, without_secrets
+from kit.telemetry.logs import Lines, without_secrets
 from tests import factories
 from tests.client import ApiClient
 from tests.documentation.blocks import block
 
 CHECK = "/v1/access/check"
 ACCESS = ("method", "route", "status", "duration_ms", "account", "key")
-
-
-class Log:
-    """The log's output in one of the formats."""
-
-    def __init__(self, formatter: logging.Formatter) -> None:
-        self.stream = io.StringIO()
-        self.handler = logging.StreamHandler(self.stream)
-        self.handler.setFormatter(formatter)
-        self.handler.addFilter(RequestIdFilter())
-
-    @property
-    def text(self) -> str:
-        return self.stream.getvalue()
-
-    def lines(self, logger: str) -> list[dict[str, Any]]:
-        return [line for line in map(json.loads, self.text.splitlines()) if line["logger"] == logger]
-
-
-@pytest.fixture
-def log(request: pytest.FixtureRequest) -> Iterator[Log]:
-    made = Log(getattr(request, "param", JsonLines)())
-    root = logging.getLogger()
-    before = root.level
-    root.addHandler(made.handler)
-    root.setLevel(logging.DEBUG)
-    yield made
-    root.removeHandler(made.handler)
-    root.setLevel(before)
-
-
-@pytest.fixture
-def access_log(settings):
-    settings.ACCESS_LOG = True
 
 
 def test_a_json_line_says_when_what_and_in_which_request(log):
@@ -151,5 +113,5 @@ def test_without_the_setting_there_is_no_access_line(log, api, item):
         ("GET /v1/content/cnt_01 took 3 ms", "GET /v1/content/cnt_01 took 3 ms"),
     ],
 )
-def test_what_looks_like_a_secret_is_removed(said, logged):
+def test_texts_that_look_like_secrets_are_removed(said, logged):
     assert without_secrets(said) == logged

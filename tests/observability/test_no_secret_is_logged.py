@@ -12,15 +12,16 @@ from accounts.limits.redis_counters import RedisCounters
 from kit.telemetry.logs import JsonLines, Lines, own_secrets
 from licensing.access.event_loop.application import CheckApplication
 from tests import factories
-from tests.observability.test_logs import CHECK, Log, access_log, log  # noqa: F401 - fixtures
+from tests.observability.log_output import Log
 from tests.ways import GatewayClient
 
 PASSWORD, TOKEN, PEPPER = "correct-horse-battery", "metrics-token-staple", "salt-and-pepper-and-more"
+CHECK = "/v1/access/check"
 BOTH = pytest.mark.parametrize("log", [Lines, JsonLines], indirect=True)
 
 
 @pytest.fixture(autouse=True)
-def _everything_is_logged(settings, access_log):  # noqa: F811
+def _everything_is_logged(settings, access_log):
     settings.METRICS_TOKEN = TOKEN
     own_secrets.cache_clear()
     connection.force_debug_cursor = True
@@ -35,7 +36,7 @@ def secret_part(text: str) -> str:
 
 @BOTH
 @pytest.mark.parametrize("failing", [False, True])
-def test_no_place_of_a_request_brings_a_key_into_the_log(log: Log, account, application, monkeypatch, failing):  # noqa: F811
+def test_no_place_of_a_request_brings_a_key_into_the_log(log: Log, account, application, monkeypatch, failing):
     text, other = factories.key_text(account), keytext.generate("secret")
     if failing:
 
@@ -64,7 +65,7 @@ def test_no_place_of_a_request_brings_a_key_into_the_log(log: Log, account, appl
 
 
 @BOTH
-def test_a_created_key_and_its_kept_reply_are_not_logged(log: Log, account):  # noqa: F811
+def test_a_created_key_and_its_kept_reply_are_not_logged(log: Log, account):
     api = GatewayClient(factories.key_text(account), CheckApplication())
     made = [
         api.post("/v1/api-keys", {"name": "x", "type": "secret"}, headers={"Idempotency-Key": "once"})
@@ -76,7 +77,7 @@ def test_a_created_key_and_its_kept_reply_are_not_logged(log: Log, account):  # 
 
 
 @BOTH
-def test_the_settings_secrets_are_not_logged(log: Log, settings):  # noqa: F811
+def test_the_settings_secrets_are_not_logged(log: Log, settings):
     settings.REDIS_URL = f"redis://:{PASSWORD}@redis.internal:6379/0"
     settings.API_KEY_PEPPER_TEXT = PEPPER
     own_secrets.cache_clear()
@@ -94,7 +95,7 @@ def test_the_settings_secrets_are_not_logged(log: Log, settings):  # noqa: F811
 
 
 @BOTH
-def test_a_redis_that_is_away_is_named_without_its_password(log: Log):  # noqa: F811
+def test_a_redis_that_is_away_is_named_without_its_password(log: Log):
     import redis
 
     url = f"redis://:{PASSWORD}@127.0.0.1:1/0"
@@ -105,7 +106,7 @@ def test_a_redis_that_is_away_is_named_without_its_password(log: Log):  # noqa: 
     assert PASSWORD not in log.text
 
 
-def test_the_password_of_the_replica_for_reports_is_not_logged(log: Log, monkeypatch):  # noqa: F811
+def test_the_password_of_the_replica_for_reports_is_not_logged(log: Log, monkeypatch):
     monkeypatch.setitem(configured.DATABASES, "replica", {"PASSWORD": "another-horse-battery"})
     own_secrets.cache_clear()
     logging.getLogger("some.where").error("the password is '%s'", "another-horse-battery")

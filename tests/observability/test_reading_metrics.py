@@ -23,7 +23,7 @@ def test_another_machine_may_not(address):
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "X-Forwarded-Host", "Via"])
-def test_who_comes_through_a_proxy_on_this_machine_may_not(header):
+def test_metrics_are_refused_through_a_local_proxy(header):
     assert read(**{header: "127.0.0.1"}) == 404
 
 

@@ -38,7 +38,7 @@ def reply_of(*pieces):
         b"x",
     ],
 )
-def test_what_comes_without_end_before_a_reply_is_given_up(forever):
+def test_endless_data_before_a_reply_is_abandoned(forever):
     sent = []
 
     def endless(connection, request):
@@ -95,6 +95,6 @@ HEADS = st.builds(
 
 @given(st.lists(st.binary(max_size=60) | HEADS | st.just(OK), max_size=4))
 @settings(max_examples=examples(900), deadline=None)
-def test_whatever_a_receiver_sends_is_a_reply_or_a_failure(pieces):
+def test_any_reply_is_parsed_or_unreachable(pieces):
     with suppress(Unreachable):
         assert isinstance(reply_of(*pieces), Reply)

@@ -14,8 +14,13 @@ READY_SECONDS = 30
 SLOTS = 16_384
 REPLICATED = ("--repl-diskless-sync-delay", "0")
 CLUSTERED = (
-    *("--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_TIMEOUT), *REPLICATED),
-    *("--cluster-require-full-coverage", "no"),
+    "--cluster-enabled",
+    "yes",
+    "--cluster-node-timeout",
+    str(NODE_TIMEOUT),
+    *REPLICATED,
+    "--cluster-require-full-coverage",
+    "no",
 )
 
 

@@ -1,5 +1,6 @@
 """A state machine that generates histories of prepaid requesters and compares them with the model."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from tests.examples import examples
 from tests.factories import ALLOW_LICENSED
 from tests.wallets.model import Model, Portion, Refill
 
@@ -56,8 +58,6 @@ class Wallets(RuleBasedStateMachine):
 
     def clean_up(self) -> None:
         """Store due entries and close months, as upkeep does."""
-
-    # --- What there is -----------------------------------------------------------------------------------------------
 
     @initialize(
         money=st.booleans(),
@@ -444,3 +444,6 @@ class Wallets(RuleBasedStateMachine):
 
 def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
+
+
+HISTORIES = int(os.environ.get("WALLET_HISTORIES") or examples(30))

@@ -3,8 +3,6 @@
 WALLET_HISTORIES overrides tests.examples: the number of histories.
 """
 
-import os
-
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -14,11 +12,9 @@ from analytics.statements.closing import CLOSES_AFTER, close_next, month_of
 from analytics.wallets.upkeep import settle_due
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
-from tests.examples import examples
-from tests.wallets.machine import Wallets
+from tests.wallets.machine import HISTORIES, Wallets
 from tests.ways import both_ways
 
-HISTORIES = int(os.environ.get("WALLET_HISTORIES") or examples(30))
 MADE_UP = settings(
     max_examples=HISTORIES,
     stateful_step_count=25,

@@ -15,9 +15,8 @@ from kit.values import ids
 from licensing.customers.merging import merge
 from licensing.requesters.models import Requester
 from tests import factories
-from tests.analytics.test_lock_order import on_postgresql
-from tests.lock_waits import in_thread, is_waited_for, open_session
-from tests.wallets.test_spending_in_the_record import Shop
+from tests.lock_waits import in_thread, is_waited_for, on_postgresql, open_session
+from tests.wallets.shop import Shop
 
 pytestmark = [pytest.mark.django_db(transaction=True), on_postgresql]
 LOCK = "SELECT FROM analytics_wallet WHERE id = %s FOR UPDATE"

@@ -20,7 +20,7 @@ from analytics.recording.batch import Batch
 from analytics.recording.outcomes import Outcome
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
-from tests.wallets.test_histories import HISTORIES
+from tests.wallets.machine import HISTORIES
 from tests.ways import DJANGO, EVENT_LOOP, ApiClient, GatewayClient
 
 PRICES = {"cheap": "0.05", "dear": "0.12", "free": None}

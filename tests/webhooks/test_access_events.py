@@ -96,14 +96,14 @@ def test_each_minute_is_told_by_itself_and_not_before_it_is_over(api, account, c
     assert len(told(clock, minutes=3)) == 2
 
 
-def test_who_asks_for_everything_does_not_hear_of_decisions(api, account, closed, clock):
+def test_wildcards_do_not_include_events_of_decisions(api, account, closed, clock):
     factories.endpoint(account, events=["*"])
     factories.endpoint(account, events=["content.*"])
     ask(api, closed)
     assert told(clock) == []
 
 
-def test_what_is_allowed_is_told_where_it_is_asked_for(api, account, closed, clock):
+def test_allowed_decisions_are_sent_to_endpoints_that_ask_for_them(api, account, closed, clock):
     opened = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_ALL).pk)
     factories.endpoint(account, events=["access.allowed"])
     ask(api, closed)
@@ -211,7 +211,7 @@ def test_many_requesters_in_a_minute_are_bounded_and_none_is_left_out_of_the_cou
     ]
 
 
-def test_what_nobody_looked_at_for_a_while_is_caught_up_with(api, account, closed, clock):
+def test_overdue_summaries_are_caught_up(api, account, closed, clock):
     endpoint, _ = factories.endpoint(account, events=["access.denied"])
     ask(api, closed)
     clock.advance(minutes=90)
@@ -221,7 +221,7 @@ def test_what_nobody_looked_at_for_a_while_is_caught_up_with(api, account, close
     assert clock.now - endpoint.access_told_until < timedelta(minutes=3)
 
 
-def test_what_nobody_looked_at_is_told_before_its_month_is_purged(api, account, closed, clock):
+def test_overdue_summaries_are_sent_before_their_month_is_purged(api, account, closed, clock):
     clock.now = datetime(2026, 3, 31, 21, 30, tzinfo=UTC)
     factories.endpoint(account, events=["access.denied"])
     for _ in range(100):
@@ -259,9 +259,7 @@ def test_another_accounts_decisions_are_not_told(api, account, closed, clock, ot
     assert told(clock) == []
 
 
-def test_who_is_erased_while_a_minute_is_summed_up_is_told_under_the_pseudonym(
-    api, account, closed, clock, monkeypatch
-):
+def test_a_requester_erased_during_a_summary_is_sent_under_the_pseudonym(api, account, closed, clock, monkeypatch):
     factories.endpoint(account, events=["access.denied"])
     ask(api, closed, {"id": "org_a", "name": "Acme"})
     read = summaries.summaries

@@ -7,7 +7,7 @@ from tests.outbound.receivers import receiver
 from tests.webhooks.delivering import answering, attempts, bodies, claim, deliver, endpoint_at, waiting
 
 
-def test_what_is_claimed_is_nobody_elses_until_its_lease_is_over(account, there, clock):
+def test_a_claimed_delivery_is_leased_to_one_worker(account, there, clock):
     endpoint_at(there, account)
     factories.content(account)
     [first] = claim()

@@ -74,7 +74,7 @@ def test_a_term_of_less_than_seven_days_is_announced_only_a_day_before_its_end(a
     assert told(clock) == [("license.expiring", held.pk)]
 
 
-def test_what_was_revoked_is_not_told_of(account, clock):
+def test_revoked_keys_and_licences_send_no_events(account, clock):
     key, _ = factories.api_key(account, expires_at=clock.now + timedelta(days=10))
     held = factories.license(account, expires_at=clock.now + timedelta(days=10))
     accounts.revoke_api_key(key)
@@ -83,7 +83,7 @@ def test_what_was_revoked_is_not_told_of(account, clock):
     assert told(clock) == []
 
 
-def test_what_ended_long_ago_is_not_told_of(account, clock):
+def test_licences_that_ended_long_ago_send_no_events(account, clock):
     factories.license(account, expires_at=clock.now + timedelta(days=10))
     clock.advance(days=14)
     assert told(clock) == []

@@ -15,15 +15,12 @@ from accounts.webhooks.models import DeliveryState, WebhookDelivery
 from accounts.webhooks.secrets import Secret
 from accounts.webhooks.sending import request_of, retry_after
 from tests import factories
-from tests.conventions.test_idempotency import everything_stored
 from tests.examples import examples
 from tests.outbound.receivers import receiver
+from tests.stored import everything_stored
 from tests.webhooks.delivering import answering, attempts, claim, deliver, endpoint_at, parts, waiting
 
 SCHEDULE = [0, 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
-
-
-# --- What is sent ----------------------------------------------------------------------------------------------------
 
 
 def test_the_vector_of_the_specification():
@@ -93,9 +90,6 @@ def test_each_attempt_is_signed_anew_under_the_same_id(account, clock):
         assert first["webhook-id"] == second["webhook-id"]
         assert int(second["webhook-timestamp"]) == int(first["webhook-timestamp"]) + 60
         assert first["webhook-signature"] != second["webhook-signature"]
-
-
-# --- When it is tried again ------------------------------------------------------------------------------------------
 
 
 def test_a_delivered_event_is_not_sent_again(account, there, clock):

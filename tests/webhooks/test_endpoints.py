@@ -10,8 +10,8 @@ from accounts.models import AuditEntry
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests import factories
 from tests.client import ApiClient
-from tests.conventions.test_idempotency import everything_stored
-from tests.outbound.test_guard import HOSTILE, INSIDE, SPELLINGS
+from tests.outbound.addresses import HOSTILE, INSIDE, SPELLINGS
+from tests.stored import everything_stored
 from tests.webhooks.delivering import bodies, deliver
 
 URL = "https://hooks.example/in"
@@ -34,7 +34,7 @@ def test_an_endpoint_is_shown_with_its_secret_once(api, made):
     assert api.get("/v1/webhooks")["data"] == [shown]
 
 
-def test_what_was_read_can_be_sent_back(api, made):
+def test_an_endpoint_can_be_sent_back_as_it_was_read(api, made):
     shown = api.get(f"/v1/webhooks/{made['id']}").body
     assert api.patch(f"/v1/webhooks/{made['id']}", shown).body == shown
     assert api.patch(f"/v1/webhooks/{made['id']}", {"secret": "whsec_mine", "url": URL}).body == shown
@@ -69,7 +69,7 @@ def test_an_endpoint_changes_field_by_field(api, made):
         ({"url": URL, "description": "x" * 501}, "description"),
     ],
 )
-def test_what_is_wrong_is_named(api, body, param):
+def test_invalid_fields_are_refused_by_name(api, body, param):
     reply = api.post("/v1/webhooks", body)
     assert (reply.status, reply.error["code"], reply.error["param"]) == (422, "invalid_request", param)
 

@@ -135,7 +135,7 @@ def test_a_change_that_changes_nothing_has_no_event(api, new, body):
     assert len(new()) == 1
 
 
-def test_what_is_rolled_back_has_no_event_and_is_not_queued(api, account, new, monkeypatch):
+def test_rolled_back_changes_send_no_events(api, account, new, monkeypatch):
     factories.endpoint(account)
 
     def fail(*args):
@@ -167,8 +167,6 @@ def test_the_example_of_each_type_has_the_fields_of_what_is_sent(api, account, n
             assert set(example_of(one)["data"]) == sent[one.name], one.name
     assert set(sent) == {"content.created", "policy.created", "license.created", "revenue.adjusted", "ping"}
 
-
-# --- The list --------------------------------------------------------------------------------------------------------
 
 EVENTS = {
     "type": (["content.created", "content.updated", "policy.created", "content.created"], EQUALITY),

@@ -161,7 +161,7 @@ def test_a_stranger_has_no_plan_to_use_up(clock):
     assert not limit_events.waiting
 
 
-def test_what_cannot_be_written_is_told_later(small, clock, monkeypatch):
+def test_events_that_cannot_be_written_are_sent_later(small, clock, monkeypatch):
     from tests.client import ApiClient
 
     api = ApiClient(factories.key_text(small))

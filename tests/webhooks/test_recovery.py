@@ -70,7 +70,7 @@ def test_a_body_of_null_since_sends_failed_deliveries_only(api, account, broken)
     assert recover(api, endpoint, since=None)["events"] == 0
 
 
-def test_what_was_given_up_when_the_endpoint_was_disabled_is_sent_again(api, account):
+def test_deliveries_abandoned_by_disabling_are_sent_again(api, account):
     endpoint, _ = factories.endpoint(account)
     given_up = factories.content(account).pk
     path = f"/v1/webhooks/{endpoint.pk}"
@@ -171,7 +171,7 @@ def test_an_attempt_on_request_does_not_wait_for_the_end_of_a_pause(api, account
     assert WebhookEndpoint.objects.get().paused_until is None
 
 
-def test_what_was_delivered_and_what_is_due_is_never_sent_again(api, account, there):
+def test_delivered_and_due_events_are_not_sent_again(api, account, there):
     endpoint, _ = endpoint_at(there, account, events=["content.*"])
     factories.content(account)
     deliver()
@@ -205,7 +205,7 @@ def test_a_dry_run_reports_what_would_be_sent_and_sends_nothing(api, account, br
     assert AuditEntry.objects.filter(action="webhook_endpoint.recovered").count() == 2
 
 
-def test_what_is_sent_again_has_the_whole_retry_schedule(api, account, settings):
+def test_recovered_deliveries_have_the_whole_retry_schedule(api, account, settings):
     settings.WEBHOOK_RETRY_SCHEDULE = [0]
     replies = iter([answering(500), answering(500), answering(200)])
     with receiver(lambda connection, _: connection.sendall(next(replies))) as there:

@@ -82,7 +82,7 @@ def test_a_failing_endpoint_has_one_place(running, settings):
         assert eventually(lambda: there.connections == 11)
 
 
-def test_what_is_queued_in_this_process_wakes_its_worker(running, monkeypatch):
+def test_queueing_a_delivery_wakes_the_worker_of_the_process(running, monkeypatch):
     monkeypatch.setattr("accounts.webhooks.worker.MOST_PAUSE", 1_000)
     running.patience = 400
     assert eventually(lambda: running.patience > 400)  # it would not look for minutes
@@ -107,7 +107,7 @@ def test_a_look_at_the_clock_that_fails_keeps_no_event_from_being_delivered(monk
         assert there.connections == 1
 
 
-def test_what_an_endpoint_that_begins_to_fail_had_claimed_goes_back(running, settings):
+def test_claimed_deliveries_of_a_failing_endpoint_return_to_the_queue(running, settings):
     settings.WEBHOOK_RETRY_SCHEDULE = [0]
     account = factories.account()
     replies = iter([answering(200)] + [answering(500)] * (PLACES + 1))

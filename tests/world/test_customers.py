@@ -17,7 +17,7 @@ def test_no_table_log_list_or_file_has_the_data_of_who_was_erased(month: Expecte
     assert month.found["traces"] == []
 
 
-def test_what_who_was_erased_did_is_kept_under_the_pseudonym(month: Expected) -> None:
+def test_records_of_erased_requesters_are_kept_under_the_pseudonym(month: Expected) -> None:
     [ada] = month.diary.erased
     assert ada.former == ADA
     assert requesters(month)[ada.pseudonym] > 0

@@ -27,7 +27,7 @@ def test_nothing_is_recorded_that_nobody_asked(month: Expected) -> None:
     assert month.matches.unasked == []
 
 
-def test_what_the_proxy_gave_up_on_was_decided_late(month: Expected) -> None:
+def test_requests_abandoned_by_the_proxy_were_decided_late(month: Expected) -> None:
     late = [
         one
         for one in month.recorded

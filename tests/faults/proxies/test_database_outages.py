@@ -8,16 +8,16 @@ import httpx
 import pytest
 
 from tests.faults.harness import Deployment, eventually
+from tests.faults.proxies.pages import DOUBTFUL, is_served
 from tests.faults.proxies.programs import HOST, Place, running, status_at
-from tests.faults.proxies.test_outages import DOUBTFUL, is_served
 from tests.services import free_port
 
 # The first page of each is read shortly before.
 OPEN = ("/open/a", "/open/never-read", "/open/never-read/b-c.html?x=1")
 CLOSED = (
-    *("/licensed/a", "/licensed/never-read", "/licensed/a?/open/a", "/open/../licensed/a", "/open/%2e%2e/licensed/a"),
-    *("//licensed/a", "/priced/a", "/searched/a"),
-)
+    "/licensed/a", "/licensed/never-read", "/licensed/a?/open/a", "/open/../licensed/a", "/open/%2e%2e/licensed/a",
+    "//licensed/a", "/priced/a", "/searched/a",
+)  # fmt: skip
 
 
 @pytest.fixture(params=["shipped", "generated"])

@@ -3,24 +3,7 @@
 from contextlib import closing
 from http.client import HTTPConnection
 
-FORGED = {
-    **{f"X-Access-{name}": "forged" for name in ("Decision", "Requester", "Id", "Status", "Reason", "Would")},
-    "X_Access_Requester": "forged",
-    "X_Access-Requester": "forged",
-    "X-Access_Requester": "forged",
-    "x_access_decision": "forged",
-    "X-Licensing-Key": "forged",
-    "X_Licensing_Key": "forged",
-    "X-Licensing_Key": "forged",
-    "X-Forwarded-Method": "HEAD",
-    "X-Forwarded-Proto": "ftp",
-    "X-Forwarded-Host": "other.example",
-    "X-Forwarded-Uri": "/open/a",
-    "X-Forwarded-For": "192.0.2.1",
-    "X-Original-URL": "http://pub.example/open/a",
-    "X-Original-Method": "HEAD",
-    "X-Rewrite-Url": "/open/a",
-}
+from tests.faults.proxies.pages import FORGED
 
 
 def test_visitors_get_the_status_of_the_decision(visit, proxy):

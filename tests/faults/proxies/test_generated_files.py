@@ -4,14 +4,14 @@ import pytest
 
 from tests.faults.harness import eventually
 from tests.faults.proxies.conftest import NOBODY, READERS
+from tests.faults.proxies.pages import FROM_THE_ORIGIN, exchange
 from tests.faults.proxies.programs import HOST, Place, running
-from tests.faults.proxies.test_hosts import FROM_THE_ORIGIN, exchange
 from tests.services import free_port
 
 HOSTILE = [
-    *('/a"b', "/a'b", "/a`b", "/a{env.HOME}b", "/a%24HOME", "/a;return%20200", "/a\\b", "/(a|licensed)/", "/.*"),
-    *("/[l]icensed", "/licensed|", "/%6cicensed/%2e%2e%2e/x", "/ü", "/a}", "/a%20b", "/d//b", "/*/*/*/*/*/x", "/+a"),
-]
+    '/a"b', "/a'b", "/a`b", "/a{env.HOME}b", "/a%24HOME", "/a;return%20200", "/a\\b", "/(a|licensed)/", "/.*",
+    "/[l]icensed", "/licensed|", "/%6cicensed/%2e%2e%2e/x", "/ü", "/a}", "/a%20b", "/d//b", "/*/*/*/*/*/x", "/+a",
+]  # fmt: skip
 LONG = f"/{'long-' * 30}"
 OPENED = [
     f"{LONG}/a",
@@ -26,10 +26,10 @@ OPENED = [
 ]
 CLOSED = [
     f"/news{LONG}",
-    *("/licensed/a", "/priced/a", "/news/secret", "/news/secret/a", "/news/Secret", "/blog/x.html.pdf", "/blog/x.pdf"),
-    *("/open/../licensed/a", "/open/%2e%2e/licensed/a", "/open/..;/licensed/a", "/open//licensed/a", "/open/.a", "/o"),
-    *("/licensed/a?/open/a", "//open/a", "/open/item", "/open/item?x", "/assets/a.css", "/elsewhere"),
-]
+    "/licensed/a", "/priced/a", "/news/secret", "/news/secret/a", "/news/Secret", "/blog/x.html.pdf", "/blog/x.pdf",
+    "/open/../licensed/a", "/open/%2e%2e/licensed/a", "/open/..;/licensed/a", "/open//licensed/a", "/open/.a", "/o",
+    "/licensed/a?/open/a", "//open/a", "/open/item", "/open/item?x", "/assets/a.css", "/elsewhere",
+]  # fmt: skip
 # READERS lets nobody search, train or archive; `other` crawlers read.
 CRAWLERS = ["GPTBot", "Mozilla/5.0 (compatible; gptbot/1.2)", "ChatGPT Agent/1", "Googlebot"]
 READING = ["", "Mozilla/5.0 (X11; Linux x86_64) Chrome/131", "Feedly/1.0", "NotGPTBots/1"]

@@ -4,9 +4,9 @@ Whatever a proxy makes of such a request, the origin serves no closed page. A vi
 in another way reads the open pages.
 """
 
-import socket
-
 import pytest
+
+from tests.faults.proxies.pages import FROM_THE_ORIGIN, exchange
 
 UNUSUAL = {
     "HTTP/0.9": b"GET %(path)s\r\n",
@@ -50,23 +50,6 @@ SPELLINGS = {
     "in upper case": b"PUB.Example",
     "with a dot and a port": b"pub.example.:80",
 }
-FROM_THE_ORIGIN = b'"page": "of the origin"'
-
-
-def exchange(port: int, request: bytes, seconds: float = 20) -> bytes:
-    """Send the bytes and return the whole reply, in lower case; it is empty if the proxy just hangs up.
-
-    Raises TimeoutError if no byte arrives within `seconds`.
-    """
-    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
-        connection.sendall(request)
-        reply = b""
-        try:
-            while part := connection.recv(65_536):
-                reply += part
-        except ConnectionResetError:
-            pass
-    return reply.lower()
 
 
 @pytest.mark.parametrize("name", UNUSUAL)

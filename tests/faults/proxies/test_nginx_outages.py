@@ -6,9 +6,9 @@ import pytest
 
 from run import ROOT
 from tests.faults.proxies.origin import serving
+from tests.faults.proxies.pages import CLOSED, DOUBTFUL, NEARLY_PUBLIC, OPEN, PUBLIC, is_served
 from tests.faults.proxies.programs import NAMED_IN_NGINX, Place, running
-from tests.faults.proxies.test_outages import CLOSED, DOUBTFUL, NEARLY_PUBLIC, OPEN, PUBLIC, is_served
-from tests.faults.proxies.test_unavailable import Service
+from tests.faults.proxies.unavailable import Service
 from tests.services import free_port
 
 

@@ -4,34 +4,26 @@ import socket
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from threading import Event, Thread
 
 import httpx
 import pytest
 
 from tests.faults.harness import eventually
+from tests.faults.proxies.pages import (
+    CLOSED,
+    DOUBTFUL,
+    FORGED,
+    FROM_THE_ORIGIN,
+    NEARLY_PUBLIC,
+    OPEN,
+    PUBLIC,
+    exchange,
+    is_served,
+    visited,
+)
 from tests.faults.proxies.programs import HOST, Place, running
-from tests.faults.proxies.test_decisions import FORGED
-from tests.faults.proxies.test_hosts import FROM_THE_ORIGIN, exchange
 from tests.services import free_port
-
-OPEN = ("/open/a", "/open/a/b-c.html?x=1", "/about")
-CLOSED = ("/licensed/a", "/licensed/a?/open/a", "/open/../licensed/a", "/open/%2e%2e/licensed/a", "//licensed/a")
-PUBLIC = (
-    *("/robots.txt", "/robots.txt?x=1", "/sitemap.xml", "/.well-known/security.txt"),
-    "/.well-known/acme-challenge/a-_1",
-)
-NEARLY_PUBLIC = (
-    *("/.well-known/../licensed/a", "/.well-known/..;/licensed/a", "/robots.txt/../licensed/a"),
-    *("/.well-known/a;/../../licensed/a", "/robots.txt/a", "/a/robots.txt", "/.well-known/.a"),
-    *("/license.xml", "/.well-known/tdmrep.json"),
-)
-# Spellings that some origin reads as a closed page, which cannot be resolved while the service is down.
-DOUBTFUL = (
-    *("/open/..;/licensed/a", "/open/%252e%252e/licensed/a", "/open/.%00./licensed/a", "/about/..%2Flicensed/a"),
-    "/open/a;/../../licensed/a",
-)
 
 
 @pytest.fixture
@@ -128,17 +120,6 @@ def test_a_service_that_stalls_is_one_that_is_down(proxy, stalled, origin, tmp_p
         assert {FROM_THE_ORIGIN in reply.result() for reply in opened} == {is_open}
         assert {reply.result() == b"" for reply in (*opened, terms)} == {proxy.is_patient}
         assert FROM_THE_ORIGIN not in terms.result()
-
-
-def is_served(port: int, path: str) -> bool:
-    return FROM_THE_ORIGIN in visited(port, path)
-
-
-def visited(port: int, path: str) -> bytes:
-    """Return the reply to a visitor who waits six seconds; empty if none came."""
-    with suppress(TimeoutError):
-        return exchange(port, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode(), 6)
-    return b""
 
 
 def test_a_question_that_the_service_refuses_opens_nothing(keeping_open, server):

@@ -8,20 +8,20 @@ import httpx
 import pytest
 
 from tests.faults.proxies.origin import serving
+from tests.faults.proxies.pages import exchange
 from tests.faults.proxies.programs import HOST, Place, running
-from tests.faults.proxies.test_hosts import exchange
 from tests.services import free_port
 
 NEEDED = {
-    *("accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
-    *("crawler-exact-price", "crawler-max-price", "x-licensing-key", "x-licensing-visitor"),
-    *("x-forwarded-method", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri", "x-forwarded-for"),
-}
+    "accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
+    "crawler-exact-price", "crawler-max-price", "x-licensing-key", "x-licensing-visitor",
+    "x-forwarded-method", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri", "x-forwarded-for",
+}  # fmt: skip
 # Headers that proxies add themselves, and that visitors cannot control.
 BESIDE = {"host", "connection", "content-length", "accept-encoding", "via", "date", "transfer-encoding"} | {
-    *("x-forwarded-port", "x-forwarded-server", "x-real-ip", "cf-worker", "cdn-loop"),
-    *("x-envoy-internal", "x-envoy-expected-rq-timeout-ms", "x-request-id"),
-}
+    "x-forwarded-port", "x-forwarded-server", "x-real-ip", "cf-worker", "cdn-loop",
+    "x-envoy-internal", "x-envoy-expected-rq-timeout-ms", "x-request-id",
+}  # fmt: skip
 SENT = {
     "Host": HOST,
     "Accept": "text/html",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.edge.test_refusal_page import BROWSER, HOSTILE, Parsed
-from tests.faults.proxies.test_decisions import FORGED
+from tests.edge.refusals import BROWSER, HOSTILE, Parsed
+from tests.faults.proxies.pages import FORGED
 
 SHOWN = ("link", "www-authenticate", "crawler-price", "crawler-error", "accept-signature", "retry-after")
 STATUSES = {"/licensed/a": 402, "/priced/a": 402, "/searched/a": 403, "/licensed/a.html": 402, "/licensed/a.json": 402}

@@ -1,34 +1,28 @@
 """The service answers, but with an error: only 502, 503 and 504 open pages, and only the open ones."""
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from tests.faults.proxies.origin import serving
+from tests.faults.proxies.pages import (
+    CLOSED,
+    DOUBTFUL,
+    FORGED,
+    FROM_THE_ORIGIN,
+    NEARLY_PUBLIC,
+    OPEN,
+    PUBLIC,
+    exchange,
+    is_served,
+)
 from tests.faults.proxies.programs import HOST, Place, running, status_at
-from tests.faults.proxies.test_decisions import FORGED
-from tests.faults.proxies.test_hosts import FROM_THE_ORIGIN, exchange
-from tests.faults.proxies.test_outages import CLOSED, DOUBTFUL, NEARLY_PUBLIC, OPEN, PUBLIC, is_served
+from tests.faults.proxies.unavailable import Service
 from tests.services import free_port
 
 UNAVAILABLE = (502, 503, 504)  # of the service that cannot decide, or of a gateway before it
 ERRORS = (400, 401, 403, 404, 429, 500)
 EDGE_KEY = "svc_sk_of_the_edge"
-
-
-class Service(BaseHTTPRequestHandler):
-    """A service that answers every question with `status`."""
-
-    status = 503
-
-    def do_GET(self) -> None:
-        self.send_response(self.status)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture

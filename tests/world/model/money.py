@@ -107,8 +107,6 @@ def stripped(report: dict[str, Any]) -> dict[str, Any]:
     return {**report, **kept}
 
 
-# --- Statements ------------------------------------------------------------------------------------------------------
-
 KINDS = {"license": "licenses", "usage": "usage", "adjustment": "adjustments"}
 Account = tuple[str | None, str]  # a requester and a currency
 
