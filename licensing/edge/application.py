@@ -212,7 +212,7 @@ class ForwardApplication(CheckApplication):
         self, edge: Edge, answer: Answer | ApiError, original: Original, payment: Payment | None = None
     ) -> EdgeAnswer:
         """Build the reply to a visitor from the decision. Raises ApiError."""
-        if isinstance(answer, NotFound):  # a host without a site that is not refused
+        if isinstance(answer, NotFound):  # the account was deleted meanwhile
             return open_page(original)
         count_checks(outcomes_of([answer]))
         if not isinstance(answer, Answer):
@@ -260,11 +260,10 @@ class ForwardApplication(CheckApplication):
         return decide_check(check, page, people[0], now, people[1] if people[1:] else None)
 
     async def decide_page(self, edge: Edge, check: Check, now: datetime) -> Answer | ApiError:
-        """Decide the check. Returns NotFound if the page has no site and its host is not refused."""
+        """Decide the check. Returns NotFound if the account was deleted meanwhile."""
         [answer] = await self.gateway.check(edge, [check], now)
         if isinstance(answer, NotFound):
-            name, _ = check.selector
-            if await self.gateway.refused.submit((edge.grant.account_id, name == "elsewhere")):
-                # now the item that refusals are recorded under exists
-                [answer] = await self.gateway.check(edge, [check], now)
+            await self.gateway.other_hosts.submit(edge.grant.account_id)
+            # Now the item exists that visits of hosts without a site are recorded under.
+            [answer] = await self.gateway.check(edge, [check], now)
         return answer

@@ -95,9 +95,9 @@ def render_rule(pattern: str, policy_id: str | None) -> dict[str, object]:
 
 
 class OtherHosts(models.Model):
-    """The item under which refusals are recorded for hosts without a site or hosts that the key does not cover.
+    """The item under which visits are recorded of hosts without a site or hosts that the key does not cover.
 
-    Like a site's, `pages` is stored as deleted. It is created after the first refusal.
+    Like a site's, `pages` is stored as deleted. It is created after the first visit.
     """
 
     account = models.OneToOneField(Account, on_delete=models.CASCADE, primary_key=True, related_name="+")

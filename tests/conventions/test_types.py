@@ -208,7 +208,12 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/api-keys": KEY,
     "POST /v1/api-keys/find": {"key": (*NOT_A_TEXT, None)},
     "PATCH /v1/api-keys/{key}": KEY,
-    "PATCH /v1/accounts/me": {"unknownHost": NOT_A_TEXT},
+    "PATCH /v1/accounts/me": {
+        "unknownHost": NOT_A_TEXT,
+        "visitorAddresses": NOT_A_TEXT,
+        "timeZone": NOT_A_TEXT,
+        "currency": NOT_A_TEXT,
+    },
     "POST /v1/revenue": ADJUSTMENT,
     "POST /v1/payments": PAYMENT,
     "POST /v1/wallets": WALLET,

@@ -29,10 +29,9 @@ from licensing.access.charging.paying import spend_in_record
 from licensing.access.decisions import DecisionBatch, comparisons_of, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
-    Refused,
     SlowPath,
     check_now,
-    keep_refusals_now,
+    keep_pages_now,
     needs_thread,
     parse_now,
     record_now,
@@ -82,7 +81,7 @@ class Gateway:
         self.parsing: MicroBatch[Callable[[], list[Check]], list[Check] | ApiError] = MicroBatch(
             InThread("parsing", parse_now), max_items=1, max_waiting=1_000
         )
-        self.refused: MicroBatch[Refused, bool] = MicroBatch(InThread("refused hosts", keep_refusals_now))
+        self.other_hosts: MicroBatch[str, None] = MicroBatch(InThread("other hosts", keep_pages_now))
         self.retries = Retries() if on_postgresql else None  # on SQLite Django keeps replies
         self.signers, self.license_keys = Signers(), LicenseKeys()
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)

@@ -12,7 +12,14 @@ from django.db.models import F, Q, QuerySet
 
 from kit.values import ids
 from kit.values.pages import HALF, RequestedPages
-from licensing.access.lookup.pages import names_of, page_by_rule, page_named_by, refused_page, registered_page
+from licensing.access.lookup.pages import (
+    names_of,
+    observed_page,
+    page_by_rule,
+    page_named_by,
+    refused_page,
+    registered_page,
+)
 from licensing.access.lookup.policies import compiled_policies
 from licensing.access.lookup.request import Selector
 from licensing.access.subjects import Item, description
@@ -95,8 +102,8 @@ def find_items(account_id: str, selectors: Iterable[Selector], epoch: int | None
 def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -> dict[str, Item]:
     """Return the pages for URLs that the edge asks about: registered items, or pages by the rules of their site.
 
-    If origins may read a URL in several ways, the item has `others`. A URL is absent if its host has no site, is not
-    refused, and no item is registered for it.
+    If origins may read a URL in several ways, the item has `others`. A URL is absent if its host has no site, no item
+    is registered for it, and the item of other hosts does not exist yet.
     """
     pages = {url: requested_page(url) for url in urls}
     owned = PAGES.filter(account_id=account_id)
@@ -118,16 +125,19 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
         for url, page in pages.items()
         if page.host not in sites and any(item is None for _, item in candidates.get(url, [Candidate((), None)]))
     }
+    other_pages = pages_of_other_hosts(account_id) if unknown else None
     is_refused = bool(unknown) and are_refused(account_id)
-    other_pages = pages_of_other_hosts(account_id) if is_refused else None
+    refused_pages = other_pages if is_refused else None
     for url, page in pages.items():
         site = sites.get(page.host)
         if is_refused and other_pages is None and url in unknown:
-            continue  # absent until the item exists that refusals are recorded under
+            continue  # absent until the item of other hosts exists
         if url in keys and (site is None or site.rule_table.can_match(sum(map(len, page.readings)))):
-            named = page_named_by(page, candidates[url], items, site, other_pages)
+            named = page_named_by(page, candidates[url], items, site, refused_pages)
         else:
-            named = page_of_no_policy(owned, page, site, other_pages)
+            named = page_of_no_policy(owned, page, site, refused_pages)
+        if named is None and other_pages is not None:
+            named = observed_page(other_pages, page.address, names_of(page.pages))
         if named is not None:
             found[url] = named
     return found
