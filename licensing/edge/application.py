@@ -29,7 +29,7 @@ from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
-from licensing.access.bodies import Check
+from licensing.access.bodies import Check, EdgeTerms
 from licensing.access.decisions import decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
 from licensing.access.event_loop.callers import Callers, Sender
@@ -178,8 +178,11 @@ class ForwardApplication(CheckApplication):
         try:
             edge.grant.check_host(original.host)
         except HostNotAllowed as refusal:
-            check = Visitor(ANONYMOUS, None).check(original, head.header(b"user-agent"))
-            answer = await self.decide_page(edge, replace(check, selector=("elsewhere", original.url)), now)
+            user_agent = head.header(b"user-agent")
+            check = Visitor(ANONYMOUS, None).check(original, user_agent)
+            is_person = current_table.get().claimed_by(user_agent) is None
+            check = replace(check, selector=("elsewhere", original.url), edge=EdgeTerms(is_person=is_person))
+            answer = await self.decide_page(edge, check, now)
             return refused_host(refusal, answer, original)
         if original.is_public:
             return open_page(original)

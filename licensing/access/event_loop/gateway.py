@@ -183,6 +183,7 @@ class Gateway:
             now,
             grant.key_id,
             unlisted_signers_pay=grant.unlisted_signers_pay,
+            stores_full_addresses=grant.stores_full_addresses,
         )
 
     def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
