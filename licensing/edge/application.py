@@ -176,7 +176,7 @@ class ForwardApplication(CheckApplication):
     async def answer_visit(self, head: Head, edge: Edge, original: Original, now: datetime) -> EdgeAnswer:
         """Decide about the visitor's request."""
         try:
-            edge.grant.check_host(original.host)
+            await self.check_host(edge, original.host)
         except HostNotAllowed as refusal:
             user_agent = head.header(b"user-agent")
             check = Visitor(ANONYMOUS, None).check(original, user_agent)
@@ -210,6 +210,15 @@ class ForwardApplication(CheckApplication):
         if hot_setting("EDGE_CACHE_SECONDS") and isinstance(answer, Answer):
             return replace(reply, cache_seconds=cache_seconds(answer, visitor, head, original))
         return reply
+
+    async def check_host(self, edge: Edge, host: str) -> None:
+        """Raise HostNotAllowed if the key is neither for the host nor for another host of its site."""
+        try:
+            edge.grant.check_host(host)
+        except HostNotAllowed:
+            hosts = await self.gateway.hosts.submit((edge.grant.account_id, host))
+            if edge.grant.hosts.isdisjoint(hosts):
+                raise
 
     def reply_to(
         self, edge: Edge, answer: Answer | ApiError, original: Original, payment: Payment | None = None

@@ -18,7 +18,7 @@ POLICY = {"rules": [], "tests": [LICENSED]}
 REFILL = {"amount": 5, "every": "month", "rollover": {"min": 0, "max": 1}}
 WALLET = {"thresholds": [{"percent": 20}], "refill": REFILL}
 WEBHOOK = {"accessFilter": {"reasons": ["no_license"], "requesterIds": ["org"]}}
-SITE = {"rules": [{"pattern": "/a"}]}
+SITE = {"rules": [{"pattern": "/a"}], "aliases": ["www.pub.example"]}
 RICHER: dict[str, dict[str, Any]] = {
     "POST /v1/policies": POLICY,
     "PATCH /v1/policies/{policy}": POLICY,
@@ -36,7 +36,7 @@ RULES = "`[]` removes all rules; null does not, because that changes who gets in
 REQUIRED = "the resource must have it; only a PATCH or a bulk row may leave it out"
 REFUSED = {
     **dict.fromkeys(("type", "status", "mode", "unknown", "kind", "period", "defaultAction"), ENUMERATION),
-    **dict.fromkeys(("unlistedSigners", "visitorAddresses"), ENUMERATION),
+    **dict.fromkeys(("unlistedSigners", "visitorAddresses", "ask"), ENUMERATION),
     **{f"{method} /v1/policies{path} rules": RULES for method, path in [("POST", ""), ("PATCH", "/{policy}")]},
     **{f"POST /v1/policies/{path} rules": RULES for path in ("lint", "{policy}/simulate")},
     **dict.fromkeys(("title", "host"), REQUIRED),
@@ -84,6 +84,7 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
     "PATCH /v1/sites/{site}": {
         **dict.fromkeys(("name", "refusalMessage", "linkLabel", "robotsTxt"), ("a", None)),
         "linkUrl": ("https://pub.example/a", None),
+        "aliases": (["www.pub.example"], []),
         "rules": ([{"pattern": "/a", "policyId": None}], []),
     },
     "PATCH /v1/requesters/{requester}": {

@@ -107,6 +107,9 @@ REQUESTER: dict[str, tuple[Any, ...]] = {
 }
 SITE: dict[str, tuple[Any, ...]] = {
     "host": (*NOT_A_TEXT, None),
+    "aliases": NOT_AN_ARRAY,
+    "aliases[0]": (*NOT_A_TEXT, None),
+    "ask": (*NOT_A_TEXT, None),
     "mode": (*NOT_A_TEXT, None),
     "unknown": (*NOT_A_TEXT, None),
     "rules": NOT_AN_ARRAY,

@@ -29,8 +29,10 @@ from licensing.access.charging.paying import spend_in_record
 from licensing.access.decisions import DecisionBatch, comparisons_of, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
+    AtHost,
     SlowPath,
     check_now,
+    find_hosts_now,
     keep_pages_now,
     needs_thread,
     parse_now,
@@ -81,6 +83,7 @@ class Gateway:
         self.parsing: MicroBatch[Callable[[], list[Check]], list[Check] | ApiError] = MicroBatch(
             InThread("parsing", parse_now), max_items=1, max_waiting=1_000
         )
+        self.hosts: MicroBatch[AtHost, tuple[str, ...]] = MicroBatch(InThread("hosts of sites", find_hosts_now))
         self.other_hosts: MicroBatch[str, None] = MicroBatch(InThread("other hosts", keep_pages_now))
         self.retries = Retries() if on_postgresql else None  # on SQLite Django keeps replies
         self.signers, self.license_keys = Signers(), LicenseKeys()
