@@ -150,8 +150,11 @@ ACCOUNT: dict[str, object] = {
         "minute": {"limit": 3_000, "used": 241, "remaining": 2_759, "reset": 1771086660},
         "day": {"limit": 1_000_000, "used": 96_400, "remaining": 903_600, "reset": 1771113600},
     },
-    "unknownHost": None,
+    "unknownHost": "allow",
     "unlistedSigners": "deny",
+    "visitorAddresses": "truncated",
+    "timeZone": "Europe/Berlin",
+    "currency": "EUR",
     "key": {
         "id": KEY["id"],
         "name": KEY["name"],

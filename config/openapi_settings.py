@@ -64,6 +64,7 @@ SPECTACULAR: dict[str, object] = {
         "RateLimitPeriod": "licensing.policies.rules.PERIODS",
         "RuleAction": "licensing.policies.rules.ACTIONS",
         "UnlistedSigners": "accounts.plans.models.UnlistedSigners",
+        "VisitorAddresses": "accounts.plans.models.VisitorAddresses",
         "WalletUnit": "analytics.wallets.units.UNITS",
         "WebhookStatus": "accounts.webhooks.models.EndpointStatus",
     },

@@ -8,7 +8,7 @@ from licensing.edge.verification.models import AddressName
 from licensing.licenses.models import License
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.requesters.models import FormerName, Requester
-from licensing.sites.models import OtherHosts, Site, SiteRule
+from licensing.sites.models import OtherHosts, Site, SiteAlias, SiteRule
 from licensing.visits.models import Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Requester",
     "SigningKey",
     "Site",
+    "SiteAlias",
     "SiteRule",
     "VisitorDay",
     "VisitsCounted",

@@ -19,7 +19,7 @@ from accounts.keys import keytext
 from accounts.keys.models import ApiKey, KeyType
 from accounts.keys.permissions import require
 from accounts.keys.rate_limits import in_seconds
-from accounts.plans.models import Account, UnlistedSigners
+from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.admission import Steps, done_before
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
@@ -50,6 +50,7 @@ class Grant(Struct, frozen=True):
     edge_limits: tuple[int, int] = (1, 1)  # edge requests that the plan includes per minute and per day
     hosts: frozenset[str] = frozenset()  # hosts that the key may ask about at the edge; empty means any
     unlisted_signers_pay: bool = False  # whether the account lets unlisted signers pay at the edge
+    stores_full_addresses: bool = False  # of people at the edge; otherwise they are truncated
     is_public: bool = False
     own_limit: tuple[int, int] | None = None  # requests per so many seconds with this key
 
@@ -81,6 +82,7 @@ class Grant(Struct, frozen=True):
             edge_limits=key.account.edge_limits,
             hosts=frozenset(key.allowed_hosts),
             unlisted_signers_pay=key.account.unlisted_signers == UnlistedSigners.PAY,
+            stores_full_addresses=key.account.visitor_addresses == VisitorAddresses.FULL,
             is_public=key.type == KeyType.PUBLIC,
             own_limit=in_seconds(key.rate_limit),
         )
@@ -171,14 +173,14 @@ POSTGRESQL = FIND.format(
       api_key.expires_at, api_key.revoked_at, api_key.last_used_at, account.id, account.plan,
       account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
       account.edge_requests_per_day, account.suspended_at, api_key.allowed_hosts, account.unlisted_signers,
-      api_key.type, api_key.rate_limit)::text"""
+      account.visitor_addresses, api_key.type, api_key.rate_limit)::text"""
 )
 SQLITE = FIND.format(
     array="""json_array(hex(api_key.id), api_key.name, api_key.prefix, json(api_key.permissions),
       json(api_key.allowed_ips), api_key.expires_at, api_key.revoked_at, api_key.last_used_at, hex(account.id),
       account.plan, account.requests_per_minute, account.requests_per_day, account.edge_requests_per_minute,
       account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts), account.unlisted_signers,
-      api_key.type, json(api_key.rate_limit))"""
+      account.visitor_addresses, api_key.type, json(api_key.rate_limit))"""
 )
 
 
@@ -214,7 +216,7 @@ def build_grant(columns: str) -> Grant:
     """Build the grant from FIND's JSON array, without the epoch: each write of the account advances it."""
     key_id, name, prefix, permissions, allowed_ips, *others = json.loads(columns)
     expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, *latest = others
-    allowed_hosts, unlisted_signers, key_type, rate_limit = latest
+    allowed_hosts, unlisted_signers, visitor_addresses, key_type, rate_limit = latest
     key = ApiKey(
         id=ids.encode("key", UUID(key_id).bytes),
         account=Account(
@@ -226,6 +228,7 @@ def build_grant(columns: str) -> Grant:
             edge_requests_per_day=edge_day,
             suspended_at=moment(suspended),
             unlisted_signers=unlisted_signers,
+            visitor_addresses=visitor_addresses,
         ),
         name=name,
         type=key_type,

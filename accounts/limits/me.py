@@ -13,10 +13,11 @@ from rest_framework.response import Response
 from accounts.keys.models import ApiKey, KeyType
 from accounts.limits.plan_usage import WindowUse, plan_use
 from accounts.limits.windows import DAY, MINUTE
-from accounts.plans.models import Account, Plan, Unknown, UnlistedSigners
+from accounts.plans.models import Account, Plan, Unknown, UnlistedSigners, VisitorAddresses
 from accounts.plans.services import update_account
 from accounts.viewsets import AccountViewSet
-from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp
+from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Timestamp, TimeZone
+from kit.rest.money import Currency
 from kit.rest.sparse import pick_fields
 from kit.values.timestamps import render_timestamp
 
@@ -64,8 +65,8 @@ class OwnKeySerializer(serializers.Serializer):
 
 
 UNKNOWN_HOST = (
-    "Whether the edge lets visitors in at hosts that the account has no site for. Null: `deny` once a site of the "
-    "account enforces, else `allow`."
+    "Whether the edge lets visitors in at hosts that the account has no site for. Visits that it lets in are recorded "
+    "as observed."
 )
 
 
@@ -75,15 +76,38 @@ UNLISTED_SIGNERS = (
 )
 
 
+VISITOR_ADDRESSES = (
+    "How addresses of people at the edge are stored: `truncated` to /24 (IPv6: /48), or `full`. Those of crawlers are "
+    "always stored in full."
+)
+TIME_ZONE = "IANA name. Months of refills begin by its clock."
+CURRENCY = "ISO 4217. The currency of the admin's figures."
+
+
 class AccountChangeSerializer(StrictSerializer):
     """The account fields that its keys can change."""
 
     unknownHost = Choice(
-        choices=Unknown.choices, required=False, allow_null=True, source="unknown_host", help_text=UNKNOWN_HOST
+        choices=Unknown.choices,
+        required=False,
+        allow_null=True,
+        source="unknown_host",
+        help_text=f"{UNKNOWN_HOST} Null: `allow`.",
     )
     unlistedSigners = Choice(
         choices=UnlistedSigners.choices, required=False, source="unlisted_signers", help_text=UNLISTED_SIGNERS
     )
+    visitorAddresses = Choice(
+        choices=VisitorAddresses.choices, required=False, source="visitor_addresses", help_text=VISITOR_ADDRESSES
+    )
+    timeZone = TimeZone(required=False, source="time_zone", help_text=f"{TIME_ZONE} Null: UTC.")
+    currency = Currency(required=False, help_text=CURRENCY)
+
+    cleared = {"timeZone": "UTC"}
+    never_null = frozenset({"currency"})
+
+    def validate_unknownHost(self, value: str | None) -> str:  # noqa: N802 - DRF's name for the field's method
+        return value or Unknown.ALLOW
 
     owned = frozenset({"id", "object", "name", "plan", "limits", "edgeLimits", "key", "created"})
     growing = frozenset({"limits", "edgeLimits"})
@@ -100,8 +124,11 @@ class OwnAccountSerializer(serializers.Serializer):
     plan = Choice(choices=Plan.choices, help_text="The plan that sets the limits.")
     limits = LimitsSerializer()
     edgeLimits = EdgeLimitsSerializer()
-    unknownHost = Choice(choices=Unknown.choices, allow_null=True, help_text=UNKNOWN_HOST)
+    unknownHost = Choice(choices=Unknown.choices, help_text=UNKNOWN_HOST)
     unlistedSigners = Choice(choices=UnlistedSigners.choices, help_text=UNLISTED_SIGNERS)
+    visitorAddresses = Choice(choices=VisitorAddresses.choices, help_text=VISITOR_ADDRESSES)
+    timeZone = TimeZone(help_text=TIME_ZONE)
+    currency = Currency(help_text=CURRENCY)
     key = OwnKeySerializer()
     created = Timestamp()
 
@@ -127,8 +154,11 @@ def render_account(account: Account, key: ApiKey) -> dict[str, Any]:
             "minute": window(use.edge_minute, MINUTE, now),
             "day": window(use.edge_day, DAY, now),
         },
-        "unknownHost": account.unknown_host,
+        "unknownHost": account.shown_unknown_host,
         "unlistedSigners": account.unlisted_signers,
+        "visitorAddresses": account.visitor_addresses,
+        "timeZone": account.time_zone,
+        "currency": account.currency,
         "key": {
             "id": key.pk,
             "name": key.name,
@@ -165,7 +195,7 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
         summary="Change the account of the key", request=AccountChangeSerializer, responses=OwnAccountSerializer
     )
     def partial_update(self, request: Request) -> HttpResponse:
-        """Changes `unknownHost` and `unlistedSigners`, effective with the next request.
+        """Changes the account's settings, effective with the next request.
 
         Only operators can change name and plan.
         """

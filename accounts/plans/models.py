@@ -1,10 +1,17 @@
 """Accounts and their plans."""
 
+from collections.abc import Callable
+from datetime import tzinfo
+
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from kit.values.calendar import zone_named
+from kit.values.currencies import parse_currency
 from kit.values.ids import IdField
+from kit.values.time_zones import parse_zone_name
 from kit.values.timestamps import render_timestamp
 
 
@@ -28,6 +35,13 @@ class UnlistedSigners(models.TextChoices):
     DENY = "deny"
 
 
+class VisitorAddresses(models.TextChoices):
+    """How addresses of people are stored. Those of crawlers are always stored in full."""
+
+    TRUNCATED = "truncated"
+    FULL = "full"
+
+
 # Requests per minute and per day (docs/reference/api.md, Limits). Enterprise accounts have custom limits.
 PLAN_LIMITS: dict[str, tuple[int, int]] = {
     Plan.STARTER: (60, 10_000),
@@ -47,9 +61,15 @@ class Account(models.Model):
     requests_per_day = models.PositiveIntegerField(null=True, blank=True, help_text="Enterprise only.")
     edge_requests_per_minute = models.PositiveBigIntegerField(null=True, blank=True, help_text="Enterprise only.")
     edge_requests_per_day = models.PositiveBigIntegerField(null=True, blank=True, help_text="Enterprise only.")
-    # The decision for hosts without a site. Null means deny once a site of the account enforces, otherwise allow.
+    # Null, which the previous version stores, means allow.
     unknown_host = models.CharField(
-        "hosts without a site", max_length=5, choices=Unknown.choices, null=True, blank=True
+        "hosts without a site",
+        max_length=5,
+        choices=Unknown.choices,
+        default=Unknown.ALLOW,
+        null=True,
+        blank=True,
+        help_text="Whether the edge lets visitors in at hosts that the account has no site for.",
     )
     # Anybody with a domain can sign requests. So a signature alone pays only if the account trusts such payers.
     unlisted_signers = models.CharField(
@@ -58,6 +78,19 @@ class Account(models.Model):
         default=UnlistedSigners.DENY,
         db_default=UnlistedSigners.DENY,
         help_text="Whether signers that are no listed crawlers pay at the edge without a licence or a wallet.",
+    )
+    visitor_addresses = models.CharField(
+        max_length=9,
+        choices=VisitorAddresses.choices,
+        default=VisitorAddresses.TRUNCATED,
+        db_default=VisitorAddresses.TRUNCATED,
+        help_text="How addresses of people are stored: truncated to /24 (IPv6: /48), or in full.",
+    )
+    time_zone = models.CharField(
+        max_length=64, default="UTC", db_default="UTC", help_text="Months of refills begin by its clock."
+    )
+    currency = models.CharField(
+        max_length=3, default="USD", db_default="USD", help_text="The currency of the admin's figures."
     )
     created = models.DateTimeField(default=timezone.now, editable=False)
     epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.plans.epochs
@@ -87,6 +120,26 @@ class Account(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def clean(self) -> None:
+        """Raise ValidationError for an unknown time zone or currency."""
+        errors = {}
+        parsers: dict[str, Callable[[str], str]] = {"time_zone": parse_zone_name, "currency": parse_currency}
+        for name, parse in parsers.items():
+            try:
+                parse(getattr(self, name))
+            except ValueError as error:
+                errors[name] = str(error)
+        if errors:
+            raise ValidationError(errors)
+
+    @property
+    def zone(self) -> tzinfo:
+        return zone_named(self.time_zone)
+
+    @property
+    def shown_unknown_host(self) -> str:
+        return self.unknown_host or Unknown.ALLOW.value
+
     @property
     def limits(self) -> tuple[int, int]:
         """Return the requests allowed per minute and per day."""
@@ -111,8 +164,11 @@ class Account(models.Model):
             "requestsPerDay": self.requests_per_day,
             "edgeRequestsPerMinute": self.edge_requests_per_minute,
             "edgeRequestsPerDay": self.edge_requests_per_day,
-            "unknownHost": self.unknown_host,
+            "unknownHost": str(self.shown_unknown_host),
             "unlistedSigners": str(self.unlisted_signers),
+            "visitorAddresses": str(self.visitor_addresses),
+            "timeZone": self.time_zone,
+            "currency": self.currency,
             "suspendedAt": render_timestamp(self.suspended_at),
         }
 

@@ -16,6 +16,10 @@ class AccountSerializer(serializers.Serializer):
     edgeRequestsPerMinute = serializers.SerializerMethodField("edge_per_minute")
     edgeRequestsPerDay = serializers.SerializerMethodField("edge_per_day")
     unlistedSigners = serializers.CharField(source="unlisted_signers")
+    unknownHost = serializers.CharField(source="shown_unknown_host")
+    visitorAddresses = serializers.CharField(source="visitor_addresses")
+    timeZone = serializers.CharField(source="time_zone")
+    currency = serializers.CharField()
     created = Timestamp()
 
     def per_minute(self, account: Account) -> int:

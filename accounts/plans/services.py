@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from accounts.plans.models import Account, UnlistedSigners
+from accounts.plans.models import Account, Unknown, UnlistedSigners, VisitorAddresses
 
 
 @transaction.atomic
@@ -20,6 +20,10 @@ def create_account(
     edge_requests_per_minute: int | None = None,
     edge_requests_per_day: int | None = None,
     unlisted_signers: str = UnlistedSigners.DENY,
+    unknown_host: str = Unknown.ALLOW,
+    visitor_addresses: str = VisitorAddresses.TRUNCATED,
+    time_zone: str = "UTC",
+    currency: str = "USD",
     account_id: str | None = None,
     is_demo: bool | None = None,
 ) -> Account:
@@ -36,6 +40,10 @@ def create_account(
         edge_requests_per_minute=edge_requests_per_minute,
         edge_requests_per_day=edge_requests_per_day,
         unlisted_signers=unlisted_signers,
+        unknown_host=unknown_host,
+        visitor_addresses=visitor_addresses,
+        time_zone=time_zone,
+        currency=currency,
         is_demo=is_demo,
     )
     account.full_clean()

@@ -1,6 +1,5 @@
 """Wallets, grants and entries on the wire."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Unpack
 
@@ -20,7 +19,6 @@ from analytics.wallets.units import ACCESS, UNITS
 from kit.rest.fields import Array, Choice, FieldOptions, Id, Integer, ParsedField, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount
 from kit.values.amounts import plain, render_amount
-from kit.values.calendar import offset_in
 from kit.values.json_values import Rendered
 from kit.values.shown import MAX_SHOWN
 from kit.values.suggestions import did_you_mean
@@ -65,15 +63,10 @@ class RefillSerializer(StrictSerializer):
     every = Choice(choices=Every.choices)
     anchor = Timestamp(
         required=False,
-        help_text="Start of a period. Default: when the refill was set. Days and months are counted at its offset.",
+        help_text="Start of a period. Default: when the refill was set. Days and months are counted in the account's "
+        "`timeZone`; an offset only names the moment.",
     )
     rollover = RolloverSerializer(required=False)
-
-    def to_internal_value(self, data: object) -> dict[str, object]:
-        fields: dict[str, object] = super().to_internal_value(data)
-        if isinstance(data, Mapping) and "anchor" in fields:
-            fields["zone"] = offset_in(str(data["anchor"]))
-        return fields
 
 
 class ThresholdSerializer(StrictSerializer):

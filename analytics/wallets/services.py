@@ -11,6 +11,7 @@ from typing import TypedDict
 from django.db import IntegrityError, transaction
 
 from accounts.auditing import audit
+from accounts.models import Account
 from accounts.plans import epochs
 from analytics.wallets.book import Book, period_after
 from analytics.wallets.holders import check_identity, find_license, find_requester
@@ -36,7 +37,7 @@ class Refill(TypedDict, total=False):
     amount: Decimal
     every: str
     anchor: datetime
-    zone: str | None  # of the anchor (kit.values.calendar.zone_named)
+    zone: str | None  # in which periods are counted (kit.values.calendar.zone_named); default: the account's
     rollover: Rollover
 
 
@@ -139,7 +140,7 @@ def set_refill(wallet: Wallet, refill: Refill | None, now: datetime) -> None:
     anchor, zone = refill.get("anchor"), refill.get("zone")
     is_as_read = anchor is not None and anchor == wallet.refill_anchor and zone is None  # replies have it in UTC
     if not is_as_read and (anchor is not None or wallet.refill_anchor is None):
-        wallet.refill_zone = zone
+        wallet.refill_zone = zone or own_zone(wallet.account_id)
     wallet.refill_amount = whole(wallet, refill["amount"], "refill.amount")
     wallet.refill_every = refill["every"]
     wallet.refill_anchor = anchor or wallet.refill_anchor or now
@@ -152,6 +153,12 @@ def set_refill(wallet: Wallet, refill: Refill | None, now: datetime) -> None:
         wallet.next_refill_at = now  # the period that has begun
     elif (wallet.refill_every, wallet.refill_anchor, wallet.refill_zone) != former:
         wallet.next_refill_at = period_after(wallet.refill_anchor, wallet.refill_every, now, wallet.zone)
+
+
+def own_zone(account_id: str) -> str | None:
+    """Return the account's time zone, or None for UTC."""
+    name = Account.objects.values_list("time_zone", flat=True).get(pk=account_id)
+    return None if name == "UTC" else name
 
 
 def whole(wallet: Wallet, amount: Decimal, param: str) -> Decimal:

@@ -18,6 +18,7 @@ from kit.values.faults import NO_SUCH_FIELD
 from kit.values.hosts import HOST_PATTERN, parse_host
 from kit.values.shown import shown, such_as
 from kit.values.suggestions import did_you_mean, field_hints
+from kit.values.time_zones import MAX_NAME, parse_zone_name
 from kit.values.timestamps import parse_date, parse_timestamp, render_timestamp
 
 T = TypeVar("T")
@@ -216,6 +217,16 @@ class Host(ParsedField[str]):
 
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
         super().__init__(parse_host, **options)
+
+
+@extend_schema_field({"type": "string", "maxLength": MAX_NAME, "example": "Europe/Berlin"})
+class TimeZone(ParsedField[str]):
+    """An IANA name of a time zone."""
+
+    example: ClassVar[object] = "Europe/Berlin"
+
+    def __init__(self, **options: Unpack[FieldOptions]) -> None:
+        super().__init__(parse_zone_name, **options)
 
 
 class Timestamp(ParsedField[datetime]):

@@ -33,14 +33,3 @@ def zone_named(name: str | None) -> tzinfo:
         return ZoneInfo(name)
     except ZoneInfoNotFoundError:  # the machine that stored it knew it
         return UTC
-
-
-def offset_in(text: str) -> str | None:
-    """Return the offset that ends a timestamp, such as `+02:00`; None if it is in UTC or has none."""
-    moment = datetime.fromisoformat(text)
-    offset = moment.utcoffset()
-    if not offset or offset.total_seconds() % 60:
-        return None
-    sign = "-" if offset < timedelta(0) else "+"
-    hours, minutes = divmod(abs(offset) // timedelta(minutes=1), 60)
-    return f"{sign}{hours:02}:{minutes:02}"

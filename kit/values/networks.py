@@ -1,10 +1,12 @@
 """IP addresses and networks, IPv4 and IPv6."""
 
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses, ip_address
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses, ip_address, ip_network
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
+KEPT_BITS = {4: 24, 6: 48}  # of truncated addresses, by version
 # An empty address counts as absent.
 ADDRESS_SCHEMA: dict[str, object] = {"type": "string", "format": "ip", "pattern": "^[0-9A-Fa-f:.]*$"}
 RANGE_SCHEMA: dict[str, object] = {
@@ -28,6 +30,13 @@ def parse_ip(text: str) -> Address:
         return unmap(ip_address(text))
     except ValueError:
         raise ValueError("Must be an IP address.") from None
+
+
+@lru_cache(maxsize=10_000)
+def truncate_address(text: str) -> str:
+    """Return the first address of the network of an address: its /24, or /48 of IPv6."""
+    address = parse_ip(text)
+    return str(ip_network((address, KEPT_BITS[address.version]), strict=False).network_address)
 
 
 def as_ipv4(network: Network) -> Network:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote_plus, urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.values.paths import PATH_CHARACTERS, normalize_path, read, read_once, until_nul
 from kit.values.same_page import SamePage
@@ -72,6 +73,7 @@ class RequestedPages(Struct, frozen=True):
     is_complete: bool
     address: str  # the https URL of the usual reading, without port and query
     sure_parameters: Parameters
+    further_hosts: tuple[str, ...] = ()  # that have the same pages
 
     @classmethod
     def from_url(cls, url: str, same: SamePage | None) -> "RequestedPages":
@@ -95,10 +97,27 @@ class RequestedPages(Struct, frozen=True):
             query.sure_parameters,
         )
 
+    def at_hosts(self, hosts: tuple[str, ...]) -> "RequestedPages":
+        """Return the pages as those of the first host, and of the others, which have the same pages."""
+        host, *further = hosts
+        if host == self.host and not further:
+            return self
+        keys = len(hosts) * len(self.paths) * (1 + len(self.parameters))
+        return replace(
+            self,
+            host=host,
+            further_hosts=tuple(further),
+            address=f"https://{host}{self.address.removeprefix(f'https://{self.host}')}",
+            is_complete=self.is_complete and keys <= MAX_KEYS,
+        )
+
+    def is_at(self, host: str) -> bool:
+        return host == self.host or host in self.further_hosts
+
     @property
     def pages(self) -> list[bytes]:
-        """Return the first half of the keys, one per path."""
-        return [page_digest(self.host, path) for path in self.paths]
+        """Return the first half of the keys, one per host and path."""
+        return [page_digest(host, path) for host in (self.host, *self.further_hosts) for path in self.paths]
 
     @property
     def keys(self) -> list[bytes]:

@@ -28,7 +28,7 @@ class Payer(Enum):
 
 class EdgeTerms(Struct, frozen=True, gc=False):
     """Extra terms of an edge request: a second permission, perhaps for another requester, that must also be allowed,
-    the visitor's payment, and what its cookie says.
+    the visitor's payment, what its cookie says, and whether it is a person, as far as known.
     """
 
     and_permission: str | None = None
@@ -36,6 +36,7 @@ class EdgeTerms(Struct, frozen=True, gc=False):
     payment: Payment | None = None
     payer: Payer = Payer.KNOWN
     marks: Marks = MappingProxyType({})  # of the visitor's cookie
+    is_person: bool = False
 
 
 class Check(Struct, frozen=True, gc=False):

@@ -73,11 +73,19 @@ def attempt(
     found = LookupResult(epoch, items, find_requesters(account_id, every))
     if named := requesters_to_write(checks, found):
         found = assign_numbers(found, named, reserve(count_unnumbered(named)))
-    key_id, unlisted_signers_pay = None, False
-    if grant is not None:
-        key_id, unlisted_signers_pay = grant.key_id, grant.unlisted_signers_pay
     account = ids.hex_of("acc", account_id)
-    batch = decide_checks(checks, found, account, now, key_id, unlisted_signers_pay=unlisted_signers_pay)
+    if grant is None:
+        batch = decide_checks(checks, found, account, now)
+    else:
+        batch = decide_checks(
+            checks,
+            found,
+            account,
+            now,
+            grant.key_id,
+            unlisted_signers_pay=grant.unlisted_signers_pay,
+            stores_full_addresses=grant.stores_full_addresses,
+        )
     if batch.rehearsals:
         rehearse_observed(batch)
     outcomes = record_spending(batch) if batch.spends else recorder.record(batch.entries)

@@ -13,6 +13,7 @@ from analytics.recording.outcomes import Outcome
 from analytics.recording.spending import Spend
 from kit.http.errors import ApiError
 from kit.values import ids
+from kit.values.networks import truncate_address
 from kit.values.timestamps import render_timestamp
 from licensing.access.answers import Answer, SharedDecision, not_found, settle
 from licensing.access.charging.charges import charge_of
@@ -37,7 +38,16 @@ class DecisionBatch:
     no longer valid. Dry runs have no entry.
     """
 
-    def __init__(self, found: LookupResult, account: str, now: datetime, key_id: str | None) -> None:
+    def __init__(
+        self,
+        found: LookupResult,
+        account: str,
+        now: datetime,
+        key_id: str | None,
+        *,
+        stores_full_addresses: bool = False,
+    ) -> None:
+        self.stores_full_addresses = stores_full_addresses
         self.account, self.epoch, self.now, self.key_id = account, found.epoch, now, key_id
         self.items, self.requesters = found.items, found.requesters
         self.answers: list[Answer | ApiError] = []
@@ -106,6 +116,10 @@ class DecisionBatch:
     def case_of(self, check: Check, item: Item, requester: RequesterSnapshot, answer: Answer) -> Case:
         """Build the recorded form of the decision."""
         decision, rule = answer.decision, answer.decision.rule
+        facts = recorded_facts(check, item, answer.facts, answer.requester_name, self.key_id)
+        is_person = check.edge is not None and check.edge.is_person
+        if is_person and not self.stores_full_addresses and "ip" in facts:
+            facts["ip"] = truncate_address(facts["ip"])  # the decision and its counters used the full one
         return Case(
             account=self.account,
             epoch=self.epoch,
@@ -116,7 +130,7 @@ class DecisionBatch:
             reason=decision.reason,
             rule_index=rule.index if rule else None,
             permission=answer.facts.permission,
-            facts=recorded_facts(check, item, answer.facts, answer.requester_name, self.key_id),
+            facts=facts,
             created=answer.created,
             rate_reset=answer.rate_reset,
             observed=decision.observed,
@@ -230,15 +244,16 @@ def decide_checks(
     key_id: str | None = None,
     *,
     unlisted_signers_pay: bool = False,
+    stores_full_addresses: bool = False,
 ) -> "DecisionBatch":
     """Decide the checks of one request on facts of a single epoch.
 
     `account` is the account's UUID in hex. `key_id` is the caller's API key, None for operators.
-    `unlisted_signers_pay` is the account's setting at that epoch.
+    `unlisted_signers_pay` and `stores_full_addresses` are the account's settings at that epoch.
     """
     if unlisted_signers_pay:
         checks = [admit_payer(check) for check in checks]
-    batch = DecisionBatch(found, account, now, key_id)
+    batch = DecisionBatch(found, account, now, key_id, stores_full_addresses=stores_full_addresses)
     checks, batch.requesters = by_current_ids(checks, found.requesters)
     # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
     texts, keys = ids.successive("dec", len(checks), ids.nanoseconds_of(now))

@@ -29,7 +29,7 @@ from kit.http.rendering import render_json
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from licensing.access.answers import Answer
-from licensing.access.check_values import Check
+from licensing.access.check_values import Check, EdgeTerms
 from licensing.access.deciding import decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, Head, outcomes_of, respond
 from licensing.access.event_loop.callers import Callers, Sender
@@ -176,10 +176,13 @@ class ForwardApplication(CheckApplication):
     async def answer_visit(self, head: Head, edge: Edge, original: Original, now: datetime) -> EdgeAnswer:
         """Decide about the visitor's request."""
         try:
-            edge.grant.check_host(original.host)
+            await self.check_host(edge, original.host)
         except HostNotAllowed as refusal:
-            check = Visitor(ANONYMOUS, None).check(original, head.header(b"user-agent"))
-            answer = await self.decide_page(edge, replace(check, selector=("elsewhere", original.url)), now)
+            user_agent = head.header(b"user-agent")
+            check = Visitor(ANONYMOUS, None).check(original, user_agent)
+            is_person = current_table.get().claimed_by(user_agent) is None
+            check = replace(check, selector=("elsewhere", original.url), edge=EdgeTerms(is_person=is_person))
+            answer = await self.decide_page(edge, check, now)
             return refused_host(refusal, answer, original)
         if original.is_public:
             return open_page(original)
@@ -208,11 +211,20 @@ class ForwardApplication(CheckApplication):
             return replace(reply, cache_seconds=cache_seconds(answer, visitor, head, original))
         return reply
 
+    async def check_host(self, edge: Edge, host: str) -> None:
+        """Raise HostNotAllowed if the key is neither for the host nor for another host of its site."""
+        try:
+            edge.grant.check_host(host)
+        except HostNotAllowed:
+            hosts = await self.gateway.hosts.submit((edge.grant.account_id, host))
+            if edge.grant.hosts.isdisjoint(hosts):
+                raise
+
     def reply_to(
         self, edge: Edge, answer: Answer | ApiError, original: Original, payment: Payment | None = None
     ) -> EdgeAnswer:
         """Build the reply to a visitor from the decision. Raises ApiError."""
-        if isinstance(answer, NotFound):  # a host without a site that is not refused
+        if isinstance(answer, NotFound):  # the account was deleted meanwhile
             return open_page(original)
         count_checks(outcomes_of([answer]))
         if not isinstance(answer, Answer):
@@ -260,11 +272,10 @@ class ForwardApplication(CheckApplication):
         return decide_check(check, page, people[0], now, people[1] if people[1:] else None)
 
     async def decide_page(self, edge: Edge, check: Check, now: datetime) -> Answer | ApiError:
-        """Decide the check. Returns NotFound if the page has no site and its host is not refused."""
+        """Decide the check. Returns NotFound if the account was deleted meanwhile."""
         [answer] = await self.gateway.check(edge, [check], now)
         if isinstance(answer, NotFound):
-            name, _ = check.selector
-            if await self.gateway.refused.submit((edge.grant.account_id, name == "elsewhere")):
-                # now the item that refusals are recorded under exists
-                [answer] = await self.gateway.check(edge, [check], now)
+            await self.gateway.other_hosts.submit(edge.grant.account_id)
+            # Now the item exists that visits of hosts without a site are recorded under.
+            [answer] = await self.gateway.check(edge, [check], now)
         return answer

@@ -14,7 +14,6 @@ from kit.rest.conditional import is_known
 from kit.values.hosts import PORT, host_of_header
 from licensing.edge.publishing.documents import DOCUMENTS, site_at, tag_of, terms_of_site
 from licensing.edge.publishing.publication import Publication
-from licensing.sites.models import Site
 
 MAX_AGE = 300  # seconds
 KEY = "X-Licensing-Key"
@@ -45,11 +44,11 @@ class SiteDocuments:
         host = host_of_header(told)
         key = request.headers.get(KEY)
         site = site_at(host, key) if host is not None else None
-        if site is None:
+        if host is None or site is None:
             return None
         write, media = DOCUMENTS[request.path]
         publisher = site.account.name
-        body = write(Publication(netloc_of(site, told), terms_of_site(site), publisher, license_server(request)))
+        body = write(Publication(netloc_of(host, told), terms_of_site(site), publisher, license_server(request)))
         if body is None:  # a plain 404, because the host is the site's own
             return HttpResponse(
                 "There is nothing to say here.\n", status=404, content_type="text/plain; charset=utf-8"
@@ -66,10 +65,10 @@ class SiteDocuments:
         return response
 
 
-def netloc_of(site: Site, told: str) -> str:
-    """Return the site's host with the port that the request named."""
+def netloc_of(host: str, told: str) -> str:
+    """Return the host with the port that the request named."""
     port = PORT.search(told.strip())
-    return site.host + (port[0] if port is not None and port[0] not in (":", ":80", ":443") else "")
+    return host + (port[0] if port is not None and port[0] not in (":", ":80", ":443") else "")
 
 
 def license_server(request: HttpRequest) -> str | None:

@@ -74,7 +74,9 @@ class Visitor(Struct, frozen=True):
             permission=self.permission,
             given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
             token=self.token,
-            edge=EdgeTerms(self.and_permission, self.and_requester_id, pays, self.payer, marks),
+            edge=EdgeTerms(
+                self.and_permission, self.and_requester_id, pays, self.payer, marks, is_person=self.is_person
+            ),
         )
 
 

@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
+from django.db.models import Q
 from msgspec import Struct
 
 from kit.values.hosts import PORT, host_of_header
@@ -12,7 +13,7 @@ from licensing.access.subjects import Item
 from licensing.edge.publishing.documents import NAMESPACE, license_terms, terms_of_site
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import terms_for
-from licensing.sites.models import Site
+from licensing.sites.models import Site, SiteAlias
 from licensing.sites.own_hosts import is_own_host
 from licensing.sites.pages import requested_page
 from licensing.sites.patterns import most_specific
@@ -70,13 +71,14 @@ def find_resource(account_id: str, url: str) -> Resource:
         raise Unpublished from None
     if len(url) > MAX_RESOURCE or parts.scheme not in ("http", "https") or host is None:
         raise Unpublished
-    site = Site.objects.filter(account_id=account_id, host=host).prefetch_related("rules__policy").first()
+    site = site_of(account_id, host)
     if site is None or is_own_host(site.host):
         raise Unpublished
-    if not site.speaks_for_host:
+    hosts = site.hosts_to_speak_for
+    if host not in hosts:
         raise HostUnverified
     port = PORT.search(parts.netloc)
-    netloc = site.host if port is None else f"{site.host}{port[0]}".removesuffix(":")
+    netlocs = [one if port is None else f"{one}{port[0]}".removesuffix(":") for one in hosts]
     asked = url.partition(parts.netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)
     published = next((one for one in terms if one.url == asked), None)
@@ -85,7 +87,7 @@ def find_resource(account_id: str, url: str) -> Resource:
         if item is None:  # deleted since the terms were computed
             raise Unpublished
         return Resource(
-            audience=audience_of(netloc, asked.removesuffix("$"), is_pattern=False),
+            audience=audience_of(netlocs, asked.removesuffix("$"), is_pattern=False),
             item=item,
             licenses=license_terms(published),
             is_pattern=False,
@@ -97,14 +99,21 @@ def find_resource(account_id: str, url: str) -> Resource:
         raise Unpublished
     is_pattern = asked in rules
     return Resource(
-        audience=audience_of(netloc, asked, is_pattern=is_pattern),
+        audience=audience_of(netlocs, asked, is_pattern=is_pattern),
         item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
         licenses=license_terms(read),
         is_pattern=is_pattern,
     )
 
 
-def audience_of(netloc: str, asked: str, *, is_pattern: bool) -> tuple[str, ...]:
+def site_of(account_id: str, host: str) -> Site | None:
+    """Return the account's site with this host or alias."""
+    aliases = SiteAlias.objects.filter(account_id=account_id, host=host).values("site_id")
+    named = Site.objects.filter(Q(host=host) | Q(pk__in=aliases), account_id=account_id)
+    return named.prefetch_related("rules__policy", "aliases").first()
+
+
+def audience_of(netlocs: list[str], asked: str, *, is_pattern: bool) -> tuple[str, ...]:
     """Return the audience of a token for the resource: URL prefixes up to the first wildcard."""
     path = asked
     if is_pattern:
@@ -112,4 +121,4 @@ def audience_of(netloc: str, asked: str, *, is_pattern: bool) -> tuple[str, ...]
         if wildcard:
             path = path[: path.rindex("/")]
     path = path.partition("?")[0].rstrip("/")
-    return tuple(f"{scheme}://{netloc}{path}" for scheme in ("https", "http"))
+    return tuple(f"{scheme}://{netloc}{path}" for netloc in netlocs for scheme in ("https", "http"))

@@ -15,12 +15,14 @@ from cachetools import LRUCache
 from django.db import transaction
 from msgspec import Struct
 
+from accounts.models import Account, VisitorAddresses
 from accounts.plans.epochs import current_epoch
 from analytics.recording.past import PastDecision
 from analytics.recording.statement import RATE_LIMIT_EXCEEDED
 from kit.http.middleware import parse_address
 from kit.values import ids
 from kit.values.decimals import from_millionths
+from kit.values.networks import truncate_address
 from kit.values.timestamps import as_django_writes, render_timestamp
 from licensing.access.deciding import decide_check, strictest_page
 from licensing.access.facts import recorded_facts
@@ -119,6 +121,8 @@ class Decider:
     def forget(self) -> None:
         """Drop what depends on the account's policies, sites, items and requesters."""
         self.epoch = current_epoch(self.site.account_id)
+        full = Account.objects.filter(pk=self.site.account_id, visitor_addresses=VisitorAddresses.FULL)
+        self.stores_full_addresses = full.exists()
         self.pages: LRUCache[str, LoggedPage | None] = LRUCache(MOST_REMEMBERED)
         self.requesters: dict[str, RequesterSnapshot] = {}
         self.prepared: LRUCache[tuple[object, ...], Prepared] = LRUCache(MOST_REMEMBERED)
@@ -166,7 +170,8 @@ class Decider:
         if prepared is None or visit.moment < prepared.begin or (prepared.until and visit.moment >= prepared.until):
             prepared = self.prepared[key] = self.prepare(line, page.item)
         facts = dict(prepared.facts)
-        facts["ip"] = line.address
+        keeps_address = crawler is not None or self.stores_full_addresses
+        facts["ip"] = line.address if keeps_address else truncate_address(line.address)
         if visit.user_agent:
             facts["userAgent"] = visit.user_agent[:MAX_USER_AGENT].replace("\0", "")
         referrer = None

@@ -125,10 +125,10 @@ class LogImport(Decider):
 
     def relevant(self, visits: Iterable[tuple[int, Visit, bytes]]) -> Iterator[Line]:
         """Yield the requests that a proxy would have asked about."""
-        totals, site_host = self.totals, self.site.host
+        totals, site_host, site_hosts = self.totals, self.site.host, self.site.hosts
         for number, visit, line in visits:
             host, uri = target_of(visit)
-            if host is not None and host != site_host and host_of_header(host) != site_host:
+            if host is not None and host not in site_hosts and host_of_header(host) not in site_hosts:
                 totals.other_hosts += 1
                 continue
             address = self.address_of(visit.address)

@@ -6,12 +6,14 @@ from licensing.policies.examples import CREATED, POLICY_ID, UPDATED
 SITE_ID = "site_01kd9wk9w6b2t5z8m4hq7r1c3x"
 NEW_SITE: dict[str, object] = {
     "host": "publisher.example",
+    "aliases": ["www.publisher.example"],
     "name": "The Publisher",
     "refusalMessage": "This article is for subscribers.",
     "linkUrl": "https://publisher.example/subscribe",
     "linkLabel": "Subscribe",
     "mode": "observe",
     "unknown": "allow",
+    "ask": "crawlers",
     "robotsTxt": "User-agent: GPTBot\nDisallow: /private/\n",
     "rules": [{"pattern": "/premium/*", "policyId": POLICY_ID}, {"pattern": "/premium/samples/*", "policyId": None}],
 }
@@ -35,7 +37,7 @@ OPERATIONS = {
     "GET /v1/sites/{id}": Operation("getSite", SITE),
     "PATCH /v1/sites/{id}": Operation(
         "updateSite",
-        {**SITE, "mode": "enforce", "updated": UPDATED},
+        {**SITE, "mode": "enforce", "updated": UPDATED, "uncoveredHosts": ["shop.publisher.example"]},
         {"mode": "enforce"},
         codes=("resource_already_exists",),
     ),

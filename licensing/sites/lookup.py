@@ -2,17 +2,21 @@
 
 from collections.abc import Collection
 
-from django.db.models import Prefetch
+from django.db.models import Prefetch, Q
 
 from kit.bounded_cache import BoundedCache
 from kit.storage.postgresql.timelines import empty_on_promotion
 from licensing.policies.models import Policy
-from licensing.sites.models import Site
+from licensing.sites.models import Site, SiteAlias
 
 VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))
 MAX_KEPT = 16 * 1024 * 1024  # bytes of sites in memory
 BYTES_OF_MODEL = 1_000  # of a site, a rule or a policy, approximately
 BYTES_OF_PART = 60  # of a compiled pattern
+
+
+def count_characters(hosts: tuple[str, ...]) -> int:
+    return sum(map(len, hosts))
 
 
 def weigh(site: Site) -> int:
@@ -21,10 +25,19 @@ def weigh(site: Site) -> int:
     return BYTES_OF_MODEL + 2 * BYTES_OF_MODEL * len(rules) + 2 * sum(map(len, rules)) + BYTES_OF_PART * parts
 
 
+MAX_KEPT_HOSTS = 2 * 1024 * 1024  # characters
+
 # By account, its epoch and host. Every change of a site or policy raises the epoch, so a site that was read after an
 # epoch is the same for as long as the account has that epoch.
 kept: BoundedCache[tuple[str, int, str], Site] = BoundedCache(weigh, MAX_KEPT)
 empty_on_promotion(kept.clear)
+# By account and host: all hosts of its site when that was last found, if there were several.
+latest_hosts: BoundedCache[tuple[str, str], tuple[str, ...]] = BoundedCache(count_characters, MAX_KEPT_HOSTS)
+
+
+def expected_hosts(account_id: str, host: str) -> tuple[str, ...]:
+    """Return the hosts that probably share their pages with this one. Compare them with those of its site."""
+    return latest_hosts.get((account_id, host)) or (host,)
 
 
 def known_site(account_id: str, epoch: int, host: str) -> Site | None:
@@ -33,13 +46,23 @@ def known_site(account_id: str, epoch: int, host: str) -> Site | None:
 
 
 def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None) -> dict[str, Site]:
-    """Return the account's sites by host. With `epoch`, which the caller read first, sites read before serve again."""
+    """Return the account's sites by their hosts and aliases.
+
+    With `epoch`, which the caller read first, sites read before serve again.
+    """
     known = {host: known_site(account_id, epoch, host) for host in hosts} if epoch is not None else {}
     found = {host: site for host, site in known.items() if site is not None}
     if missing := set(hosts) - found.keys():
-        owned = Site.objects.filter(account_id=account_id, host__in=missing).defer("robots_txt")
-        for site in owned.prefetch_related(VERSIONS):
-            found[site.host] = site
-            if epoch is not None:
-                kept.put((account_id, epoch, site.host), site)
+        aliases = SiteAlias.objects.filter(account_id=account_id, host__in=missing)
+        named = Q(host__in=missing) | Q(pk__in=aliases.values("site_id"))
+        owned = Site.objects.filter(named, account_id=account_id).defer("robots_txt")
+        for site in owned.prefetch_related(VERSIONS, "aliases"):
+            for host in missing.intersection(site.hosts):
+                found[host] = site
+                if epoch is not None:
+                    kept.put((account_id, epoch, host), site)
+    for host in hosts:
+        together = found[host].hosts if host in found else (host,)
+        if expected_hosts(account_id, host) != together:
+            latest_hosts.put((account_id, host), together)
     return found

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import Q
 
 from accounts.models import Account, Unknown
 from kit.values.ids import IdField
@@ -13,6 +14,13 @@ from licensing.policies.models import Policy
 from licensing.policies.modes import CHOICES, Mode
 from licensing.sites.patterns import RuleTable
 from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_NAME, RefusalTexts, shared_texts
+
+
+class Ask(models.TextChoices):
+    """Whom proxies ask about: only crawlers, and people where a page is not open to all of them; or everyone."""
+
+    CRAWLERS = "crawlers"
+    EVERYONE = "everyone"
 
 
 class Site(models.Model):
@@ -29,6 +37,9 @@ class Site(models.Model):
     link_url = models.CharField("link URL", max_length=MAX_LINK_URL, null=True, blank=True)
     link_label = models.CharField(max_length=MAX_LINK_LABEL, null=True, blank=True)
     mode = models.CharField(max_length=10, choices=CHOICES, default=Mode.ENFORCE.value)
+    ask = models.CharField(
+        "asks about", max_length=8, choices=Ask.choices, default=Ask.CRAWLERS, db_default=Ask.CRAWLERS
+    )
     # The publisher's own robots.txt, against which requests of crawlers are compared (licensing.visits.robots).
     robots_txt = models.TextField("robots.txt", null=True, blank=True)
     unknown = models.CharField("unknown pages", max_length=5, choices=Unknown.choices, default=Unknown.ALLOW)
@@ -50,11 +61,30 @@ class Site(models.Model):
         return self.host
 
     @property
+    def shown_aliases(self) -> list[str]:
+        """The aliases in the given order; needs no query if they are prefetched."""
+        return [alias.host for alias in sorted(self.aliases.all(), key=lambda alias: alias.pk)]
+
+    @cached_property
+    def hosts(self) -> tuple[str, ...]:
+        """The host and its aliases. For sites that are only read: it does not see later changes."""
+        return (self.host, *self.shown_aliases)
+
+    @property
     def speaks_for_host(self) -> bool:
         """Whether tokens may name the host: it is verified, or no other account has a site for it."""
-        if self.verified_at is not None:
-            return True
-        return not Site.objects.filter(host=self.host).exclude(pk=self.pk).exists()
+        return self.verified_at is not None or not self.is_shared(self.host)
+
+    @property
+    def hosts_to_speak_for(self) -> list[str]:
+        """The hosts that tokens may name. Aliases are not verified, so nobody else may have a site for them."""
+        own = [self.host] if self.speaks_for_host else []
+        return own + [alias for alias in self.shown_aliases if not self.is_shared(alias)]
+
+    def is_shared(self, host: str) -> bool:
+        """Whether another site has the host, or has it as an alias."""
+        others = Site.objects.filter(Q(host=host) | Q(pk__in=SiteAlias.objects.filter(host=host).values("site_id")))
+        return others.exclude(pk=self.pk).exists()
 
     @property
     def ordered_rules(self) -> "list[SiteRule]":
@@ -81,8 +111,10 @@ class Site(models.Model):
             "refusalMessage": self.refusal_message,
             "linkUrl": self.link_url,
             "linkLabel": self.link_label,
+            "aliases": self.shown_aliases,
             "mode": str(self.mode),
             "unknown": str(self.unknown),
+            "ask": str(self.ask),
             "robotsTxt": self.robots_txt,
             "verifiedAt": render_timestamp(self.verified_at),
             "rules": self.shown_rules,
@@ -94,10 +126,26 @@ def render_rule(pattern: str, policy_id: str | None) -> dict[str, object]:
     return {"pattern": pattern, "policyId": policy_id}
 
 
-class OtherHosts(models.Model):
-    """The item under which refusals are recorded for hosts without a site or hosts that the key does not cover.
+class SiteAlias(models.Model):
+    """A further host of a site. Its pages are those of the site's host."""
 
-    Like a site's, `pages` is stored as deleted. It is created after the first refusal.
+    site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="aliases")
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, db_index=False, related_name="+")
+    host = models.CharField(max_length=253)  # see kit.values.hosts
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["account", "host"], name="one_site_per_alias")]
+        indexes = [models.Index(fields=["host"], name="site_aliases_by_host")]
+
+    def __str__(self) -> str:
+        return self.host
+
+
+class OtherHosts(models.Model):
+    """The item under which visits are recorded of hosts without a site or hosts that the key does not cover.
+
+    Like a site's, `pages` is stored as deleted. It is created after the first visit.
     """
 
     account = models.OneToOneField(Account, on_delete=models.CASCADE, primary_key=True, related_name="+")

@@ -1,35 +1,49 @@
-"""Hosts without a site: whether their pages are refused, and the item that refusals are recorded under."""
+"""Hosts without a site: whether their pages are refused, and the item that their visits are recorded under."""
+
+from datetime import timedelta
+from urllib.parse import urlsplit
 
 from django.db import transaction
+from django.db.models.fields.json import KT
 from django.utils import timezone
 
 from accounts.models import Account, Unknown
+from analytics.models import AccessEvent
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.content.models import Content
-from licensing.policies.modes import Mode
-from licensing.sites.models import OtherHosts, Site
+from licensing.sites.lookup import find_sites
+from licensing.sites.models import OtherHosts
 
 TITLE = "Pages of other hosts"
+RECENT = timedelta(days=30)
+MOST_VISITS = 5_000  # to read
+MOST_HOSTS = 100  # to name
 
 
 def are_refused(account_id: str) -> bool:
-    """Whether pages of hosts without a site are refused.
-
-    The account chooses; by default they are refused once one of its sites is in `enforce` mode.
-    """
-    own = Account.objects.filter(pk=account_id).values_list("unknown_host", flat=True).first()
-    if own is not None:
-        return own == Unknown.DENY
-    return Site.objects.filter(account_id=account_id, mode=Mode.ENFORCE).exists()
+    """Whether the account refuses pages of hosts without a site. Otherwise their visits are only observed."""
+    return Account.objects.filter(pk=account_id, unknown_host=Unknown.DENY).exists()
 
 
 def pages_of_other_hosts(account_id: str) -> str | None:
-    """Return the id of the item that refusals are recorded under; None before the first refusal."""
+    """Return the id of the item that visits are recorded under; None before the first visit."""
     return OtherHosts.objects.filter(account_id=account_id).values_list("pages_id", flat=True).first()
 
 
+def recent_hosts(account_id: str) -> list[str]:
+    """Return the hosts without a site that visitors asked for recently, by the newest MOST_VISITS visits."""
+    visits = AccessEvent.objects.filter(
+        account_id=account_id, content_id=pages_of_other_hosts(account_id), created__gte=timezone.now() - RECENT
+    )
+    urls = visits.order_by("-created").values_list(KT("facts__url"), flat=True)[:MOST_VISITS]
+    hosts = {urlsplit(url).hostname for url in urls if url}
+    found = sorted(host for host in hosts if host)
+    covered = find_sites(account_id, found)
+    return [host for host in found if host not in covered][:MOST_HOSTS]
+
+
 def keep_pages(account_id: str) -> None:
-    """Create the item for refusals, unless it exists or the account does not."""
+    """Create the item for visits, unless it exists or the account does not."""
     with turn_to_write(), transaction.atomic():
         account = Account.objects.select_for_update(no_key=True).filter(pk=account_id).first()
         if account is None or pages_of_other_hosts(account_id) is not None:

@@ -40,9 +40,9 @@ def candidates_of(page: RequestedPages, items: Iterable[Content]) -> list[Candid
     same: dict[str, Content] = {}
     for item in sorted(items, key=lambda item: (item.created, item.pk)):
         registered = RegisteredPage.from_url(item.source or "", settings.SAME_PAGE)
-        if registered.host == page.host and registered.path in by_path and registered.parameters <= page.parameters:
+        if page.is_at(registered.host) and registered.path in by_path and registered.parameters <= page.parameters:
             keep_newest(by_path[registered.path], registered.parameters, item)
-            if spelling_of(item.source or "", settings.SAME_PAGE) == page.spelling:
+            if without_host(spelling_of(item.source or "", settings.SAME_PAGE)) == without_host(page.spelling):
                 keep_newest(same, page.spelling, item)
     if same:
         return [Candidate(page.readings[0], same[page.spelling])]
@@ -51,6 +51,10 @@ def candidates_of(page: RequestedPages, items: Iterable[Content]) -> list[Candid
         for spellings in page.readings
         for item in most_specific_items(page, by_path[spellings[-1]])
     ]
+
+
+def without_host(spelling: str) -> str:
+    return spelling.partition("/")[2]
 
 
 def keep_newest(found: dict[K, Content], name: K, item: Content) -> None:

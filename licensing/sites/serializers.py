@@ -4,17 +4,18 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import Unknown
-from kit.rest.fields import Choice, Host, Id, Several, StrictSerializer, Text, Timestamp, Url
+from kit.rest.fields import Array, Choice, Host, Id, Several, StrictSerializer, Text, Timestamp, Url
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 from licensing.policies.modes import MODES
-from licensing.sites.models import Site
+from licensing.sites.models import Ask, Site
 from licensing.sites.patterns import MAX_PATTERN, MAX_WILDCARDS, PATTERN, compiled, pattern_error, size_error
 from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_MESSAGE, MAX_NAME
 from licensing.sites.services import RuleFields
 from licensing.sites.verification import file_url, record_of, txt_name
 
 MAX_RULES = 200
+MAX_ALIASES = 10
 MAX_ROBOTS_TXT = 65_536
 
 
@@ -78,6 +79,12 @@ class SiteSerializer(StrictSerializer):
     id = Id("site", read_only=True)
     object = Choice(choices=["site"], read_only=True)
     host = Host(help_text="Lower case, without scheme and port; one site for each host.")
+    aliases = Array(
+        child=Host(),
+        required=False,
+        max_length=MAX_ALIASES,
+        help_text="Further hosts with the same pages, such as www.publisher.example.",
+    )
     name = Text(
         max_length=MAX_NAME,
         required=False,
@@ -107,6 +114,12 @@ class SiteSerializer(StrictSerializer):
     )
     mode = Choice(choices=MODES, required=False, help_text="Whether decisions are enforced or only recorded.")
     unknown = Choice(choices=Unknown.choices, required=False, help_text="What happens to pages without a policy.")
+    ask = Choice(
+        choices=Ask.choices,
+        required=False,
+        help_text="Whom proxies ask about: `crawlers`, and people on pages that are not open to all of them; or "
+        "`everyone`. For the generated files.",
+    )
     robotsTxt = Text(
         max_length=MAX_ROBOTS_TXT,
         required=False,
@@ -128,20 +141,31 @@ class SiteSerializer(StrictSerializer):
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True)
 
-    cleared = {"rules": []}
-    for_secret_keys = sometimes = frozenset({"robotsTxt"})
+    uncoveredHosts = Array(
+        child=Host(),
+        read_only=True,
+        help_text="Hosts without a site that visitors asked for in the last 30 days. Only in the reply to a PATCH "
+        "that enforces the site.",
+    )
+
+    cleared = {"rules": [], "aliases": []}
+    shown_once = frozenset({"uncoveredHosts"})
+    for_secret_keys = frozenset({"robotsTxt"})
+    sometimes = frozenset({"robotsTxt", "uncoveredHosts"})
 
     def to_representation(self, site: Site) -> Rendered:
         return {
             "id": site.pk,
             "object": "site",
             "host": site.host,
+            "aliases": site.shown_aliases,
             "name": site.name,
             "refusalMessage": site.refusal_message,
             "linkUrl": site.link_url,
             "linkLabel": site.link_label,
             "mode": site.mode,
             "unknown": site.unknown,
+            "ask": site.ask,
             "robotsTxt": site.robots_txt,
             "rules": site.shown_rules,
             "verifiedAt": render_timestamp(site.verified_at),

@@ -14,7 +14,7 @@ from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import find
 from licensing.content.models import Content
 from licensing.content.services import keep_policies, unknown_policy
-from licensing.sites.models import Site, SiteRule, render_rule
+from licensing.sites.models import Site, SiteAlias, SiteRule, render_rule
 from licensing.sites.own_hosts import is_own_host
 from licensing.sites.verification import Evidence, look_at_host, record_of
 
@@ -30,9 +30,14 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
     Raises AlreadyExists if the account has a site with this host, and ValidationFailed if the host is the service's.
     """
     rules: Sequence[RuleFields] | None = fields.get("rules")
-    for name in fields.keys() - {"rules"}:
+    aliases: Sequence[str] | None = fields.get("aliases")
+    for name in fields.keys() - {"rules", "aliases"}:
         setattr(site, name, fields[name])
     adding = site._state.adding
+    former_aliases = [] if adding else site.shown_aliases
+    if aliases is not None or before.get("host") != site.host:
+        epochs.hold(site.account_id)  # so that no two sites take a host at once
+        check_hosts(site, former_aliases if aliases is None else aliases)
     if before.get("host") != site.host:
         if is_own_host(site.host):
             raise ValidationFailed(
@@ -42,7 +47,8 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
         site.verified_at = None
     if not adding:
         told = site.shown_rules if rules is None else [render_rule(**rule) for rule in rules]
-        if not audit.changes(before, {**site.audited(), "rules": told}):
+        kept = former_aliases if aliases is None else list(aliases)
+        if not audit.changes(before, {**site.audited(), "rules": told, "aliases": kept}):
             return site
         site.updated = timezone.now()
     if adding:
@@ -62,9 +68,33 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
         raise AlreadyExists(f"There is a site with the host {site.host!r} already: {holder}.", param="host") from None
     if rules is not None:
         replace_rules(site, rules)
+    if aliases is not None and list(aliases) != former_aliases:
+        site.aliases.all().delete()
+        SiteAlias.objects.bulk_create(SiteAlias(site=site, account_id=site.account_id, host=host) for host in aliases)
     audit.record(action, site, before)
     epochs.bump(site.account_id, epochs.EVERYTHING)
     return site
+
+
+def check_hosts(site: Site, aliases: Sequence[str]) -> None:
+    """Check that the hosts are the site's alone. Raises ValidationFailed and AlreadyExists."""
+    others = Site.objects.filter(account_id=site.account_id).exclude(pk=site.pk)
+    other_aliases = SiteAlias.objects.filter(account_id=site.account_id).exclude(site=site.pk)
+    holder = other_aliases.filter(host=site.host).values_list("site_id", flat=True).first()
+    if holder is not None:
+        raise AlreadyExists(f"{site.host} is an alias of the site {holder} already.", param="host")
+    for place, alias in enumerate(aliases):
+        param = f"aliases[{place}]"
+        if alias == site.host:
+            raise ValidationFailed(f"{alias} is the site's host. Leave it out of its aliases.", param=param)
+        if alias in aliases[:place]:
+            raise ValidationFailed(f"{alias} is listed twice.", param=param)
+        if is_own_host(alias):
+            raise ValidationFailed(f"{alias} is a host of this service (ALLOWED_HOSTS, BASE_URL).", param=param)
+        holder = others.filter(host=alias).values_list("pk", flat=True).first()
+        holder = holder or other_aliases.filter(host=alias).values_list("site_id", flat=True).first()
+        if holder is not None:
+            raise AlreadyExists(f"The site {holder} has the host {alias} already.", param=param)
 
 
 def replace_rules(site: Site, rules: Sequence[RuleFields]) -> None:

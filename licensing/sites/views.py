@@ -14,9 +14,11 @@ from accounts.viewsets import AccountViewSet
 from kit.rest.views import Handler
 from kit.values import ids
 from licensing.deletion import DeletedSerializer, deletion_response
+from licensing.policies.modes import Mode
 from licensing.sites import services
 from licensing.sites.filters import SiteFilters
 from licensing.sites.models import Site
+from licensing.sites.other_hosts import recent_hosts
 from licensing.sites.serializers import SiteSerializer
 from licensing.sites.verification import Evidence, look_at_host
 
@@ -34,7 +36,7 @@ class SiteViewSet(AccountViewSet[Site]):
     exportable = {"list": "sites"}
     serializer_class = SiteSerializer
     filterset_class = SiteFilters
-    queryset = Site.objects.prefetch_related("rules")
+    queryset = Site.objects.prefetch_related("rules", "aliases")
     evidence: Sequence[Evidence] = ()  # of the host to verify; empty if there is no such site
 
     @extend_schema(summary="List sites", responses=SiteSerializer(many=True))
@@ -53,9 +55,16 @@ class SiteViewSet(AccountViewSet[Site]):
 
     @extend_schema(summary="Update a site")
     def partial_update(self, request: Request, id: str) -> HttpResponse:
-        """Changes the given fields. `rules` replaces the whole list."""
+        """Changes the given fields. `rules` and `aliases` replace the whole lists.
+
+        The reply to a change to `enforce` names hosts without a site in `uncoveredHosts`.
+        """
         site = self.get_object_to_change()
-        return self.answer(services.update_site(site, self.validated_change(site)))
+        fields = self.validated_change(site)
+        enforces = fields.get("mode") == Mode.ENFORCE != site.mode
+        changed = services.update_site(site, fields)
+        once = {"uncoveredHosts": recent_hosts(self.account_id)} if enforces else {}
+        return self.with_tag(self.serializer_class(changed).data, 200, once)
 
     @extend_schema(summary="Verify a site's host", request=None, responses=SiteSerializer)
     @action(detail=True, methods=["post"])

@@ -1,5 +1,6 @@
 """Accounts and their plans."""
 
+from collections.abc import Iterator
 from typing import TypedDict
 
 from django import forms
@@ -18,9 +19,11 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.keys.states import State, is_in
-from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan
+from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan, Unknown
 from accounts.plans import services
 from kit.rest.heavy import heavy
+from kit.values.currencies import CURRENCIES
+from kit.values.time_zones import zone_names
 from licensing.account_deletion import delete_account
 from operators.access.account_deletion import counts_of, why_kept
 from operators.base.empty_state import EmptyState
@@ -31,6 +34,33 @@ from operators.base.model_admin import ServiceAdmin
 LIMITS_HELP = "Only for the enterprise plan; other plans have fixed limits."
 EDGE_HELP = "Only for the enterprise plan. Empty: ten times the requests above. Nothing is refused beyond it."
 EDGE_FIELDS = ("edge_requests_per_minute", "edge_requests_per_day")
+SETTINGS = ("time_zone", "currency", "unlisted_signers", "unknown_host", "visitor_addresses")
+
+
+def zone_choices() -> Iterator[tuple[str, str]]:
+    return ((name, name) for name in sorted(zone_names()))
+
+
+class AccountForm(forms.ModelForm):
+    time_zone = forms.ChoiceField(
+        choices=zone_choices,
+        initial="UTC",
+        widget=UnfoldAdminSelectWidget,
+        help_text="Months of refills begin by its clock. Those that have begun do not move.",
+    )
+    currency = forms.ChoiceField(
+        choices=[(code, code) for code in CURRENCIES],
+        initial="USD",
+        widget=UnfoldAdminSelectWidget,
+        help_text="The currency that the admin's figures start with.",
+    )
+    unknown_host = forms.ChoiceField(
+        label="Hosts without a site",
+        initial=Unknown.ALLOW.value,
+        choices=Unknown.choices,
+        widget=UnfoldAdminSelectWidget,
+        help_text="Whether visitors are let in at hosts that the account has no site for.",
+    )
 
 
 class PlanForm(forms.Form):
@@ -70,6 +100,10 @@ class AccountFields(TypedDict, total=False):
     edge_requests_per_minute: int | None
     edge_requests_per_day: int | None
     unlisted_signers: str
+    unknown_host: str
+    visitor_addresses: str
+    time_zone: str
+    currency: str
 
 
 class PlanFields(TypedDict):
@@ -90,9 +124,12 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
     groups = {"plan": "Plan and limits", "working_keys": "Use"}
     search_fields = ("name",)
     ordering = ("name", "pk")
-    add_fieldsets = ((None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day", *EDGE_FIELDS)}),)
+    form = AccountForm
+    add_fieldsets = (
+        (None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day", *EDGE_FIELDS, *SETTINGS)}),
+    )
     shown = ("identifier", "state", "plan", "per_minute", "per_day", "at_edge", "working_keys", "figures", "created")
-    fields = ("name", "unlisted_signers", *shown)
+    fields = ("name", *SETTINGS, *shown)
     actions_detail = ("change_plan", "suspend", "resume", "delete_it")
     rights = {"working_keys": "accounts.view_apikey"}
 
@@ -115,6 +152,11 @@ class AccountAdmin(ServiceAdmin[Account, AccountFields]):
             requests_per_day=fields["requests_per_day"],
             edge_requests_per_minute=fields["edge_requests_per_minute"],
             edge_requests_per_day=fields["edge_requests_per_day"],
+            unlisted_signers=fields["unlisted_signers"],
+            unknown_host=fields["unknown_host"],
+            visitor_addresses=fields["visitor_addresses"],
+            time_zone=fields["time_zone"],
+            currency=fields["currency"],
         )
 
     def update(self, request: HttpRequest, obj: Account, fields: AccountFields) -> Account:

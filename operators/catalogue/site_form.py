@@ -9,7 +9,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 from accounts.models import Account
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
-from operators.base.fields import LinesField, lines, validate_fields
+from operators.base.fields import Lines, LinesField, lines, validate_fields
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts
@@ -22,6 +22,9 @@ FURTHER_FIELDSETS: "tuple[tuple[str, _FieldOpts], ...]" = (
 )
 
 
+IN_API = frozenset({"host", "aliases", "mode", "unknown", "ask", "rules"})  # fields with the same name in the API
+
+
 class SiteRule(TypedDict):
     pattern: str
     policyId: str | None
@@ -31,8 +34,10 @@ class SiteFields(TypedDict, total=False):
     id: str
     account: Account
     host: str
+    aliases: list[str]
     mode: str
     unknown: str
+    ask: str
     rules: list[SiteRule]
     name: str | None
     refusal_message: str | None
@@ -60,6 +65,9 @@ def rule_of(line: str) -> SiteRule:
 
 class SiteForm(forms.ModelForm):
     host = forms.CharField(max_length=253, widget=UnfoldAdminTextInputWidget, help_text="For example news.example.")
+    aliases = Lines(
+        required=False, help_text="Further hosts with the same pages, one per line, such as www.news.example."
+    )
     rules = RuleLines(
         help_text=(
             "One pattern and policy id per line, as in “/premium/* pol_…”. Pages of a pattern without a policy are "
@@ -69,7 +77,7 @@ class SiteForm(forms.ModelForm):
 
     class Meta:
         model = Site
-        fields = ("account", "host", "mode", "unknown", *TEXTS, "robots_txt")
+        fields = ("account", "host", "mode", "unknown", "ask", *TEXTS, "robots_txt")
         labels = {"robots_txt": "robots.txt"}
         widgets = {
             "refusal_message": UnfoldAdminTextareaWidget(attrs={"rows": 3}),
@@ -84,6 +92,7 @@ class SiteForm(forms.ModelForm):
                 "Your own robots.txt. Requests of crawlers that it disallows are counted on the page Crawlers. "
                 "It is not published."
             ),
+            "ask": "Crawlers: the proxy files ask about people only on pages that are not open to all of them.",
             "mode": "Observe records denials but answers them as allowed.",
             "unknown": "The outcome for a page that is not an item and matches no pattern with a policy.",
         }
@@ -91,6 +100,8 @@ class SiteForm(forms.ModelForm):
     def get_initial_for_field(self, field: forms.Field, field_name: str) -> object:
         if field_name == "rules" and not self.instance._state.adding:
             return self.instance.shown_rules
+        if field_name == "aliases" and not self.instance._state.adding:
+            return self.instance.shown_aliases
         return super().get_initial_for_field(field, field_name)
 
     def _post_clean(self) -> None:
@@ -99,7 +110,7 @@ class SiteForm(forms.ModelForm):
 
 def site_fields(form: SiteFields) -> dict[str, Any]:
     """Return the service's arguments. Raises ApiError or a serializer's ValidationError."""
-    body = {name: value for name, value in form.items() if name in ("host", "mode", "unknown", "rules")}
+    body = {name: value for name, value in form.items() if name in IN_API}
     body |= {TEXTS[name]: value or None for name, value in form.items() if name in TEXTS}
     if "robots_txt" in form:
         body["robotsTxt"] = (form["robots_txt"] or "").replace("\r\n", "\n") or None

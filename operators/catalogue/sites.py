@@ -21,6 +21,7 @@ from licensing.edge.observed import observed_denials, observed_report
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
+from licensing.sites.other_hosts import recent_hosts
 from licensing.sites.verification import file_url, record_of, txt_name
 from operators.base.empty_state import EmptyState
 from operators.base.filters import RelatedFilter
@@ -35,6 +36,18 @@ from operators.catalogue.site_terms import sentences_about, terms_page
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldsetSpec
 
+
+def uncovered_hosts(site: Site) -> list[str]:
+    """Return a sentence about hosts without a site that visitors asked for recently, if there are any."""
+    hosts = recent_hosts(site.account_id)
+    if not hosts:
+        return []
+    further = f" and {len(hosts) - MOST_NAMED:,} more" if len(hosts) > MOST_NAMED else ""
+    named = f"{', '.join(hosts[:MOST_NAMED])}{further}"
+    return [f"Hosts without a site, which visitors asked for in the last 30 days, are not covered: {named}."]
+
+
+MOST_NAMED = 10  # hosts without a site
 MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 
 
@@ -56,7 +69,10 @@ class SiteAdmin(LogUploads):
     list_filter = (("mode", ChoicesDropdownFilter), ("account", RelatedFilter))
     search_fields = ("host",)
     form = SiteForm
-    add_fieldsets = ((None, {"fields": ("account", "host", "mode", "unknown", "rules")}), *FURTHER_FIELDSETS)
+    add_fieldsets = (
+        (None, {"fields": ("account", "host", "aliases", "mode", "unknown", "ask", "rules")}),
+        *FURTHER_FIELDSETS,
+    )
     fieldsets = (
         (
             None,
@@ -66,9 +82,11 @@ class SiteAdmin(LogUploads):
                     "identifier",
                     "account",
                     "host",
+                    "aliases",
                     "verified",
                     "mode",
                     "unknown",
+                    "ask",
                     "rules",
                     "changed",
                 )
@@ -86,17 +104,18 @@ class SiteAdmin(LogUploads):
         shown = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
             return shown
-        words = {"rules": "rules_in_words"}
+        words = {"rules": "rules_in_words", "aliases": "aliases_in_words"}
         return [
             (title, {**options, "fields": [words.get(str(name), name) for name in options["fields"]]})
             for title, options in shown
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Site | None = None) -> tuple[str, ...]:
-        return ("in_short", "identifier", "account", "verified", "changed", "rules_in_words") if obj else ()
+        shown = ("in_short", "identifier", "account", "verified", "changed", "rules_in_words", "aliases_in_words")
+        return shown if obj else ()
 
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
-        return {**super().editable_state(obj, fields), "rules": obj.shown_rules}
+        return {**super().editable_state(obj, fields), "rules": obj.shown_rules, "aliases": obj.shown_aliases}
 
     def create(self, request: HttpRequest, fields: SiteFields) -> Site:
         return site_services.create_site(fields["account"].pk, {**site_fields(fields), "id": fields["id"]})
@@ -132,6 +151,7 @@ class SiteAdmin(LogUploads):
             effects=[
                 "Denials that are only observed now are enforced from the next request on.",
                 "Policies in observe mode stay in observe mode.",
+                *uncovered_hosts(site),
             ],
             button="Enforce it",
             perform=perform,
@@ -225,6 +245,10 @@ class SiteAdmin(LogUploads):
     @display(description="Who may do what")
     def in_short(self, site: Site) -> str:
         return format_html_join("", "<p>{}</p>", ((sentence,) for _, sentence in sentences_about(site)))
+
+    @display(description="Aliases")
+    def aliases_in_words(self, site: Site) -> str:
+        return ", ".join(site.shown_aliases)
 
     @display(description="Rules")
     def rules_in_words(self, site: Site) -> str:

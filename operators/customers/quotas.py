@@ -62,10 +62,10 @@ class QuotaFields(forms.Form):
             self.add_error("most_owed", "Enter how much may be owed before accesses are denied.")
 
 
-def count_here(fields: services.WalletFields) -> None:
-    """Count the refill's days and months in the operator's time zone."""
+def count_here(account_id: str, fields: services.WalletFields) -> None:
+    """Count the refill's days and months in the account's time zone; in the operator's while that is UTC."""
     if (refill := fields.get("refill")) is not None:
-        refill["zone"] = get_current_timezone_name()
+        refill["zone"] = services.own_zone(account_id) or get_current_timezone_name()
 
 
 class Quota(Struct, frozen=True):
@@ -126,7 +126,7 @@ class Quota(Struct, frozen=True):
             },
         }
         fields = cast(services.WalletFields, validate_fields(WalletSerializer(), body))
-        count_here(fields)
+        count_here(issued.account_id, fields)
         return services.create_wallet(issued.account_id, fields)
 
     def in_words(self) -> list[str]:

@@ -111,7 +111,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
         if fields.get("of_license"):
             body["licenseId"] = fields["of_license"]
         checked = cast(ServiceFields, {**validate_fields(WalletSerializer(), body), "id": fields["id"]})
-        count_here(checked)
+        count_here(fields["account"].pk, checked)
         made = services.create_wallet(fields["account"].pk, checked)
         if fields.get("amount"):
             grant = validate_fields(GrantSerializer(), {"amount": plain(fields["amount"] or 0)})  # type: ignore[arg-type]
@@ -183,7 +183,7 @@ class WalletAdmin(SuggestingAdmin[Wallet], ServiceAdmin[Wallet, WalletFields]):
             terms = terms_in_body(fields, lock_book(wallet).wallet)
             checked = cast(ServiceFields, validate_fields(WalletChangeSerializer(partial=True), terms))
             if wallet.refill_anchor is None:
-                count_here(checked)
+                count_here(wallet.account_id, checked)
             services.update_wallet(wallet, checked)
             return "Saved."
 

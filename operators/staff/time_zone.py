@@ -15,7 +15,7 @@ from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from accounts.models import StaffTimeZone
-from licensing.policies.matching.schedules import zone_names
+from kit.values.time_zones import zone_names
 from operators.base.requests import signed_in
 
 

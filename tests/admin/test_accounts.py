@@ -78,6 +78,22 @@ def test_an_account_gets_another_name_and_nothing_else(admin, account):
     assert account.epoch > epoch
 
 
+def test_the_settings_of_an_account_are_chosen_in_forms(admin):
+    settings = {
+        "time_zone": "Europe/Berlin",
+        "currency": "EUR",
+        "unknown_host": "deny",
+        "visitor_addresses": "full",
+        "unlisted_signers": "pay",
+    }
+    assert submit(admin, ADD, name="New", plan="starter", **settings).status_code == 302
+    made = Account.objects.get(name="New")
+    assert {name: getattr(made, name) for name in settings} == settings
+    assert submit(admin, change_url(made), time_zone="Asia/Tokyo", unknown_host="allow").status_code == 302
+    made.refresh_from_db()
+    assert (made.time_zone, made.unknown_host, made.currency) == ("Asia/Tokyo", "allow", "EUR")
+
+
 def test_a_viewer_can_neither_add_nor_change_an_account(account, sign_in):
     user, _ = create_operator("eve", role="Viewer", accounts=[account])
     client = sign_in(user)

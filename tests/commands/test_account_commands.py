@@ -41,6 +41,10 @@ def test_an_account_is_created_with_its_plan(db, plan, minute, day):
         "edgeRequestsPerMinute": minute * 10,
         "edgeRequestsPerDay": day * 10,
         "unlistedSigners": "deny",
+        "unknownHost": "allow",
+        "visitorAddresses": "truncated",
+        "timeZone": "UTC",
+        "currency": "USD",
     }
     assert created.endswith("Z")
 
@@ -67,11 +71,49 @@ def test_whether_unlisted_signers_can_pay_is_set_when_an_account_is_created_and_
     assert entry.changes == {"unlistedSigners": ["pay", "deny"]}
 
 
+SETTINGS = {"timeZone": "Europe/Berlin", "currency": "EUR", "unknownHost": "deny", "visitorAddresses": "full"}
+AS_OPTIONS = ("--time-zone=Europe/Berlin", "--currency=EUR", "--unknown-host=deny", "--visitor-addresses=full")
+
+
+def test_the_settings_of_an_account_are_set_when_it_is_created_and_later(db):
+    made = run_json("create_account", "Publisher", *AS_OPTIONS)
+    assert {name: made[name] for name in SETTINGS} == SETTINGS
+    other = run_json("create_account", "Other")
+    changed = run_json("change_account", other["id"], "--name=Another", *AS_OPTIONS)
+    assert {name: changed[name] for name in SETTINGS} == SETTINGS
+    [entry] = AuditEntry.objects.filter(action="account.updated")
+    assert entry.changes == {
+        "name": ["Other", "Another"],
+        "timeZone": ["UTC", "Europe/Berlin"],
+        "currency": ["USD", "EUR"],
+        "unknownHost": ["allow", "deny"],
+        "visitorAddresses": ["truncated", "full"],
+    }
+
+
+def test_plan_and_limits_of_an_account_are_changed(db):
+    made = run_json("create_account", "Publisher")
+    limits = ("--requests-per-minute=7", "--requests-per-day=8")
+    changed = run_json("change_account", made["id"], "--plan=enterprise", *limits)
+    assert (changed["plan"], changed["requestsPerMinute"], changed["requestsPerDay"]) == ("enterprise", 7, 8)
+    changed = run_json("change_account", made["id"], "--requests-per-day=9", "--edge-requests-per-day=1000")
+    assert (changed["requestsPerMinute"], changed["requestsPerDay"], changed["edgeRequestsPerDay"]) == (7, 9, 1_000)
+    changed = run_json("change_account", made["id"], "--plan=starter")
+    assert (changed["plan"], changed["requestsPerDay"]) == ("starter", 10_000)
+    with pytest.raises(CommandError, match="--requests-per-day: only --plan enterprise has limits of its own"):
+        run("change_account", made["id"], "--requests-per-day=9")
+    with pytest.raises(CommandError, match="needs limits of its own: add --requests-per-minute and"):
+        run("change_account", made["id"], "--plan=enterprise")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "Nothing to change. Add an option"),
         (["--unlisted-signers=maybe"], "invalid choice: 'maybe'"),
+        (["--time-zone=Berlin"], "time_zone: Must be the name of a time zone .* Did you mean Europe/Berlin?"),
+        (["--currency=EURO"], "currency: "),
+        (["--visitor-addresses=none"], "invalid choice: 'none'"),
     ],
 )
 def test_a_change_of_an_account_needs_a_valid_option(account, arguments, message):

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from accounts.plans.services import update_account
 from analytics.models import AccessEvent
 from licensing.logs.combined import parse_combined, parse_common
 from licensing.logs.formats import parse_caddy, parse_fastly
@@ -66,6 +67,7 @@ def test_the_visitors_address_is_found_where_servers_and_log_shippers_put_it(lin
 
 
 def test_readers_behind_proxies_are_different_visitors(account, tmp_path):
+    update_account(account, {"visitor_addresses": "full"})
     twice = {**READERS, "rateLimit": {"requests": 2, "period": "month", "per": "visitor"}}
     factories.site(account, {"/": factories.policy(account, twice)}, host="pub.example", mode="observe")
     lines = [

@@ -13,6 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from accounts.plans.services import update_account
 from analytics.models import AccessEvent, EventHorizon, LedgerEntry
 from analytics.rollups.roll_up import roll_up
 from kit.values.timestamps import render_timestamp
@@ -108,6 +109,7 @@ def test_importing_a_log_equals_making_the_requests_live(ask, account, other_acc
 
 
 def test_a_limit_per_visitor_counts_addresses(account, tmp_path):
+    update_account(account, {"visitor_addresses": "full"})
     twice = {**READERS, "rateLimit": {"requests": 2, "period": "month", "per": "visitor"}}
     factories.site(account, {"/": factories.policy(account, twice)}, host="pub.example", mode="observe")
     addresses = ["203.0.113.1"] * 3 + ["203.0.113.2"] * 2 + ["2001:db8::1", "2001:db8::2", "2001:db8::3"]
@@ -119,6 +121,16 @@ def test_a_limit_per_visitor_counts_addresses(account, tmp_path):
     assert (result["imported"], result["refused"]) == (8, 2)
     refused = AccessEvent.objects.filter(observed="rate_limit_exceeded").order_by("created")
     assert [one.facts["ip"] for one in refused] == ["203.0.113.1", "2001:db8::3"]
+
+
+def test_addresses_of_people_are_stored_truncated_and_those_of_crawlers_in_full(account, tmp_path):
+    publisher(account)
+    lines = [
+        combined(YESTERDAY + timedelta(seconds=number), "/open/a", agent)
+        for number, agent in enumerate([BROWSER, "GPTBot/1.0"])
+    ]
+    run(written(tmp_path / "access.log", lines))
+    assert [one.facts["ip"] for one in AccessEvent.objects.order_by("created")] == ["203.0.113.0", "203.0.113.9"]
 
 
 def test_a_licence_counts_until_it_was_revoked(account, tmp_path, crawler_table):

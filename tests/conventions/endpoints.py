@@ -20,6 +20,7 @@ from kit.rest.heavy import action_of, view_at
 from tests import auditlog, factories, ledger
 from tests.client import ApiClient, Reply
 
+OWN_ACCOUNT = {"unknownHost": "deny", "timeZone": "Europe/Berlin", "currency": "EUR"}
 WRITES = {"POST", "PATCH", "PUT", "DELETE"}
 # They change no resource: a check only records its decision.
 NOT_AUDITED = {
@@ -140,7 +141,7 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/analytics/pages", "analytics:read"),
     Endpoint("GET", "/v1/analytics/crawlers", "analytics:read"),
     Endpoint("GET", "/v1/accounts/me", ""),
-    Endpoint("PATCH", "/v1/accounts/me", "content:write", {"unknownHost": "deny"}),
+    Endpoint("PATCH", "/v1/accounts/me", "content:write", OWN_ACCOUNT),
     Endpoint("GET", "/v1/api-keys", "api_keys:manage"),
     Endpoint("POST", "/v1/api-keys", "api_keys:manage", {"name": "New", "type": "secret"}, 201),
     Endpoint("POST", "/v1/api-keys/bulk", "api_keys:manage", {"items": [{"name": "New", "type": "secret"}]}),

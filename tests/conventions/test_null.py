@@ -17,7 +17,7 @@ POLICY = {"rules": [], "tests": [LICENSED]}
 REFILL = {"amount": 5, "every": "month", "rollover": {"min": 0, "max": 1}}
 WALLET = {"thresholds": [{"percent": 20}], "refill": REFILL}
 WEBHOOK = {"accessFilter": {"reasons": ["no_license"], "requesterIds": ["org"]}}
-SITE = {"rules": [{"pattern": "/a"}]}
+SITE = {"rules": [{"pattern": "/a"}], "aliases": ["www.pub.example"]}
 RICHER: dict[str, dict[str, Any]] = {
     "POST /v1/policies": POLICY,
     "PATCH /v1/policies/{policy}": POLICY,
@@ -34,13 +34,13 @@ ENUMERATION = "an enumeration has no empty value"
 RULES = "`[]` removes all rules; null does not, because that changes who gets in"
 REQUIRED = "the resource must have it; only a PATCH or a bulk row may leave it out"
 REFUSED = {
-    **dict.fromkeys(
-        ("type", "status", "mode", "unknown", "unlistedSigners", "kind", "period", "defaultAction"), ENUMERATION
-    ),
+    **dict.fromkeys(("type", "status", "mode", "unknown", "kind", "period", "defaultAction"), ENUMERATION),
+    **dict.fromkeys(("unlistedSigners", "visitorAddresses", "ask"), ENUMERATION),
     **{f"{method} /v1/policies{path} rules": RULES for method, path in [("POST", ""), ("PATCH", "/{policy}")]},
     **{f"POST /v1/policies/{path} rules": RULES for path in ("lint", "{policy}/simulate")},
     **dict.fromkeys(("title", "host"), REQUIRED),
     "PATCH /v1/policies/{policy} name": REQUIRED,
+    "PATCH /v1/accounts/me currency": ENUMERATION,
     "PATCH /v1/api-keys/{key} name": REQUIRED,
     "PATCH /v1/api-keys/{key} permissions": "cannot be changed",
     "PATCH /v1/licenses/{license} requesterId": REQUIRED,
@@ -83,6 +83,7 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
     "PATCH /v1/sites/{site}": {
         **dict.fromkeys(("name", "refusalMessage", "linkLabel", "robotsTxt"), ("a", None)),
         "linkUrl": ("https://pub.example/a", None),
+        "aliases": (["www.pub.example"], []),
         "rules": ([{"pattern": "/a", "policyId": None}], []),
     },
     "PATCH /v1/requesters/{requester}": {
@@ -103,7 +104,10 @@ CLEARED: dict[str, dict[str, tuple[object, object]]] = {
         "pricePerAccess": (MONEY, None),
         "metadata": ({"a": 1}, {}),
     },
-    "PATCH /v1/accounts/me": {"unknownHost": ("deny", None)},
+    "PATCH /v1/accounts/me": {
+        "unknownHost": ("deny", "allow"),
+        "timeZone": ("Europe/Berlin", "UTC"),
+    },
     "PATCH /v1/api-keys/{key}": {
         "allowedIps": (["203.0.113.0/24"], []),
         "allowedHosts": (["pub.example"], []),

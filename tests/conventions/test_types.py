@@ -105,6 +105,9 @@ REQUESTER: dict[str, tuple[Any, ...]] = {
 }
 SITE: dict[str, tuple[Any, ...]] = {
     "host": (*NOT_A_TEXT, None),
+    "aliases": NOT_AN_ARRAY,
+    "aliases[0]": (*NOT_A_TEXT, None),
+    "ask": (*NOT_A_TEXT, None),
     "mode": (*NOT_A_TEXT, None),
     "unknown": (*NOT_A_TEXT, None),
     "rules": NOT_AN_ARRAY,
@@ -206,7 +209,12 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "POST /v1/api-keys": KEY,
     "POST /v1/api-keys/find": {"key": (*NOT_A_TEXT, None)},
     "PATCH /v1/api-keys/{key}": KEY,
-    "PATCH /v1/accounts/me": {"unknownHost": NOT_A_TEXT},
+    "PATCH /v1/accounts/me": {
+        "unknownHost": NOT_A_TEXT,
+        "visitorAddresses": NOT_A_TEXT,
+        "timeZone": NOT_A_TEXT,
+        "currency": NOT_A_TEXT,
+    },
     "POST /v1/revenue": ADJUSTMENT,
     "POST /v1/payments": PAYMENT,
     "POST /v1/wallets": WALLET,

@@ -141,12 +141,13 @@ def api_of() -> Callable[[Account], ApiClient]:
 @pytest.fixture
 def site(account: Account) -> Callable[..., Site]:
     """Create pub.example, whose pages under /premium/ have a policy with these rules."""
-    return lambda *rules, mode="enforce", unknown="allow": factories.site(
+    return lambda *rules, mode="enforce", unknown="allow", aliases=(): factories.site(
         account,
         {"/premium/*": factories.policy(account, *rules)},
         host="pub.example",
         mode=mode,
         unknown=unknown,
+        aliases=list(aliases),
     )
 
 

@@ -15,7 +15,7 @@ def test_a_requester_whom_the_site_names_is_decided_about(question, account, sit
     assert (reply.status, reply.headers["X-Access-Requester"]) == (200, "org_acme")
     recorded = event(reply)
     assert recorded.facts["url"] == "https://pub.example/premium/a"
-    assert (recorded.facts["ip"], recorded.facts["identifiedBy"]) == ("203.0.113.9", "site")
+    assert (recorded.facts["ip"], recorded.facts["identifiedBy"]) == ("203.0.113.0", "site")
 
 
 def test_a_visitor_whom_the_site_does_not_name_is_anonymous(question, site):
@@ -52,7 +52,7 @@ def test_forwarding_headers_do_not_count_for_middleware(question, site):
     }
     reply = question("/premium/a", **forged)
     assert reply.status == 403
-    assert event(reply).facts["ip"] == "203.0.113.9"
+    assert event(reply).facts["ip"] == "203.0.113.0"
 
 
 def test_nobody_but_middleware_says_who_the_visitor_is(ask, raw, key, account, site):

@@ -3,11 +3,10 @@
 import pytest
 
 from accounts.plans.services import update_account
-from analytics.models import AccessEvent
 from licensing.content.models import Content
 from licensing.sites.models import OtherHosts
 from licensing.sites.other_hosts import keep_pages
-from licensing.sites.services import delete_site, update_site
+from licensing.sites.services import delete_site
 from tests import factories
 from tests.edge.asking import READERS, event, told
 
@@ -59,51 +58,68 @@ def elsewhere(ask, page="/about", **headers):
     return ask(page, x_forwarded_host="other.example", **headers)
 
 
-@pytest.mark.parametrize("mode", ["observe", "disabled"])
-def test_a_host_without_a_site_is_let_through_while_no_site_enforces(ask, site, mode):
+@pytest.mark.parametrize("mode", ["observe", "disabled", "enforce"])
+def test_a_host_without_a_site_is_let_through_and_its_visits_are_observed(ask, site, mode):
     site(READERS, mode=mode)
-    reply = elsewhere(ask)
-    assert told(reply) == (200, "allow", None)
-    assert not AccessEvent.objects.exists()
+    for _ in range(2):
+        reply = elsewhere(ask)
+        assert told(reply) == (200, "allow", None)
+        recorded = event(reply)
+        assert (recorded.allowed, recorded.observed) == (True, "no_policy")
+        assert (recorded.facts["url"], recorded.facts["mode"]) == ("https://other.example/about", "observe")
+        assert "siteId" not in recorded.facts
+    assert OtherHosts.objects.count() == 1
 
 
-def test_a_host_without_a_site_is_refused_once_a_site_enforces(ask, site):
-    made = site(READERS, mode="observe")
-    assert elsewhere(ask).status == 200
-    update_site(made, {"mode": "enforce"})
-    reply = elsewhere(ask)
-    assert told(reply) == (403, "deny", "no_policy")
-    assert event(reply).facts["url"] == "https://other.example/about"
-    delete_site(made)
-    assert elsewhere(ask).status == 200
+@pytest.mark.parametrize(
+    "uri", ["/a;x", "/x/..;/a", "/a?" + "x&" * 1_000], ids=["path parameter", "dot segments", "long query"]
+)
+def test_an_observed_host_opens_no_item_that_is_registered_there(ask, account, site, uri):
+    site(READERS)
+    factories.content(
+        account, source="https://other.example/a", policy_id=factories.policy(account, factories.DENY_ALL).pk
+    )
+    assert elsewhere(ask, "/a").status == 403
+    assert elsewhere(ask, uri).status == 403
+
+
+def test_visits_of_a_host_without_a_site_are_no_site_s(ask, account, site, api_of):
+    site(READERS)
+    elsewhere(ask)
+    [listed] = api_of(account).get("/v1/access/decisions?url[prefix]=https://other.example/")["data"]
+    assert listed["observed"] == {"allowed": False, "reason": "no_policy"}
 
 
 @pytest.mark.parametrize(("own", "status"), [("allow", 200), ("deny", 403)])
 def test_the_account_decides_about_hosts_without_a_site(ask, account, site, own, status):
     update_account(account, {"unknown_host": own})
     assert elsewhere(ask).status == status
-    site(READERS, mode="enforce" if own == "allow" else "observe")
+    made = site(READERS, mode="enforce" if own == "allow" else "observe")
+    assert elsewhere(ask).status == status
+    delete_site(made)
     assert elsewhere(ask).status == status
 
 
 def test_the_choice_of_the_account_holds_for_the_next_request(ask, account, api_of, site):
     site(READERS)
-    assert elsewhere(ask).status == 403
-    changed = api_of(account).patch("/v1/accounts/me", {"unknownHost": "allow"})
-    assert (changed.status, changed["unknownHost"]) == (200, "allow")
     assert elsewhere(ask).status == 200
-    assert api_of(account).patch("/v1/accounts/me", {"unknownHost": None})["unknownHost"] is None
-    assert elsewhere(ask).status == 403
+    changed = api_of(account).patch("/v1/accounts/me", {"unknownHost": "deny"})
+    assert (changed.status, changed["unknownHost"]) == (200, "deny")
+    assert told(elsewhere(ask)) == (403, "deny", "no_policy")
+    assert api_of(account).patch("/v1/accounts/me", {"unknownHost": None})["unknownHost"] == "allow"
+    assert elsewhere(ask).status == 200
 
 
 def test_an_item_at_a_host_without_a_site_is_decided_by_its_policy(ask, account, site):
     site(READERS)
+    update_account(account, {"unknown_host": "deny"})
     factories.content(account, source="https://other.example/a", policy_id=factories.policy(account, READERS).pk)
     assert (elsewhere(ask, "/a").status, elsewhere(ask, "/b").status) == (200, 403)
 
 
 def test_refusals_are_decisions_like_others_and_no_item_is_listed(ask, account, site, api_of):
     site(READERS)
+    update_account(account, {"unknown_host": "deny"})
     first, second = elsewhere(ask), elsewhere(ask, "/b")
     listed = api_of(account).get("/v1/access/decisions?reason=no_policy")["data"]
     assert [one["id"] for one in listed] == [second.headers["X-Access-Id"], first.headers["X-Access-Id"]]
@@ -130,6 +146,7 @@ def test_accounts_have_refusals_of_their_own(ask, account, other_account, site):
 @pytest.mark.parametrize("uri", ["/a;x", "/x/..;/a", "/a?" + "x&" * 1_000])
 def test_a_url_at_a_refused_host_is_refused_unless_every_reading_is_an_open_item(ask, account, site, uri):
     site(READERS)
+    update_account(account, {"unknown_host": "deny"})
     factories.content(account, source="https://other.example/a", policy_id=factories.policy(account, READERS).pk)
     assert elsewhere(ask, "/a").status == 200
     assert [told(elsewhere(ask, uri)) for _ in range(2)] == [(403, "deny", "no_policy")] * 2

@@ -59,9 +59,25 @@ def test_a_changed_plan_is_told_at_once(api, account):
 
 @pytest.mark.parametrize("choice", ["allow", "deny", None])
 def test_unknown_host_can_be_changed(api, account, choice):
-    update_account(account, {"unknown_host": "deny" if choice == "allow" else "allow"})
-    assert api.patch(ME, {"unknownHost": choice})["unknownHost"] == choice
-    assert api.get(ME)["unknownHost"] == choice
+    assert api.get(ME)["unknownHost"] == "allow"
+    update_account(account, {"unknown_host": "allow" if choice == "deny" else "deny"})
+    assert api.patch(ME, {"unknownHost": choice})["unknownHost"] == (choice or "allow")
+    assert api.get(ME)["unknownHost"] == (choice or "allow")
+
+
+def test_time_zone_currency_and_stored_addresses_can_be_changed(api):
+    settings = {"timeZone": "Europe/Berlin", "currency": "EUR", "visitorAddresses": "full"}
+    assert {name: api.get(ME)[name] for name in settings} == {
+        "timeZone": "UTC",
+        "currency": "USD",
+        "visitorAddresses": "truncated",
+    }
+    api.patch(ME, settings)
+    assert {name: api.get(ME)[name] for name in settings} == settings
+    [entry] = AuditEntry.objects.filter(action="account.updated")
+    assert set(entry.changes) == set(settings)
+    refused = api.patch(ME, {"timeZone": "Berlin"})
+    assert refused.error["message"].endswith("Did you mean Europe/Berlin?")
 
 
 def test_whether_unlisted_signers_pay_can_be_changed(api):
@@ -76,7 +92,7 @@ def test_the_change_is_audited_and_one_that_changes_nothing_is_not(api, account)
     api.patch(ME, {})
     api.patch(ME, api.get(ME).body)
     [entry] = AuditEntry.objects.filter(action="account.updated")
-    assert (entry.resource_id, entry.changes) == (account.pk, {"unknownHost": [None, "deny"]})
+    assert (entry.resource_id, entry.changes) == (account.pk, {"unknownHost": ["allow", "deny"]})
 
 
 @pytest.mark.parametrize(
@@ -86,6 +102,9 @@ def test_the_change_is_audited_and_one_that_changes_nothing_is_not(api, account)
         {"unknownHost": True},
         {"unlistedSigners": "allow"},
         {"unlistedSigners": None},
+        {"visitorAddresses": "none"},
+        {"currency": "EURO"},
+        {"timeZone": "+02:00"},
         {"plan": 1, "unknown": "deny"},
     ],
 )

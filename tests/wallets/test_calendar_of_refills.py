@@ -1,4 +1,4 @@
-"""Refills of days and months are counted on the wall clock of the zone in which they were anchored."""
+"""Refills of days and months are counted on the wall clock of a time zone."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -6,10 +6,11 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
+from accounts.plans.services import update_account
 from analytics.models import Wallet
 from analytics.wallets import services
 from analytics.wallets.book import occurrence, period_after
-from kit.values.calendar import add_days, add_months, offset_in, zone_named
+from kit.values.calendar import add_days, add_months, zone_named
 from licensing.licenses.models import License
 from operators.customers.quotas import Quota
 from tests import factories
@@ -57,30 +58,45 @@ def test_months_end_early_where_days_lack_and_do_not_drift():
         add_months(datetime(9999, 12, 1, tzinfo=UTC), 1, UTC)
 
 
-@pytest.mark.parametrize(
-    ("text", "offset"),
-    [("2026-10-01T00:00:00+02:00", "+02:00"), ("2026-10-01T00:00:00-09:30", "-09:30"),
-     ("2026-10-01T00:00:00Z", None), ("2026-10-01T00:00:00+00:00", None), ("2026-10-01", None)],
-)  # fmt: skip
-def test_the_offset_of_an_anchor_is_its_zone(text, offset):
-    assert offset_in(text) == offset
-    moment = datetime(2026, 10, 1, tzinfo=zone_named(offset))
-    assert offset is None or moment == datetime.fromisoformat(text)
+@pytest.mark.django_db
+def test_refills_of_the_api_count_in_the_account_s_time_zone(api, account, clock):  # noqa: F811
+    clock.set("2026-10-01T12:00:00+00:00")
+    update_account(account, {"time_zone": "Europe/Berlin"})
+    assert api.post("/v1/requesters", {"id": "org_z"}).status == 201
+    refill = {"amount": 10, "every": "month", "anchor": "2026-10-01T00:00:00+02:00"}
+    made = api.post("/v1/wallets", {"requesterId": "org_z", "unit": "EUR", "refill": refill})
+    assert made["nextRefillAt"] == "2026-10-31T23:00:00.000000Z"  # after the clocks change
+    assert Wallet.objects.get().refill_zone == "Europe/Berlin"
+    december = {**refill, "anchor": "2026-12-01T00:00:00+01:00"}
+    assert (
+        api.patch(f"/v1/wallets/{made['id']}", {"refill": december})["nextRefillAt"] == "2026-11-30T23:00:00.000000Z"
+    )
+    clock.set("2026-12-01T12:00:00+00:00")
+    assert api.get(f"/v1/wallets/{made['id']}")["nextRefillAt"] == "2026-12-31T23:00:00.000000Z"
 
 
 @pytest.mark.django_db
-def test_the_offset_of_the_anchor_counts_and_reading_it_back_keeps_it(api, clock):  # noqa: F811
+def test_an_offset_names_the_moment_of_the_anchor_only(api, account, clock):  # noqa: F811
     clock.set("2026-10-01T12:00:00+00:00")
     assert api.post("/v1/requesters", {"id": "org_z"}).status == 201
     refill = {"amount": 10, "every": "month", "anchor": "2026-10-01T00:00:00+02:00"}
     made = api.post("/v1/wallets", {"requesterId": "org_z", "unit": "EUR", "refill": refill})
-    assert made["nextRefillAt"] == "2026-10-31T22:00:00.000000Z"
-    again = api.patch(f"/v1/wallets/{made['id']}", {"refill": made["refill"]})
-    assert again["nextRefillAt"] == made["nextRefillAt"]
-    assert Wallet.objects.get().refill_zone == "+02:00"
-    moved = api.patch(f"/v1/wallets/{made['id']}", {"refill": {**refill, "anchor": "2026-10-02T00:00:00Z"}})
-    assert moved["nextRefillAt"] == "2026-10-02T00:00:00.000000Z"
+    assert made["nextRefillAt"] == "2026-10-30T22:00:00.000000Z"
     assert Wallet.objects.get().refill_zone is None
+
+
+@pytest.mark.django_db
+def test_another_time_zone_of_the_account_moves_only_refills_that_are_set_later(api, account, clock):  # noqa: F811
+    clock.set("2026-10-01T12:00:00+00:00")
+    assert api.post("/v1/requesters", {"id": "org_z"}).status == 201
+    refill = {"amount": 10, "every": "month", "anchor": "2026-10-01T00:00:00Z"}
+    made = api.post("/v1/wallets", {"requesterId": "org_z", "unit": "EUR", "refill": refill})
+    update_account(account, {"time_zone": "Asia/Tokyo"})
+    assert api.patch(f"/v1/wallets/{made['id']}", {"refill": made["refill"]})["nextRefillAt"] == made["nextRefillAt"]
+    assert Wallet.objects.get().refill_zone is None
+    later = {**refill, "anchor": "2026-11-01T00:00:00+09:00"}
+    assert api.patch(f"/v1/wallets/{made['id']}", {"refill": later})["nextRefillAt"] == "2026-10-31T15:00:00.000000Z"
+    assert Wallet.objects.get().refill_zone == "Asia/Tokyo"
 
 
 @pytest.mark.django_db
@@ -91,6 +107,14 @@ def test_a_quota_of_the_admin_counts_in_the_operator_s_zone(account, clock):  # 
         wallet = Quota(100).open_wallet(License.objects.get(pk=held.pk))
     assert wallet.refill_zone == "Europe/Berlin"
     assert wallet.next_refill_at == in_berlin(2027, 1, 1)
+
+
+@pytest.mark.django_db
+def test_a_quota_of_the_admin_counts_in_the_account_s_zone_if_it_has_chosen_one(account, clock):  # noqa: F811
+    update_account(account, {"time_zone": "Asia/Tokyo"})
+    held = factories.license(account)
+    with timezone.override("Europe/Berlin"):
+        assert Quota(100).open_wallet(License.objects.get(pk=held.pk)).refill_zone == "Asia/Tokyo"
 
 
 @pytest.mark.django_db

@@ -29,7 +29,9 @@ def found(world: World) -> None:
 
 
 def create_account(world: World) -> None:
-    made, reply = world.run("create_account", "The Publisher", "--plan", "enterprise", *LIMITS)
+    made, reply = world.run(
+        "create_account", "The Publisher", "--plan", "enterprise", "--visitor-addresses", "full", *LIMITS
+    )
     world.account = made["id"]
     world.diary.deed("account.created", world.account, reply, "command")
     for name, permissions in KEYS.items():

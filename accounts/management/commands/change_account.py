@@ -1,11 +1,15 @@
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
+from accounts.management.account_options import add_limits, add_settings, check_limits
 from accounts.plans import services
-from accounts.plans.models import Account, UnlistedSigners
+from accounts.plans.models import Account, Plan
 from accounts.plans.serializers import AccountSerializer
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
+
+LIMITS = ("requests_per_minute", "requests_per_day", "edge_requests_per_minute", "edge_requests_per_day")
+SETTINGS = ("name", "unlisted_signers", "unknown_host", "visitor_addresses", "time_zone", "currency")
 
 
 class Command(ServiceCommand):
@@ -14,16 +18,29 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("id", help="The account (acc_…).")
-        parser.add_argument(
-            "--unlisted-signers",
-            choices=UnlistedSigners.values,
-            help="Whether signers that the table of crawlers does not list can pay at the edge.",
-        )
+        parser.add_argument("--name")
+        parser.add_argument("--plan", choices=Plan.values, help="Leaving the enterprise plan removes its limits.")
+        add_limits(parser)
+        add_settings(parser)
 
-    def perform(self, *, id: str, unlisted_signers: str | None, **_: object) -> tuple[str, dict[str, object]]:
-        given = {"unlisted_signers": unlisted_signers}
-        changes = {name: value for name, value in given.items() if value is not None}
+    def perform(self, *, id: str, plan: str | None, **options: object) -> tuple[str, dict[str, object]]:
+        account = find(Account.objects.all(), id)
+        changes: dict[str, object] = {name: options[name] for name in SETTINGS if options[name] is not None}
+        limits = {name: options[name] for name in LIMITS if options[name] is not None}
+        if plan is not None or limits:
+            changes |= plan_with_limits(account, plan or account.plan, limits)
         if not changes:
-            raise ValidationError("Nothing to change. Add an option, such as --unlisted-signers.")
-        account = services.update_account(find(Account.objects.all(), id), changes)
+            raise ValidationError("Nothing to change. Add an option, such as --time-zone.")
+        account = services.update_account(account, changes)
         return f"Changed the account {account.pk}.", AccountSerializer(account).data
+
+
+def plan_with_limits(account: Account, plan: str, limits: dict[str, object]) -> dict[str, object]:
+    """Return the plan with all its limits; those not given stay.
+
+    Raises ValidationError if they do not fit the plan.
+    """
+    kept = {name: getattr(account, name) if plan == Plan.ENTERPRISE else None for name in LIMITS}
+    merged = {**kept, **limits}
+    check_limits(plan, merged)
+    return {"plan": plan, **merged}

@@ -28,12 +28,13 @@ from licensing.access.subjects import RequesterSnapshot
 from licensing.access.tokens.license_tokens import find_key
 from licensing.access.tokens.signing import Signer, current_signer
 from licensing.requesters.numbers import reserve
-from licensing.sites.other_hosts import are_refused, keep_pages
+from licensing.sites.lookup import find_sites
+from licensing.sites.other_hosts import keep_pages
 
 SlowPath = tuple[Caller, Sequence[Check], datetime]
 Since = tuple[str, int]  # (account id, epoch)
+AtHost = tuple[str, str]  # (account id, host)
 Named = tuple[str, dict[str, str | None]]  # (account id, names by requester id): arguments of keep_requesters
-Refused = tuple[str, bool]  # (account id, whether the key's site restriction refuses the host)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -137,14 +138,21 @@ def record_now(entries: Sequence[Entry]) -> list[Outcome]:
 
 
 @on_own_connection
-def keep_refusals_now(many: Sequence[Refused]) -> list[bool]:
-    """Return for each account whether the host is refused; if so, create the item the refusal is recorded under."""
-    refused: dict[Refused, bool] = {}
-    for account_id, is_elsewhere in set(many):
-        refused[account_id, is_elsewhere] = is_elsewhere or are_refused(account_id)
-        if refused[account_id, is_elsewhere]:
-            keep_pages(account_id)
-    return [refused[one] for one in many]
+def keep_pages_now(account_ids: Sequence[str]) -> list[None]:
+    """Create the items that visits of hosts without a site are recorded under."""
+    for account_id in set(account_ids):
+        keep_pages(account_id)
+    return [None] * len(account_ids)
+
+
+@on_own_connection
+def find_hosts_now(many: Sequence[AtHost]) -> list[tuple[str, ...]]:
+    """Return all hosts of the site that each host belongs to; empty without a site."""
+    found = {}
+    for account_id, host in set(many):
+        site = find_sites(account_id, [host], current_epoch(account_id)).get(host)
+        found[account_id, host] = () if site is None else site.hosts
+    return [found[one] for one in many]
 
 
 @on_own_connection

@@ -30,10 +30,11 @@ from licensing.access.deciding import comparisons_of
 from licensing.access.decisions import DecisionBatch, decide_checks
 from licensing.access.event_loop import metrics
 from licensing.access.event_loop.blocking_calls import (
-    Refused,
+    AtHost,
     SlowPath,
     check_now,
-    keep_refusals_now,
+    find_hosts_now,
+    keep_pages_now,
     needs_thread,
     parse_now,
     record_now,
@@ -83,7 +84,8 @@ class Gateway:
         self.parsing: MicroBatch[Callable[[], list[Check]], list[Check] | ApiError] = MicroBatch(
             InThread("parsing", parse_now), max_items=1, max_waiting=1_000
         )
-        self.refused: MicroBatch[Refused, bool] = MicroBatch(InThread("refused hosts", keep_refusals_now))
+        self.hosts: MicroBatch[AtHost, tuple[str, ...]] = MicroBatch(InThread("hosts of sites", find_hosts_now))
+        self.other_hosts: MicroBatch[str, None] = MicroBatch(InThread("other hosts", keep_pages_now))
         self.retries = Retries() if on_postgresql else None  # on SQLite Django keeps replies
         self.signers, self.license_keys = Signers(), LicenseKeys()
         self.turns_to_parse, self.turns = Turns(max_waiting=20), Turns(max_waiting=1_000)
@@ -185,6 +187,7 @@ class Gateway:
             now,
             grant.key_id,
             unlisted_signers_pay=grant.unlisted_signers_pay,
+            stores_full_addresses=grant.stores_full_addresses,
         )
 
     def stale_outcomes(self, account_id: str, epoch: int, outcomes: Sequence[Outcome]) -> list[Outcome]:

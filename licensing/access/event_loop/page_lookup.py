@@ -17,7 +17,7 @@ from licensing.access.lookup.pages import page_named_by
 from licensing.access.lookup.policies import NotCached, compiled_policies
 from licensing.access.subjects import Item
 from licensing.content.models import Content
-from licensing.sites.lookup import known_site
+from licensing.sites.lookup import expected_hosts, known_site
 from licensing.sites.models import Site
 from licensing.sites.pages import candidates_of, requested_page
 
@@ -53,7 +53,7 @@ async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page,
     Absent are those that need a thread, because their site or a policy is not cached, the site has many wildcards, or
     the account is gone.
     """
-    pages = {page: requested_page(page[1]) for page in wanted}
+    pages = {page: expected_page(*page) for page in wanted}
     keys = [(page, key) for page, requested in pages.items() for key in requested.keys]
     accounts = [ids.hex_of("acc", account_id) for (account_id, _), _ in keys]
     rows: defaultdict[Page, list[Row]] = defaultdict(list)
@@ -63,10 +63,17 @@ async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page,
     for page, of_page in rows.items():
         epoch = int(of_page[0][0] or 0)
         site = known_site(page[0], epoch, pages[page].host)
-        if site is not None and site.rule_table.is_quick:
+        if site is None or site.hosts != (pages[page].host, *pages[page].further_hosts):
+            continue  # its aliases have changed
+        if site.rule_table.is_quick:
             with suppress(NotCached):
                 found[page] = FoundPage(epoch, build_page(pages[page], site, list(map(content_of, of_page))))
     return found
+
+
+def expected_page(account_id: str, url: str) -> RequestedPages:
+    page = requested_page(url)
+    return page.at_hosts(expected_hosts(account_id, page.host))
 
 
 def build_page(page: RequestedPages, site: Site, rows: Iterable[Content | None]) -> Item | None:

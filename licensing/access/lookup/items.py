@@ -12,7 +12,14 @@ from django.db.models import F, Q, QuerySet
 
 from kit.values import ids
 from kit.values.pages import HALF, RequestedPages
-from licensing.access.lookup.pages import names_of, page_by_rule, page_named_by, refused_page, registered_page
+from licensing.access.lookup.pages import (
+    names_of,
+    observed_page,
+    page_by_rule,
+    page_named_by,
+    refused_page,
+    registered_page,
+)
 from licensing.access.lookup.policies import compiled_policies
 from licensing.access.lookup.request import Selector
 from licensing.access.subjects import Item, description
@@ -95,17 +102,19 @@ def find_items(account_id: str, selectors: Iterable[Selector], epoch: int | None
 def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -> dict[str, Item]:
     """Return the pages for URLs that the edge asks about: registered items, or pages by the rules of their site.
 
-    If origins may read a URL in several ways, the item has `others`. A URL is absent if its host has no site, is not
-    refused, and no item is registered for it.
+    If origins may read a URL in several ways, the item has `others`. A URL is absent if its host has no site, no item
+    is registered for it, and the item of other hosts does not exist yet.
     """
-    pages = {url: requested_page(url) for url in urls}
+    asked = {url: requested_page(url) for url in urls}
+    of_host = find_sites(account_id, {page.host for page in asked.values()}, epoch)
+    sites = {url: of_host.get(page.host) for url, page in asked.items()}
+    pages = {url: at_site(page, sites[url]) for url, page in asked.items()}
     owned = PAGES.filter(account_id=account_id)
     complete = {url: page.keys for url, page in pages.items() if page.is_complete}
     keys = {url: of_url for url, of_url in complete.items() if not name_too_many(owned, of_url)}
     at: defaultdict[bytes, list[Content]] = defaultdict(list)
     for row in owned.filter(page_key__in=set(chain.from_iterable(keys.values()))):
         at[bytes(row.page_key or b"")].append(row)
-    sites = find_sites(account_id, {page.host for page in pages.values()}, epoch)
     candidates = {
         url: candidates_of(pages[url], [row for key in of_url for row in at.get(key, ())])
         for url, of_url in keys.items()
@@ -115,22 +124,30 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
     found: dict[str, Item] = {}
     unknown = {
         url
-        for url, page in pages.items()
-        if page.host not in sites and any(item is None for _, item in candidates.get(url, [Candidate((), None)]))
+        for url in pages
+        if sites[url] is None and any(item is None for _, item in candidates.get(url, [Candidate((), None)]))
     }
+    other_pages = pages_of_other_hosts(account_id) if unknown else None
     is_refused = bool(unknown) and are_refused(account_id)
-    other_pages = pages_of_other_hosts(account_id) if is_refused else None
+    refused_pages = other_pages if is_refused else None
     for url, page in pages.items():
-        site = sites.get(page.host)
+        site = sites[url]
         if is_refused and other_pages is None and url in unknown:
-            continue  # absent until the item exists that refusals are recorded under
+            continue  # absent until the item of other hosts exists
         if url in keys and (site is None or site.rule_table.can_match(sum(map(len, page.readings)))):
-            named = page_named_by(page, candidates[url], items, site, other_pages)
+            named = page_named_by(page, candidates[url], items, site, refused_pages)
         else:
-            named = page_of_no_policy(owned, page, site, other_pages)
+            named = page_of_no_policy(owned, page, site, refused_pages)
+        if named is None and other_pages is not None:
+            named = observed_page(other_pages, page.address, names_of(page.pages))
         if named is not None:
             found[url] = named
     return found
+
+
+def at_site(page: RequestedPages, site: Site | None) -> RequestedPages:
+    """Return the page at the site's host, because its aliases have the same pages."""
+    return page if site is None else page.at_hosts(site.hosts)
 
 
 def name_too_many(owned: QuerySet[Content], keys: list[bytes]) -> bool:

@@ -33,7 +33,7 @@ def page_named_by(
 ) -> Item | None:
     """Return the page; `others` are further pages that the URL may name. None if it names none.
 
-    `items` are the candidates' by their ids, `other_pages` is the item of pages on hosts without a site.
+    `items` are the candidates' by their ids, `other_pages` is the item of refused pages on hosts without a site.
     """
     names = names_of(page.pages)
     named: dict[object, Item] = {}
@@ -95,6 +95,12 @@ def refused_page(pages_id: str, url: str, names: tuple[str, ...] = (), *, is_els
     return Item(
         *(pages_id, ids.hex_of("cnt", pages_id), None, None, *described), is_elsewhere=is_elsewhere, urls=names
     )
+
+
+def observed_page(pages_id: str, url: str, names: tuple[str, ...]) -> Item:
+    """Build a page on a host without a site that the account does not refuse."""
+    page = refused_page(pages_id, url, names)
+    return replace(page, mode=Mode.OBSERVE.value, facts={**page.facts, "mode": Mode.OBSERVE.value})
 
 
 def page_facts(url: str, site: Site | None) -> dict[str, object]:

@@ -127,7 +127,7 @@ def proxy_file(site: Site, proxy: str) -> ProxyFile:
     """
     kind, pages = KINDS[proxy], open_pages(site)
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
-    text = with_folders(text.replace(HOST, site.host), pages)
+    text = with_folders(with_hosts(text, site.hosts).replace(HOST, site.host), pages)
     if not kind.examples:
         unnamed = [(pattern, NOT_POSSIBLE) for pattern in pages.patterns]
         return ProxyFile(proxy, kind.file, text, (), [*unnamed, *pages.omitted])
@@ -135,6 +135,20 @@ def proxy_file(site: Site, proxy: str) -> ProxyFile:
         for example in kind.examples:
             text = with_lines(text, example, example.write(pages))
     return ProxyFile(proxy, kind.file, text, pages.patterns, pages.omitted)
+
+
+def with_hosts(text: str, hosts: Sequence[str]) -> str:
+    """Add the aliases to the names that the proxy serves."""
+    rules = " || ".join(f"Host(`{host}`)" for host in hosts)
+    names = {
+        f"server_name {HOST};": f"server_name {' '.join(hosts)};",
+        f"\n{HOST} {{": f"\n{', '.join(hosts)} {{",
+        f"domains: [{HOST}]": f"domains: [{', '.join(hosts)}]",
+        f"Host(`{HOST}`)": rules if len(hosts) == 1 else f"({rules})",
+    }
+    for name, replacement in names.items():
+        text = text.replace(name, replacement)
+    return text
 
 
 def with_folders(text: str, pages: OpenPages) -> str:

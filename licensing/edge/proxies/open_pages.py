@@ -111,7 +111,7 @@ def crawlers_refused_by(policies: Sequence[CompiledPolicy]) -> list[str]:
 
 def registered_items(site: Site) -> list[Item]:
     items = items_of(site)
-    return list(registered_at(site.host, items, compiled_policies.get(linked_revisions(items))))
+    return list(registered_at(site, items, compiled_policies.get(linked_revisions(items))))
 
 
 def closed_items(registered: Sequence[Item]) -> list[Pattern]:

@@ -7,7 +7,7 @@ from xml.sax.saxutils import quoteattr
 
 import orjson
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from accounts.keys.authentication import find_grant
 from accounts.models import Unknown
@@ -27,7 +27,7 @@ from licensing.edge.publishing.robots_group import robots
 from licensing.edge.publishing.terms import Item, terms_of
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.rules import Price
-from licensing.sites.models import Site
+from licensing.sites.models import Site, SiteAlias
 from licensing.sites.own_hosts import is_own_host
 
 NAMESPACE = "https://rslstandard.org/rsl"
@@ -38,21 +38,27 @@ NAMES_IN_RSL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-t
 
 
 def site_at(host: str, key: str | None) -> Site | None:
-    """Return the site whose documents are served at a host: the one of the key's account.
+    """Return the site whose documents are served at a host or alias: the one of the key's account.
 
     Without a key it is the site that was verified first or, if none is verified, the only one. Several unverified
-    sites give None, so that nobody publishes terms for another account's host. None, too, for the service's own host.
+    sites give None, so that nobody publishes terms for another account's host. Aliases count as unverified. None, too,
+    for the service's own host.
     """
     if is_own_host(host):  # of a site that was stored before the service had the name
         return None
-    sites = Site.objects.filter(host=host).select_related("account").prefetch_related("rules__policy")
+    aliases = SiteAlias.objects.filter(host=host).values("site_id")
+    named = Site.objects.filter(Q(host=host) | Q(pk__in=aliases)).select_related("account")
+    sites = named.prefetch_related("rules__policy", "aliases")
     if key is not None:
         try:
             return sites.filter(account_id=find_grant(key).account_id).first()
         except ApiError:
             return None
-    found = list(sites.order_by(F("verified_at").asc(nulls_last=True), "pk")[:2])
-    return found[0] if found and (len(found) == 1 or found[0].verified_at is not None) else None
+    verified = sites.filter(host=host, verified_at__isnull=False).order_by("verified_at", "pk").first()
+    if verified is not None:
+        return verified
+    found = list(sites[:2])
+    return found[0] if len(found) == 1 else None
 
 
 # Matches hosts in unusual spellings: with userinfo, escapes or another script.
@@ -78,7 +84,7 @@ def compute_terms(site_id: str) -> list[Terms]:
             for rule in rules
         ]
         denies_unknown = site.unknown == Unknown.DENY
-        registered = registered_at(site.host, items, policies)
+        registered = registered_at(site, items, policies)
         return terms_of(patterns, registered, settings.SAME_PAGE, denies_unknown=denies_unknown)
 
 
@@ -87,12 +93,11 @@ empty_on_promotion(current_terms.clear)
 
 
 def items_of(site: Site) -> QuerySet[Content]:
-    """Return the items that may be at the site's host (see registered_at)."""
-    return Content.objects.of(site.account_id).filter(
-        Q(source__istartswith=f"http://{site.host}")
-        | Q(source__istartswith=f"https://{site.host}")
-        | Q(source__iregex=UNUSUAL_HOST)
-    )
+    """Return the items that may be at the site's hosts (see registered_at)."""
+    may_be_here = Q(source__iregex=UNUSUAL_HOST)
+    for host in site.hosts:
+        may_be_here |= Q(source__istartswith=f"http://{host}") | Q(source__istartswith=f"https://{host}")
+    return Content.objects.of(site.account_id).filter(may_be_here)
 
 
 def linked_revisions(items: QuerySet[Content]) -> set[tuple[str, int]]:
@@ -101,13 +106,13 @@ def linked_revisions(items: QuerySet[Content]) -> set[tuple[str, int]]:
 
 
 def registered_at(
-    host: str, items: QuerySet[Content], policies: Mapping[tuple[str, int], CompiledPolicy]
+    site: Site, items: QuerySet[Content], policies: Mapping[tuple[str, int], CompiledPolicy]
 ) -> Iterator[Item]:
-    """Yield the items at the host; of several at one page the last decides (licensing.sites.pages)."""
+    """Yield the items at the site's hosts; of several at one page the last decides (licensing.sites.pages)."""
     rows = items.order_by("-status", "created", "pk").values_list("source", "status", "policy_id", "policy__version")
     for source, status, policy, version in rows.iterator(ROWS):
         page = RegisteredPage.from_url(source or "", settings.SAME_PAGE)
-        if page.host == host:
+        if page.host in site.hosts:
             yield Item(source or "", page, policies.get((policy, version)) if status == Status.ACTIVE else None)
 
 

@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from kit.rest.components import COMPONENT
 from kit.values.faults import Fault
 from kit.values.shown import such_as
+from kit.values.time_zones import parse_zone_name
 from licensing.policies.condition_values import Fields, Schema, one_or_more
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -26,8 +26,6 @@ EXAMPLE = {"days": ["mon", "fri"], "from": "09:00", "to": "18:00", "timeZone": "
 WANTED_RULE = f"Must be an object with a timeZone, and days, or from and to, or both{such_as(EXAMPLE)}."
 CLOCK_PATTERN = "([01][0-9]|2[0-3]):[0-5][0-9]"
 IS_CLOCK = re.compile(CLOCK_PATTERN).fullmatch
-OF_THE_MACHINE = {"localtime", "Factory", "posixrules"}  # files in the database that are not time zones
-CONTINENTS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
 WEEKS = 15  # days to search; hours skipped by a clock change recur within them
 ONE_DAY, INSTANT = timedelta(days=1), timedelta(microseconds=1)
 # Moments this close to the calendar's ends have no local time in some zones.
@@ -151,24 +149,11 @@ def stretches(zone: ZoneInfo, begin: datetime, end: datetime) -> Iterator[tuple[
 # --- From JSON -------------------------------------------------------------------------------------------------------
 
 
-@cache
-def zone_names() -> frozenset[str]:
-    return frozenset(available_timezones() - OF_THE_MACHINE)
-
-
 def parse_zone(value: object, path: str) -> ZoneInfo:
-    if not isinstance(value, str) or value not in zone_names():
-        raise Fault(path, f"Must be the name of a time zone such as Europe/Berlin.{meant(value)}")
-    return ZoneInfo(value)
-
-
-def meant(value: object) -> str:
-    if not isinstance(value, str) or len(value) > 100:
-        return ""
-    known = {name.lower(): name for name in sorted(zone_names())}
-    known |= {name.rpartition("/")[2]: full for name, full in known.items() if full.startswith(CONTINENTS)}
-    near = get_close_matches(value.lower().replace(" ", "_"), known, 1, 0.8)
-    return f" Did you mean {known[near[0]]}?" if near else ""
+    try:
+        return ZoneInfo(parse_zone_name(value if isinstance(value, str) else ""))
+    except ValueError as error:
+        raise Fault(path, str(error)) from None
 
 
 def parse_clock(value: object, path: str) -> int:

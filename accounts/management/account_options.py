@@ -1,0 +1,58 @@
+"""Options that create_account and change_account share."""
+
+from collections.abc import Mapping
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandParser
+
+from accounts.plans.models import Plan, Unknown, UnlistedSigners, VisitorAddresses
+
+NEEDED = ("requests_per_minute", "requests_per_day")  # by the enterprise plan
+
+
+def add_limits(parser: CommandParser) -> None:
+    parser.add_argument("--requests-per-minute", type=int, help="For the enterprise plan.")
+    parser.add_argument("--requests-per-day", type=int, help="For the enterprise plan.")
+    parser.add_argument(
+        "--edge-requests-per-minute",
+        type=int,
+        help="For the enterprise plan; default: ten times --requests-per-minute.",
+    )
+    parser.add_argument(
+        "--edge-requests-per-day", type=int, help="For the enterprise plan; default: ten times --requests-per-day."
+    )
+
+
+def add_settings(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--unlisted-signers",
+        choices=UnlistedSigners.values,
+        help="Whether signers that the table of crawlers does not list can pay at the edge; default: deny.",
+    )
+    parser.add_argument(
+        "--unknown-host",
+        choices=Unknown.values,
+        help="Whether the edge lets visitors in at hosts without a site; default: allow.",
+    )
+    parser.add_argument(
+        "--visitor-addresses",
+        choices=VisitorAddresses.values,
+        help="How addresses of people are stored: truncated to /24 (IPv6: /48), or full; default: truncated.",
+    )
+    parser.add_argument("--time-zone", help="In which refills count months, such as Europe/Berlin; default: UTC.")
+    parser.add_argument("--currency", help="The currency of the admin's figures, such as EUR; default: USD.")
+
+
+def check_limits(plan: str, limits: Mapping[str, int | None]) -> None:
+    """Check the limits, by their names in the model, against the plan. Raises ValidationError naming the options."""
+    given = [option_of(name) for name, number in limits.items() if number is not None]
+    if plan == Plan.ENTERPRISE:
+        missing = [option_of(name) for name in NEEDED if limits[name] is None]
+        if missing:
+            raise ValidationError(f"The enterprise plan needs limits of its own: add {' and '.join(missing)}.")
+    elif given:
+        raise ValidationError(f"{' and '.join(given)}: only --plan enterprise has limits of its own.")
+
+
+def option_of(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
