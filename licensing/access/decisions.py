@@ -25,9 +25,9 @@ from licensing.access.newcomers import by_current_ids
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.access.tokens.challenges import refusal_of_token
 from licensing.policies import rate_limits
-from licensing.policies.decision import Decision, decide
+from licensing.policies.decision import Decision, asking_for, decide
 from licensing.policies.facts import Facts
-from licensing.policies.offers import also_allowed, asking_for, offers, pay
+from licensing.policies.offers import also_allowed, offers, pay
 
 VISITOR_BYTES = 16  # of random ids
 Likeness = tuple[object, ...]  # an item's policy and facts; items with equal ones get the same decision

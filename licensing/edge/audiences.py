@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from kit.values.currencies import in_full
 from kit.values.decimals import from_millionths
 from licensing.edge.publishing.promises import ANY_TIME, READ, always_allows, may_match, opening_rules, quote_price
-from licensing.policies.decision import CompiledPolicy
+from licensing.policies.decision import CompiledPolicy, is_open_to_licensees
 from licensing.policies.facts import Facts
-from licensing.policies.offers import is_open_to_licensees
 
 AUDIENCES = {
     "search": "Search engines",

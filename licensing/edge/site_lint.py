@@ -13,7 +13,7 @@ from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import Terms
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.lint import Finding as PolicyFinding
-from licensing.policies.lint import lint, wanted_permissions
+from licensing.policies.lint import lint
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site
 from licensing.sites.own_hosts import is_own_host
@@ -141,7 +141,7 @@ def of_the_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFin
         if one.code in OF_POLICIES:
             yield Finding("warning", one.code, pattern, f"{one.path}: {one.message}")
     for rule in policy.rules:
-        wanted = wanted_permissions(rule)
+        wanted = rule.wanted_permissions
         if wanted is not None and not ASKED_AT_EDGE.intersection(wanted):
             message = (
                 f"rules[{rule.index}] never matches at a site, where visitors ask for {listed_words(ASKED_AT_EDGE)}."

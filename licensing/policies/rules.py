@@ -102,6 +102,14 @@ class Rule:
         texts = sum(map(getsizeof, self.permissions)) + getsizeof(self.message)
         return 1_000 + texts + sum(condition.size for condition in self.conditions)
 
+    @property
+    def wanted_permissions(self) -> list[str] | None:
+        """The permissions of its `permission` condition, or None without one."""
+        for condition in self.conditions:
+            if condition.name == "permission":
+                return values_of(condition.wanted)
+        return None
+
     def grants(self, permission: str | None) -> bool:
         return permission is None or self.grants_all or permission in self.permissions
 

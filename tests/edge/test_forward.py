@@ -160,8 +160,8 @@ def test_an_observed_denial_is_let_through_and_told(ask, site):
     site(factories.DENY_ALL, mode="observe")
     reply = ask("/premium/a")
     assert told(reply) == (200, "allow", None)
-    assert reply.headers["X-Access-Would"] == "deny; reason=no_license"
-    assert event(reply).observed == "no_license"
+    assert reply.headers["X-Access-Would"] == "deny; reason=policy_denied"
+    assert event(reply).observed == "policy_denied"
 
 
 def test_a_site_that_observes_watches_unknown_pages_too(ask, site):
@@ -179,7 +179,7 @@ def test_what_was_decided_can_be_read_as_any_decision(ask, account, site, api_of
     site(factories.DENY_ALL, mode="observe")
     reply = ask("/premium/a?token=secret")
     shown = api_of(account).get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}").body
-    assert (shown["allowed"], shown["observed"]["reason"], shown["policyVersion"]) == (True, "no_license", 1)
+    assert (shown["allowed"], shown["observed"]["reason"], shown["policyVersion"]) == (True, "policy_denied", 1)
     assert event(reply).facts["url"] == "https://pub.example/premium/a"
     assert "secret" not in str(event(reply).facts)
 
