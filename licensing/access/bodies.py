@@ -121,6 +121,7 @@ class EdgeTerms(Struct, frozen=True, gc=False):
     payment: Payment | None = None
     payer: Payer = Payer.KNOWN
     marks: Marks = MappingProxyType({})  # of the visitor's cookie
+    is_admitted_by_name: bool = False  # a rule that names the requester or its permission is enough
 
 
 class Check(Struct, frozen=True, gc=False):

@@ -96,6 +96,8 @@ def decide_edge(
     facts, decision = pay(item.policy, facts, decision, edge.payment)
     if edge.and_permission is None or decision.refuses:
         return facts, decision
+    if edge.is_admitted_by_name and decision.rule is not None and decision.rule.names(facts):
+        return facts, decision
     further = asking_for(facts, edge.and_permission)
     if edge.and_requester_id is not None and other is not None:
         asked = replace(check, requester_id=edge.and_requester_id, permission=edge.and_permission)

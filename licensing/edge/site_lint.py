@@ -7,6 +7,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from licensing.edge.audiences import AUDIENCES
+from licensing.edge.crawlers import ADMITTED_BY_NAME
 from licensing.edge.publishing.documents import revisions_of, site_at, terms_of_site
 from licensing.edge.publishing.promises import READ, Promise, allowed_to_some, promised_uses
 from licensing.edge.publishing.published_patterns import pattern_spellings
@@ -23,7 +24,7 @@ OF_POLICIES = frozenset(
     {"duplicate_rule", "unreachable_rule", "contradictory_conditions", "ended", "price_never_quoted"}
 )
 MAX_PAIRS = 20_000  # of rules compared for a site: two policies of 100 rules, or hundreds of ordinary ones
-ASKED_AT_EDGE = frozenset({READ, *AUDIENCES})  # the permissions that visitors of a site ask for
+ASKED_AT_EDGE = frozenset({READ, *AUDIENCES, *ADMITTED_BY_NAME})  # the permissions that visitors of a site ask for
 
 
 class Finding(Struct, frozen=True):

@@ -112,7 +112,7 @@ def outcome(
 
 
 def licence_would_help(policy: tuple[list[dict[str, Any]], str], known: dict[str, Any]) -> bool:
-    """Return whether the requester would be allowed with a licence, of the type it states or of one that a rule wants."""
+    """Return whether a licence would help: of the type that the requester states, or of one that a rule wants."""
     rules, default_action = policy
     types = {known["licenseType"]}
     for rule in rules:

@@ -30,7 +30,7 @@ FOR_SALE = {
     "pricePerAccess": {"amount": "0.015", "currency": "USD"},
 }
 PRICED = (
-    b'<license><permits type="usage">ai-input ai-train</permits>'
+    b'<license><permits type="usage">ai-index ai-input ai-train</permits>'
     b'<payment type="crawl"><amount currency="USD">0.015</amount></payment></license>'
 )
 
