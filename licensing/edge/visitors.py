@@ -94,7 +94,8 @@ async def identify(
     key of the account, the site's own statement, an unverified crawler, anonymous.
 
     A visitor who only claims to be a crawler needs both the crawler's permission and an anonymous visitor's, so that
-    the claim can never gain access. Only link previews and advertising checks gain it, by a rule that names them. Raises InvalidToken and InsufficientScope.
+    the claim can never gain access. Only link previews and advertising checks gain it, by a rule that names them.
+    Raises InvalidToken and InsufficientScope.
     """
     authorization = head.header(b"authorization")
     if b"authorization" in head.too_long:

@@ -24,7 +24,8 @@ USES = ("search", "ai_index", "ai_input", "ai_training")
 RSL = "{https://rslstandard.org/rsl}"
 NAMES = {
     "search": {"search"}, "ai-input": {"ai_input"}, "ai-train": {"ai_training"}, "ai-use": {"ai_input"},
-    "train-ai": {"ai_training"}, "ai-index": {"ai_index"}, "ai-all": {"ai_index", "ai_input", "ai_training"}, "all": set(USES),
+    "train-ai": {"ai_training"}, "ai-index": {"ai_index"}, "ai-all": {"ai_index", "ai_input", "ai_training"},
+    "all": set(USES),
 }  # fmt: skip
 
 CONDITIONS = st.one_of(

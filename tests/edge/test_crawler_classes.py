@@ -16,18 +16,19 @@ def allow(permission, **conditions):
 
 @pytest.fixture
 def crawlers(crawler_table):
-    crawler_table(
-        *({"name": f"{name}Bot", "class": name, "operator": "O", "userAgent": f"{name}Bot", "addresses": ["192.0.2.0/24"]}
-          for name in ("ai_index", "ai_input", "preview", "ads"))
-    )  # fmt: skip
+    rows = [
+        {"name": f"{name}Bot", "class": name, "operator": "O", "userAgent": f"{name}Bot",
+         "addresses": ["192.0.2.0/24"]}
+        for name in ("ai_index", "ai_input", "preview", "ads")
+    ]  # fmt: skip
+    crawler_table(*rows)
 
 
 @pytest.fixture
 def visit(ask, crawlers):
     def visit(name, *, is_verified=True):
-        return ask(
-            "/premium/a", user_agent=f"{name}Bot/1.0", x_forwarded_for=ADDRESS if is_verified else "203.0.113.9"
-        )
+        address = ADDRESS if is_verified else "203.0.113.9"
+        return ask("/premium/a", user_agent=f"{name}Bot/1.0", x_forwarded_for=address)
 
     return visit
 

@@ -153,6 +153,27 @@ def test_what_tells_of_the_terms_is_open_to_everybody(ask, account, path):
     assert ask(f"/.well-known/..{path.replace('.well-known/', '')}x").status == 403
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/ads.txt", "/app-ads.txt", "/favicon.ico", "/manifest.json", "/security.txt", "/sitemap_index.xml",
+     "/sitemap-1.xml", "/news-sitemap.xml", "/sitemaps/2026/11.xml.gz", "/%61ds.txt", "//ads.txt?x=1"],
+)  # fmt: skip
+def test_the_files_of_a_site_as_a_whole_are_open_to_everybody(ask, account, path):
+    factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example", unknown="deny")
+    assert ask(path).status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/premium/ads.txt", "/ads.txt/premium", "/sitemap/premium.xml", "/sitemap.xml/premium",
+     "/premium/news-sitemap.xml", "/sitemaps/../premium/a", "/sitemaps/..;/premium/a", "/sitemap_index.xml;/premium/a", "/ads.txt%2fpremium",
+     "/sitemap%00.xml", "/sitemap.html", "/newssitemap.xml", "/" + "-sitemap" * 500],
+)  # fmt: skip
+def test_a_path_that_resembles_such_a_file_is_decided(ask, account, path):
+    factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example", unknown="deny")
+    assert ask(path).status == 403
+
+
 # --- Modes -----------------------------------------------------------------------------------------------------------
 
 
