@@ -37,6 +37,7 @@ class EdgeTerms(Struct, frozen=True, gc=False):
     payer: Payer = Payer.KNOWN
     marks: Marks = MappingProxyType({})  # of the visitor's cookie
     is_person: bool = False
+    is_admitted_by_name: bool = False  # a rule that names the requester or its permission is enough
 
 
 class Check(Struct, frozen=True, gc=False):

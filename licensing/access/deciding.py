@@ -13,9 +13,9 @@ from licensing.access.facts import facts_of
 from licensing.access.lookup.request import LookupResult
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.policies import rate_limits
-from licensing.policies.decision import Decision, decide
+from licensing.policies.decision import Decision, asking_for, decide
 from licensing.policies.facts import Facts
-from licensing.policies.offers import also_allowed, asking_for, offers, pay
+from licensing.policies.offers import also_allowed, offers, pay
 
 
 def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], now: datetime) -> Item:
@@ -80,6 +80,8 @@ def decide_edge(
     """Apply the edge's extra terms; return the facts and the decision made on them."""
     facts, decision = pay(item.policy, facts, decision, edge.payment)
     if edge.and_permission is None or decision.refuses:
+        return facts, decision
+    if edge.is_admitted_by_name and decision.rule is not None and decision.rule.names(facts):
         return facts, decision
     further = asking_for(facts, edge.and_permission)
     if edge.and_requester_id is not None and other is not None:

@@ -16,13 +16,12 @@ from licensing.access.tokens.challenges import challenge
 from licensing.edge.original import Original
 from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
 from licensing.edge.verification.signatures import InvalidSignature
-from licensing.policies.decision import UNPAID, Reason
+from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason
 from licensing.policies.facts import HeldLicense
-from licensing.policies.offers import Offer, Payment, is_open_to_licensees, offers
+from licensing.policies.offers import Offer, Payment, offers
 from licensing.sites.refusal_page import render_page
 from licensing.sites.refusal_texts import RefusalTexts
 
-UNLICENSED = (Reason.NO_LICENSE, Reason.LICENSE_EXPIRED)
 MESSAGES = {
     Reason.NO_LICENSE: "A licence is needed for this.",
     Reason.LICENSE_EXPIRED: "The licence for this has ended.",
@@ -183,9 +182,7 @@ def status_of(answer: Answer) -> int:
     reason = answer.decision.reason
     if reason == Reason.RATE_LIMIT_EXCEEDED:
         return 429
-    if reason in UNPAID:
-        return 402
-    return 402 if reason in UNLICENSED and is_open_to_licensees(answer.policy, answer.facts) else 403
+    return 402 if reason in UNPAID or reason in WITHOUT_LICENSE else 403
 
 
 def price_of_license(held: HeldLicense | None) -> dict[str, str]:

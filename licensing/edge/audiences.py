@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 
 from kit.values.currencies import in_full
 from kit.values.decimals import from_millionths
-from licensing.edge.publishing.promises import ANY_TIME, READ, always_allows, may_match, opening_rules, quote_price
-from licensing.policies.decision import CompiledPolicy
+from licensing.edge.publishing.promises import ANY_TIME, always_allows, opening_rules, quote_price
+from licensing.policies.decision import CompiledPolicy, is_open_to_licensees
 from licensing.policies.facts import Facts
-from licensing.policies.offers import is_open_to_licensees
+from licensing.sites.identification import Identification
 
 AUDIENCES = {
     "search": "Search engines",
+    "ai_index": "Indexes of AI services",
     "ai_input": "Crawlers for AI answers",
     "ai_training": "Crawlers for AI training",
     "archive": "Archives",
@@ -47,14 +48,14 @@ def phrase_of(policy: CompiledPolicy | None, use: str) -> str:
     """Return the phrase for what the policy lets everybody do with a page; `{}` stands for the pages."""
     if policy is None:
         return PHRASES[UNKNOWN]
-    if always_allows(policy, use) and always_allows(policy, READ):
+    if always_allows(policy, use):  # they are verified, so what readers may do does not matter
         return PHRASES[OPEN]
     price = quote_price(policy, use)
     if price is not None:
         return f"pay {in_full(from_millionths(price.amount), price.currency)} for each access to {{}}"
-    if is_open_to_licensees(policy, Facts(ANY_TIME, "anonymous", use)):
+    if is_open_to_licensees(policy, Facts(ANY_TIME, "anonymous", use, identified_by=Identification.ADDRESS)):
         return PHRASES[LICENSED]
-    return PHRASES[SOME] if any(may_match(rule, use) for rule in opening_rules(policy, use)) else PHRASES[REFUSED]
+    return PHRASES[SOME] if any(opening_rules(policy, use)) else PHRASES[REFUSED]
 
 
 def named(patterns: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice
 from licensing.edge.crawlers import Crawler, current_table
 
-CLASSES = ["ai_training", "ai_input", "search", "archive", "other"]
+CLASSES = ["ai_training", "ai_input", "ai_index", "search", "archive", "preview", "ads", "other"]
 FACTS = ["operator", "class", "userAgent", "addressLists", "hosts", "signatureAgent"]
 
 
@@ -30,7 +30,12 @@ class CrawlerSerializer(serializers.Serializer):
         choices=CLASSES, help_text="The permission that its visits ask for; `other` asks for `read`."
     )
     operator = serializers.CharField()
-    userAgent = serializers.CharField(help_text="The token that its User-Agent contains.")
+    userAgent = serializers.CharField(
+        allow_null=True, help_text="The token that its User-Agent contains. Null: only robots.txt names it."
+    )
+    robotsToken = serializers.CharField(
+        allow_null=True, help_text="The token that it obeys in robots.txt. Null: robots.txt cannot name it."
+    )
     requesterId = serializers.CharField(help_text="The requester id of its verified visits.")
     addresses = serializers.ListField(
         child=serializers.CharField(), help_text="Address ranges of the table and of published lists."
@@ -97,6 +102,7 @@ def shown(crawler: Crawler) -> dict[str, object]:
         "crawlerClass": crawler.crawler_class,
         "operator": crawler.operator,
         "userAgent": crawler.user_agent,
+        "robotsToken": crawler.product_token,
         "requesterId": f"crawler:{crawler.key}",
         "addresses": list(crawler.addresses),
         "hosts": list(crawler.hosts),

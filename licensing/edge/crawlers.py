@@ -34,10 +34,16 @@ Token = Annotated[str, Meta(min_length=3, max_length=100, pattern=r"^[\x21-\x7e]
 Host = Annotated[str, Meta(max_length=253, pattern=r"^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$")]
 HostPattern = Annotated[str, Meta(max_length=253, pattern=r"^(\*\.)?([a-z0-9-]+\.)+([a-z][a-z0-9-]*|\*)$")]
 Link = Annotated[str, Meta(max_length=2048, pattern=r"^https://[\x21-\x7e]+$")]
-CrawlerClass = Literal["ai_training", "ai_input", "search", "archive", "other"]
+CrawlerClass = Literal["ai_training", "ai_input", "ai_index", "search", "archive", "preview", "ads", "other"]
 ReferrerKind = Literal["ai", "search"]
 COUNTRY = r"(?:com|[a-z]{2}|com?\.[a-z]{2})"  # what the `*` of `google.*` stands for
-Fact = Literal["operator", "class", "userAgent", "addressLists", "hosts", "signatureAgent"]
+Fact = Literal["operator", "class", "userAgent", "robotsToken", "addressLists", "hosts", "signatureAgent"]
+RobotsToken = Annotated[str, Meta(min_length=2, max_length=100, pattern=r"^[A-Za-z0-9._-]+$")]
+IS_ROBOTS_TOKEN = re.compile(r"[A-Za-z0-9._-]{2,100}").fullmatch
+
+
+# Classes of fetches that show a page to somebody or check it. Being deceived by such a claim costs little.
+ADMITTED_BY_NAME = frozenset({"preview", "ads"})
 
 
 class Evidence(Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +57,8 @@ class Evidence(Struct, frozen=True, forbid_unknown_fields=True):
 class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A known crawler and how to verify it.
 
-    - `user_agent`: the token in its User-Agent.
+    - `user_agent`: the token in its User-Agent; None if only its `robots_token` exists.
+    - `robots_token`: the token that it obeys in robots.txt, if that is not the one in its User-Agent.
     - `addresses`: the address ranges that its operator publishes.
     - `address_lists`: the JSON files in which its operator publishes them.
     - `hosts`: the domains of its addresses' reverse DNS names.
@@ -62,7 +69,8 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     crawler_class: CrawlerClass = msgspec.field(name="class")
     operator: Annotated[str, Meta(max_length=100)]
-    user_agent: Token
+    user_agent: Token | None = None
+    robots_token: RobotsToken | None = None
     addresses: tuple[str, ...] = ()
     hosts: tuple[Host, ...] = ()
     sources: tuple[str, ...] = ()
@@ -77,6 +85,17 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     @property
     def permission(self) -> str:
         return "read" if self.crawler_class == "other" else self.crawler_class
+
+    @property
+    def is_admitted_by_name(self) -> bool:
+        """Whether a rule that names the crawler admits it, though only its User-Agent says who it is."""
+        return self.crawler_class in ADMITTED_BY_NAME
+
+    @property
+    def product_token(self) -> str | None:
+        """The token for robots.txt; None if its User-Agent has none that robots.txt can name."""
+        token = self.robots_token or self.user_agent
+        return token if token is not None and IS_ROBOTS_TOKEN(token) else None
 
     @property
     def all_sources(self) -> tuple[str, ...]:
@@ -104,7 +123,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def by_token(self) -> dict[str, Crawler]:
-        return {crawler.user_agent.lower(): crawler for crawler in self.crawlers}
+        return {one.user_agent.lower(): one for one in self.crawlers if one.user_agent is not None}
 
     @cached_property
     def tokens(self) -> re.Pattern[str]:
@@ -126,7 +145,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return lru_cache(maxsize=MAX_CACHED_AGENTS)(self.find_claim)
 
     def find_claim(self, user_agent: str) -> Crawler | None:
-        if not self.crawlers:
+        if not self.by_token:
             return None
         found = self.tokens.search(user_agent.lower())
         return self.by_token[found[0]] if found else None
@@ -186,11 +205,14 @@ def parse_table(data: bytes) -> Table:
         raise ValueError(f"It has {len(table.crawlers):,} crawlers. At most {MAX_CRAWLERS:,} are possible.")
     repeated = first_repeated([crawler.key for crawler in table.crawlers])
     if repeated is None:
-        repeated = first_repeated([crawler.user_agent.lower() for crawler in table.crawlers])
+        repeated = first_repeated([one.user_agent.lower() for one in table.crawlers if one.user_agent is not None])
     if repeated is None:
         repeated = first_repeated([host for one in table.referrers for host in one.hosts])
     if repeated is not None:
         raise ValueError(f"{repeated} is there twice.")
+    unnamed = [one.name for one in table.crawlers if one.user_agent is None and one.robots_token is None]
+    if unnamed:
+        raise ValueError(f"{unnamed[0]} has neither userAgent nor robotsToken.")
     _ = table.networks  # raises ValueError for an invalid range
     return table
 

@@ -9,6 +9,7 @@ CRAWLER: dict[str, object] = {
     "crawlerClass": "ai_training",
     "operator": "Example AI",
     "userAgent": "ExampleBot",
+    "robotsToken": "ExampleBot",
     "requesterId": "crawler:examplebot",
     "addresses": ["203.0.113.0/24"],
     "hosts": ["crawl.ai.example"],

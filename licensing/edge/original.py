@@ -25,9 +25,21 @@ DENY_403, CACHED_BY_ADDRESS = b"deny=403", b"cached-by=address"
 MAX_URI = 8 * 1024
 MAX_REQUESTER = 255
 FREE_METHODS = frozenset({"HEAD", "OPTIONS"})  # case matters in HTTP: origins may answer `head` with the whole page
-# Crawlers must be able to read the terms before anything is decided.
-FREE_PATHS = frozenset({"/robots.txt", "/license.xml", "/sitemap.xml", "/security.txt", "/crawlers.json"})
-FREE_FOLDER = "/.well-known/"
+# Crawlers must be able to read the terms before anything is decided. Advertisers, search engines and browsers fetch
+# other files about the site as a whole, which contain no articles.
+FREE_PATHS = frozenset(
+    {
+        "/robots.txt",
+        "/license.xml",
+        "/security.txt",
+        "/crawlers.json",
+        "/ads.txt",
+        "/app-ads.txt",
+        "/favicon.ico",
+        "/manifest.json",
+    }
+)
+FREE_FOLDERS = ("/.well-known/", "/sitemaps/")
 REPEATED = (
     *(b"x-forwarded-host", b"x-forwarded-uri", b"x-forwarded-method", b"x-licensing-key"),
     *(b"x-original-url", b"x-original-method"),
@@ -77,7 +89,7 @@ class Original(Struct, frozen=True):
         False if an origin could read the path as another page.
         """
         path = read_once(self.url.removeprefix(self.origin).partition("?")[0])
-        return path is not None and (path in FREE_PATHS or path.startswith(FREE_FOLDER))
+        return path is not None and is_free_path(path)
 
     @property
     def is_secure(self) -> bool:
@@ -86,6 +98,18 @@ class Original(Struct, frozen=True):
     @property
     def license_url(self) -> str:
         return f"{self.origin}/license.xml"
+
+
+def is_free_path(path: str) -> bool:
+    """Return whether the normal path is one of the files that are open to everybody."""
+    return path in FREE_PATHS or path.startswith(FREE_FOLDERS) or is_sitemap(path)
+
+
+def is_sitemap(path: str) -> bool:
+    """Return whether the path is that of a sitemap: `/sitemap*.xml` or `/*-sitemap.xml`, without folders."""
+    if not path.endswith(".xml") or "/" in path[1:]:
+        return False
+    return path.startswith("/sitemap") or path.endswith("-sitemap.xml")
 
 
 def has_option(head: Head, option: bytes) -> bool:

@@ -7,13 +7,14 @@ from django.utils import timezone
 from msgspec import Struct
 
 from licensing.edge.audiences import AUDIENCES
+from licensing.edge.crawlers import ADMITTED_BY_NAME
 from licensing.edge.publishing.documents import revisions_of, site_at, terms_of_site
 from licensing.edge.publishing.promises import READ, Promise, allowed_to_some, promised_uses
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import Terms
 from licensing.policies.decision import CompiledPolicy
 from licensing.policies.lint import Finding as PolicyFinding
-from licensing.policies.lint import lint, wanted_permissions
+from licensing.policies.lint import lint
 from licensing.policies.modes import Mode
 from licensing.sites.models import Site
 from licensing.sites.own_hosts import is_own_host
@@ -23,7 +24,7 @@ OF_POLICIES = frozenset(
     {"duplicate_rule", "unreachable_rule", "contradictory_conditions", "ended", "price_never_quoted"}
 )
 MAX_PAIRS = 20_000  # of rules compared for a site: two policies of 100 rules, or hundreds of ordinary ones
-ASKED_AT_EDGE = frozenset({READ, *AUDIENCES})  # the permissions that visitors of a site ask for
+ASKED_AT_EDGE = frozenset({READ, *AUDIENCES, *ADMITTED_BY_NAME})  # the permissions that visitors of a site ask for
 
 
 class Finding(Struct, frozen=True):
@@ -141,7 +142,7 @@ def of_the_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFin
         if one.code in OF_POLICIES:
             yield Finding("warning", one.code, pattern, f"{one.path}: {one.message}")
     for rule in policy.rules:
-        wanted = wanted_permissions(rule)
+        wanted = rule.wanted_permissions
         if wanted is not None and not ASKED_AT_EDGE.intersection(wanted):
             message = (
                 f"rules[{rule.index}] never matches at a site, where visitors ask for {listed_words(ASKED_AT_EDGE)}."

@@ -13,7 +13,7 @@ import orjson
 from kit.outbound.client import Client, Reply, Unreachable
 from kit.outbound.destinations import DestinationRefused
 from licensing.edge.publishing.documents import write_documents
-from licensing.edge.publishing.promises import USES, Promise
+from licensing.edge.publishing.promises import Promise
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.robots_group import NAMES_IN_SIGNAL, NAMES_IN_USAGE
 from licensing.edge.site_lint import Finding, list_uses
@@ -121,6 +121,6 @@ def said_of(text: str, names: dict[str, str], yes: str, no: str) -> tuple[Promis
         name.strip(): value.strip() for name, _, value in (pair.partition("=") for pair in text.lower().split(","))
     }
     return (
-        frozenset(use for use in USES if said.get(names[use]) == yes),
-        frozenset(use for use in USES if said.get(names[use]) == no),
+        frozenset(use for use in names if said.get(names[use]) == yes),
+        frozenset(use for use in names if said.get(names[use]) == no),
     )

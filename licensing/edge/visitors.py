@@ -40,6 +40,7 @@ class Visitor(Struct, frozen=True):
     until: int | None = None  # end of the token, in Unix seconds
     covered: frozenset[str] | None = None  # components of the request that the visitor signed; None if unsigned
     payer: Payer = Payer.KNOWN  # what makes a payment of it count
+    is_admitted_by_name: bool = False  # a rule that names it makes `and_permission` unnecessary
 
     @property
     def is_known(self) -> bool:
@@ -75,7 +76,13 @@ class Visitor(Struct, frozen=True):
             given=GivenFacts.from_record({name: value for name, value in known.items() if value}),
             token=self.token,
             edge=EdgeTerms(
-                self.and_permission, self.and_requester_id, pays, self.payer, marks, is_person=self.is_person
+                self.and_permission,
+                self.and_requester_id,
+                pays,
+                self.payer,
+                marks,
+                is_person=self.is_person,
+                is_admitted_by_name=self.is_admitted_by_name,
             ),
         )
 
@@ -93,7 +100,8 @@ async def identify(
     key of the account, the site's own statement, an unverified crawler, anonymous.
 
     A visitor who only claims to be a crawler needs both the crawler's permission and an anonymous visitor's, so that
-    the claim can never gain access. Raises InvalidToken and InsufficientScope.
+    the claim can never gain access. Only link previews and advertising checks gain it, by a rule that names them.
+    Raises InvalidToken and InsufficientScope.
     """
     authorization = head.header(b"authorization")
     if b"authorization" in head.too_long:
@@ -137,6 +145,7 @@ def claimed_visitor(crawler: Crawler | None) -> Visitor:
             Identification.USER_AGENT,
             and_permission=READ,
             and_requester_id=ANONYMOUS,
+            is_admitted_by_name=crawler.is_admitted_by_name,
         )
     return Visitor(ANONYMOUS, None)
 
@@ -173,7 +182,10 @@ def who_signed(signed: VerifiedSignature, claimed: Crawler | None) -> Visitor:
 
 
 def claims(crawler: Crawler) -> dict[str, Any]:
-    return {} if crawler.permission == READ else {"permission": crawler.permission, "and_permission": READ}
+    """Return the permissions that a visitor with another identity needs, who claims to be this crawler."""
+    if crawler.permission == READ or crawler.is_admitted_by_name:
+        return {}
+    return {"permission": crawler.permission, "and_permission": READ}
 
 
 async def key_of(

@@ -1,6 +1,6 @@
 """Decide a check from a policy and facts (docs/reference/policies.md). Pure: no ORM, clock or I/O."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -31,7 +31,7 @@ class Reason(StrEnum):
     QUOTA_EXCEEDED = "quota_exceeded", "the quota of accesses was used up"
     LICENSE_EXPIRED = "license_expired", "the licences had lapsed"
     NO_LICENSE = "no_license", "there was no valid licence"
-    POLICY_DENIED = "policy_denied", "the policy denied it, although there was a valid licence"
+    POLICY_DENIED = "policy_denied", "the policy denied it; there was a valid licence, or none would have helped"
 
     def __new__(cls, value: str, words: str = "") -> "Reason":
         reason = str.__new__(cls, value)
@@ -56,6 +56,11 @@ UNMET_DEMAND = (
 
 
 NextChange = Callable[[datetime], datetime | None]  # returns the next change after a moment
+MAX_TYPES_TRIED = 100  # licence types to evaluate per policy; this runs on the event loop
+LICENSED = frozenset({"hasValidLicense", "licenseType"})  # conditions that depend on the requester's licences
+# Newer permissions, and the one that a policy which does not name them means by it. Visitors of a site ask for all.
+IMPLIED_BY = {"ai_index": "ai_input"}
+IMPLIED_AT_EDGE = {**IMPLIED_BY, "preview": "read", "ads": "read"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,8 @@ class CompiledPolicy:
     schedules: tuple[NextChange, ...] = ()  # recurring conditions
     reads_address: bool = False  # whether a condition looks at the visitor's address
     comparisons: int = 0  # that a decision may take
+    named_permissions: frozenset[str] = frozenset()  # in conditions and in what rules grant
+    license_types: tuple[str | None, ...] = ()  # those that may change a decision; None is a licence of any type
 
     @classmethod
     def of(
@@ -88,7 +95,17 @@ class CompiledPolicy:
         reads_address = any(condition.name == "ip" for condition in conditions)
         comparisons = sum(condition.comparisons for condition in conditions)
         return cls(
-            id, version, default_action, ordered, mode, tuple(sorted(moments)), schedules, reads_address, comparisons
+            id,
+            version,
+            default_action,
+            ordered,
+            mode,
+            tuple(sorted(moments)),
+            schedules,
+            reads_address,
+            comparisons,
+            named_permissions_of(rules),
+            decisive_license_types(rules),
         )
 
     @property
@@ -99,6 +116,25 @@ class CompiledPolicy:
     def size(self) -> int:
         """Estimate of its memory in bytes."""
         return 500 + sum(rule.size for rule in self.rules)
+
+
+def named_permissions_of(rules: Sequence[Rule]) -> frozenset[str]:
+    """Return the permissions that the rules name, in conditions or as granted."""
+    named = {permission for rule in rules for permission in rule.permissions}
+    for rule in rules:
+        named.update(rule.wanted_permissions or ())
+    return frozenset(named)
+
+
+def decisive_license_types(rules: Sequence[Rule]) -> tuple[str | None, ...]:
+    """Return the licence types that may change a decision; empty if no rule depends on licences."""
+    if not any(rule.price is not None or any(one.name in LICENSED for one in rule.conditions) for rule in rules):
+        return ()
+    types = dict.fromkeys([None])
+    for rule in rules:
+        if rule.action == "allow":
+            types.update(dict.fromkeys(sorted(rule.license_types or ())))
+    return tuple(types)[:MAX_TYPES_TRIED]
 
 
 class Decision(Struct, frozen=True, gc=False):
@@ -203,6 +239,8 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
         if facts.is_open:
             return Decision(True)
         return Decision(False, Reason.HOST_NOT_ALLOWED if facts.is_elsewhere else Reason.NO_POLICY)
+    if facts.permission in IMPLIED_AT_EDGE:
+        facts = in_words_of(policy, facts)
     if type(facts) is PayerFacts:
         matching = (rule for rule in policy.rules if rule.first_failing(facts) is None)
         return decided_by(next(matching, None), policy, facts)
@@ -215,17 +253,38 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
     return decided_by(None, policy, facts)
 
 
+def in_words_of(policy: CompiledPolicy, facts: Facts) -> Facts:
+    """Return the facts with the permission that the policy means, if it does not name the requested one."""
+    named = permission_meant(policy, facts.permission, is_at_edge=facts.identified_by is not None)
+    return facts if named == facts.permission else asking_for(facts, named)
+
+
+def permission_meant(policy: CompiledPolicy, permission: str | None, *, is_at_edge: bool) -> str | None:
+    """Return the permission itself, or the older one by which a policy that does not name it decides it."""
+    implied = IMPLIED_AT_EDGE if is_at_edge else IMPLIED_BY
+    if permission is None or permission in policy.named_permissions:
+        return permission
+    return implied.get(permission, permission)
+
+
+def asking_for(facts: Facts, permission: str | None) -> Facts:
+    """Return the facts of the same requester, with its payment, for another permission."""
+    if isinstance(facts, PayerFacts):
+        return replace(facts, permission=permission, unpaid=replace(facts.unpaid, permission=permission))
+    return replace(facts, permission=permission)
+
+
 def decided_by(rule: Rule | None, policy: CompiledPolicy, facts: Facts) -> Decision:
     if rule is not None and rule.action != "deny":
-        return grant(rule, facts)
+        return grant(rule, policy, facts)
     if rule is not None or policy.default_action != "allow":
-        return denial(reason_of_denial(facts), rule, facts)
+        return denial(reason_of_denial(policy, facts), rule, facts)
     if facts.permission is not None:
         return denial(Reason.PERMISSION_NOT_GRANTED, None, facts)
     return Decision(True, license=license_behind(None, facts), waived=facts.waived)
 
 
-def grant(rule: Rule, facts: Facts) -> Decision:
+def grant(rule: Rule, policy: CompiledPolicy, facts: Facts) -> Decision:
     """Return the decision of a matching allow rule.
 
     A rule with a price denies requesters without a licence, who can pay for the access (licensing.policies.offers).
@@ -234,7 +293,7 @@ def grant(rule: Rule, facts: Facts) -> Decision:
         return denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
     held = license_behind(rule, facts)
     if rule.price is not None and held is None:
-        return denial(reason_of_denial(facts), rule, facts)
+        return denial(reason_of_denial(policy, facts), rule, facts)
     return Decision(True, None, rule, rule.granted_permissions(facts), held, None, facts.waived)
 
 
@@ -242,10 +301,22 @@ def denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:
     return Decision(False, reason, rule, license=license_of(reason, rule, facts))
 
 
-def reason_of_denial(facts: Facts) -> Reason:
-    if facts.has_valid_license:
+def reason_of_denial(policy: CompiledPolicy, facts: Facts) -> Reason:
+    """Return the reason: lack of a licence only where some licence would help this requester."""
+    if facts.has_valid_license or not is_open_to_licensees(policy, facts):
         return POLICY_DENIED
     return LICENSE_EXPIRED if facts.has_lapsed_license else NO_LICENSE
+
+
+def is_open_to_licensees(policy: CompiledPolicy, facts: Facts) -> bool:
+    """Return whether some licence would allow the access to this requester."""
+    return any(judge(policy, with_license(facts, HeldLicense(type_))).allowed for type_ in policy.license_types)
+
+
+def with_license(facts: Facts, held: HeldLicense) -> Facts:
+    """Return the facts with this licence added before all others."""
+    types = facts.license_types if held.license_type is None else (held.license_type, *facts.license_types)
+    return replace(facts, license_types=types, has_valid_license=True, licenses=(held, *facts.licenses))
 
 
 def license_of(reason: str | None, rule: Rule | None, facts: Facts) -> HeldLicense | None:
@@ -277,6 +348,7 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]
     """
     if policy is None or facts.archived or mode_of(policy, facts) == Mode.DISABLED:
         return []
+    facts = in_words_of(policy, facts)
     steps: list[dict[str, object]] = []
     decided = False
     for rule in policy.rules:

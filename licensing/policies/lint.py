@@ -187,16 +187,9 @@ def are_equivalent(one: Rule, other: Rule) -> bool:
     return told(one) == told(other)
 
 
-def wanted_permissions(rule: Rule) -> list[str] | None:
-    for condition in rule.conditions:
-        if condition.name == "permission":
-            return values_of(condition.wanted)
-    return None
-
-
 def may_grant(rule: Rule) -> bool:
     """Return whether the allow rule can allow any check it matches."""
-    wanted = wanted_permissions(rule)
+    wanted = rule.wanted_permissions
     return wanted is None or any(rule.grants(one) for one in wanted)
 
 
@@ -206,11 +199,11 @@ def about_rule(rule: Rule, one: ComparableRule) -> Iterator[Finding]:
         yield finding("begun", f"{path}.conditions.after", "This moment has passed: the condition always holds.")
     if rule.action != "allow":
         return
-    for permission in wanted_permissions(rule) or ():
+    for permission in rule.wanted_permissions or ():
         if not rule.grants(permission):
             message = f"The rule is for {permission}, but does not grant it: such checks are denied."
             yield finding("permission_never_granted", f"{path}.permissions", message)
-    if not rule.permissions and wanted_permissions(rule) is None:
+    if not rule.permissions and rule.wanted_permissions is None:
         message = (
             f"Grants no permission: a check that asks for one is denied. {FULL_ACCESS} grants all. "
             "At a site it lets pages be read."

@@ -5,16 +5,14 @@ price that allow licence holders do not apply (licensing.policies.rules.Rule.fir
 """
 
 from collections.abc import Iterator
-from itertools import chain, islice
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
-from licensing.policies.decision import CompiledPolicy, Decision, decide, judge
+from licensing.policies.decision import CompiledPolicy, Decision, decide, judge, with_license
 from licensing.policies.facts import Facts, HeldLicense, PayerFacts
 from licensing.policies.rules import Price, Rule
 
-MAX_TYPES_TRIED = 100  # licence types to evaluate per policy; this runs on the event loop
 OFFER = "offer"  # `source` of the licence that stands for an accepted offer
 
 
@@ -59,32 +57,10 @@ def offer_by(rule: Rule, policy: CompiledPolicy | None, facts: Facts) -> Offer |
     return None
 
 
-def is_open_to_licensees(policy: CompiledPolicy | None, facts: Facts) -> bool:
-    """Return whether some licence type would allow the access to this requester."""
-    rules = policy.rules if policy is not None else ()
-    types = dict.fromkeys(chain([None], *(rule.license_types or () for rule in rules if rule.action == "allow")))
-    return any(
-        judge(policy, with_license(facts, HeldLicense(type_))).allowed for type_ in islice(types, MAX_TYPES_TRIED)
-    )
-
-
 def payer_facts(facts: Facts, tier: str | None, amount: int, currency: str) -> PayerFacts:
     """Return the facts of a requester who accepts an offer of this tier, at this price in millionths."""
     held = HeldLicense(tier, OFFER, access_amount=amount, access_currency=currency)
     return PayerFacts(**asdict(with_license(facts, held)), unpaid=facts)
-
-
-def with_license(facts: Facts, held: HeldLicense) -> Facts:
-    """Return the facts with this licence added before all others."""
-    types = facts.license_types if held.license_type is None else (held.license_type, *facts.license_types)
-    return replace(facts, license_types=types, has_valid_license=True, licenses=(held, *facts.licenses))
-
-
-def asking_for(facts: Facts, permission: str) -> Facts:
-    """Return the facts of the same requester, with its payment, for another permission."""
-    if isinstance(facts, PayerFacts):
-        return replace(facts, permission=permission, unpaid=replace(facts.unpaid, permission=permission))
-    return replace(facts, permission=permission)
 
 
 def pay(

@@ -102,6 +102,21 @@ class Rule:
         texts = sum(map(getsizeof, self.permissions)) + getsizeof(self.message)
         return 1_000 + texts + sum(condition.size for condition in self.conditions)
 
+    @property
+    def wanted_permissions(self) -> list[str] | None:
+        """The permissions of its `permission` condition, or None without one."""
+        for condition in self.conditions:
+            if condition.name == "permission":
+                return values_of(condition.wanted)
+        return None
+
+    def names(self, facts: Facts) -> bool:
+        """Return whether the rule names the requester or the requested permission, in a condition or as granted."""
+        if facts.permission in self.permissions or facts.permission in (self.wanted_permissions or ()):
+            return True
+        wanted = [values_of(one.wanted) for one in self.conditions if one.name == "requesterId"]
+        return any(facts.requester_id in values for values in wanted)
+
     def grants(self, permission: str | None) -> bool:
         return permission is None or self.grants_all or permission in self.permissions
 

@@ -27,4 +27,6 @@ class RobotsRules:
     def forbid(self, site: str | None, requester: int, url: str) -> bool:
         """Whether the site's robots.txt disallows the page for this crawler. False for people."""
         text, crawler = self.texts.get(site or ""), self.crawlers.get(requester)
-        return bool(text) and crawler is not None and not parsed(text).can_fetch(url, crawler.user_agent)
+        if not text or crawler is None:
+            return False
+        return not parsed(text).can_fetch(url, crawler.product_token or crawler.user_agent)

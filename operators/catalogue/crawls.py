@@ -20,11 +20,14 @@ from operators.catalogue.observed_facts import format_sums
 CLASSES = {
     "ai_training": "AI training",
     "ai_input": "AI input",
+    "ai_index": "AI index",
     "search": "Search",
     "archive": "Archive",
+    "preview": "Link previews",
+    "ads": "Advertising",
     OTHER: "Others",
 }
-KINDS = [one.replace("_", "-") for one in CLASSES if one != OTHER]  # the chart's colours
+KINDS = [one.replace("_", "-") for one in CLASSES if one != OTHER][:4]  # the colours of operators and crawlers
 FURTHER = ""  # the column of all operators or crawlers beyond the first
 GROUPED = "by"  # the query's grouping of the chart
 BELOW = "below"  # the query's URL of the folder whose pages are shown

@@ -18,8 +18,8 @@ def expected(
     for index in order_of_trial(rules):
         rule = rules[index]
         if all(holds(name, wanted, known) for name, wanted in rule["conditions"].items()):
-            return outcome(rule["action"], rule.get("permissions", []), known, index)
-    return outcome(default_action, [], known, None)
+            return outcome(rule["action"], rule.get("permissions", []), (rules, default_action), known, index)
+    return outcome(default_action, [], (rules, default_action), known, None)
 
 
 def order_of_trial(rules: list[dict[str, Any]]) -> list[int]:
@@ -99,13 +99,24 @@ def fits(wanted: Any, value: Any) -> bool:
 
 
 def outcome(
-    action: str, granted: list[str], known: dict[str, Any], index: int | None
+    action: str, granted: list[str], policy: tuple[list[dict[str, Any]], str], known: dict[str, Any], index: int | None
 ) -> tuple[bool, str | None, int | None, list[str]]:
     if action == "allow":
         asked = known["permission"]
         if asked is None or asked in granted or "full_access" in granted:
             return True, None, index, granted
         return False, "permission_not_granted", index, []
-    if known["hasValidLicense"]:
+    if known["hasValidLicense"] or not licence_would_help(policy, known):
         return False, "policy_denied", index, []
     return False, "license_expired" if known["lapsed"] else "no_license", index, []
+
+
+def licence_would_help(policy: tuple[list[dict[str, Any]], str], known: dict[str, Any]) -> bool:
+    """Return whether a licence would help: of the type that the requester states, or of one that a rule wants."""
+    rules, default_action = policy
+    types = {known["licenseType"]}
+    for rule in rules:
+        wanted = rule["conditions"].get("licenseType", [])
+        types.update(wanted if isinstance(wanted, list) else [wanted])
+    licensed = [{**known, "licenseType": type_, "hasValidLicense": True} for type_ in types]
+    return any(expected(rules, default_action, one)[0] for one in licensed)

@@ -20,11 +20,12 @@ from licensing.sites.pages import candidates_of
 from licensing.sites.patterns import most_specific as most_specific_rule
 
 T = TypeVar("T")
-USES = ("search", "ai_input", "ai_training")
+USES = ("search", "ai_index", "ai_input", "ai_training")
 RSL = "{https://rslstandard.org/rsl}"
 NAMES = {
     "search": {"search"}, "ai-input": {"ai_input"}, "ai-train": {"ai_training"}, "ai-use": {"ai_input"},
-    "train-ai": {"ai_training"}, "ai-index": set(), "ai-all": {"ai_input", "ai_training"}, "all": set(USES),
+    "train-ai": {"ai_training"}, "ai-index": {"ai_index"}, "ai-all": {"ai_index", "ai_input", "ai_training"},
+    "all": set(USES),
 }  # fmt: skip
 
 CONDITIONS = st.one_of(
@@ -196,7 +197,8 @@ def lines_of(document: bytes, name: str) -> list[str]:
 
 def granted(text: str, word: str) -> set[str]:
     pairs = (pair.strip().partition("=") for pair in text.split(","))
-    return set().union(*(NAMES[name] for name, _, value in pairs if value == word))
+    found: set[str] = set().union(*(NAMES[name] for name, _, value in pairs if value == word))
+    return found | {"ai_index"} if word in ("y", "yes") and "ai_input" in found else found
 
 
 def read_tdmrep(document: bytes, url: str) -> set[str]:

@@ -148,12 +148,34 @@ def test_published_terms_are_open_to_everybody(ask, account, path):
     assert ask(f"/.well-known/..{path.replace('.well-known/', '')}x").status == 403
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/ads.txt", "/app-ads.txt", "/favicon.ico", "/manifest.json", "/security.txt", "/sitemap_index.xml",
+     "/sitemap-1.xml", "/news-sitemap.xml", "/sitemaps/2026/11.xml.gz", "/%61ds.txt", "//ads.txt?x=1"],
+)  # fmt: skip
+def test_the_files_of_a_site_as_a_whole_are_open_to_everybody(ask, account, path):
+    factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example", unknown="deny")
+    assert ask(path).status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/premium/ads.txt", "/ads.txt/premium", "/sitemap/premium.xml", "/sitemap.xml/premium",
+     "/premium/news-sitemap.xml", "/sitemaps/../premium/a", "/sitemaps/..;/premium/a",
+     "/sitemap_index.xml;/premium/a", "/ads.txt%2fpremium",
+     "/sitemap%00.xml", "/sitemap.html", "/newssitemap.xml", "/" + "-sitemap" * 500],
+)  # fmt: skip
+def test_a_path_that_resembles_such_a_file_is_decided(ask, account, path):
+    factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example", unknown="deny")
+    assert ask(path).status == 403
+
+
 def test_an_observed_denial_is_let_through_and_told(ask, site):
     site(factories.DENY_ALL, mode="observe")
     reply = ask("/premium/a")
     assert told(reply) == (200, "allow", None)
-    assert reply.headers["X-Access-Would"] == "deny; reason=no_license"
-    assert event(reply).observed == "no_license"
+    assert reply.headers["X-Access-Would"] == "deny; reason=policy_denied"
+    assert event(reply).observed == "policy_denied"
 
 
 def test_a_site_that_observes_watches_unknown_pages_too(ask, site):
@@ -171,7 +193,7 @@ def test_decisions_of_the_edge_can_be_read_with_the_api(ask, account, site, api_
     site(factories.DENY_ALL, mode="observe")
     reply = ask("/premium/a?token=secret")
     shown = api_of(account).get(f"/v1/access/decisions/{reply.headers['X-Access-Id']}").body
-    assert (shown["allowed"], shown["observed"]["reason"], shown["policyVersion"]) == (True, "no_license", 1)
+    assert (shown["allowed"], shown["observed"]["reason"], shown["policyVersion"]) == (True, "policy_denied", 1)
     assert event(reply).facts["url"] == "https://pub.example/premium/a"
     assert "secret" not in str(event(reply).facts)
 

@@ -52,7 +52,7 @@ def test_a_token_is_bound_to_the_licence_the_client_and_the_pages(client, licens
     assert (claims["license_id"], claims["client_id"], claims["sub"]) == (licensed.pk, client[0].pk, "org_acme")
     assert claims["aud"] == ["https://pub.example/premium", "http://pub.example/premium"]
     assert claims["exp"] - claims["iat"] == 3600
-    assert claims["scope"] == "search ai-input ai-train"
+    assert claims["scope"] == "search ai-index ai-input ai-train"
 
 
 def test_the_document_says_where_the_server_is(licensed, settings):

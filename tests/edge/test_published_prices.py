@@ -24,7 +24,7 @@ from tests.edge.tokens import ask_token
 from tests.examples import examples
 
 PRICED = (
-    b'<license><permits type="usage">ai-input ai-train</permits>'
+    b'<license><permits type="usage">ai-index ai-input ai-train</permits>'
     b'<payment type="crawl"><amount currency="USD">0.015</amount></payment></license>'
 )
 

@@ -10,11 +10,17 @@ from kit.outbound.destinations import DestinationRefused, check_url
 from licensing.edge.crawlers import SHIPPED, Crawler, parse_table
 
 TABLE = parse_table(SHIPPED.read_bytes())
-OPTIONAL = {"addressLists": "address_lists", "hosts": "hosts", "signatureAgent": "signature_agent"}
+OPTIONAL = {
+    "userAgent": "user_agent",
+    "robotsToken": "robots_token",
+    "addressLists": "address_lists",
+    "hosts": "hosts",
+    "signatureAgent": "signature_agent",
+}
 
 
 def stated_facts(crawler: Crawler) -> set[str]:
-    return {"operator", "class", "userAgent", *(fact for fact, field in OPTIONAL.items() if getattr(crawler, field))}
+    return {"operator", "class", *(fact for fact, field in OPTIONAL.items() if getattr(crawler, field))}
 
 
 CUSTOMERS_HOSTS = ("googleusercontent.com", "amazonaws.com", "azure.com")  # where anybody can rent an address
@@ -31,7 +37,10 @@ def faults(crawler: Crawler) -> Iterator[str]:
         yield f"operator {crawler.operator!r}"
     if not re.fullmatch(r"[a-z0-9._-]+", crawler.key):
         yield f"requester {crawler.key!r}"
-    if TABLE.claimed_by(f"Mozilla/5.0 (compatible; {crawler.user_agent}/1.0; +https://bot.example/)") is not crawler:
+    if crawler.user_agent is None:
+        if crawler.product_token is None:
+            yield "neither a User-Agent nor a token for robots.txt"
+    elif TABLE.claimed_by(f"Mozilla/5.0 (compatible; {crawler.user_agent}/1.0; +https://bot.example/)") is not crawler:
         yield "a User-Agent with its token claims another crawler"
     if any(host.endswith(CUSTOMERS_HOSTS) for host in crawler.hosts):
         yield "its hosts are those of its operator's customers"
@@ -49,7 +58,18 @@ def test_each_row_is_complete_and_each_of_its_facts_has_a_source():
 def test_the_table_knows_the_crawlers_of_every_class():
     classes = Counter(one.crawler_class for one in TABLE.crawlers)
     assert sum(classes.values()) >= 60
-    assert classes.keys() == {"ai_training", "ai_input", "search", "archive", "other"}
+    assert classes.keys() == {"ai_training", "ai_input", "ai_index", "search", "archive", "preview", "ads", "other"}
+
+
+def test_the_table_knows_the_tokens_that_only_robots_txt_names():
+    tokens = [(one.robots_token, one.crawler_class) for one in TABLE.crawlers if one.user_agent is None]
+    assert {("Google-Extended", "ai_training"), ("Applebot-Extended", "ai_training")} <= set(tokens)
+
+
+def test_a_row_without_any_token_is_refused():
+    row = b'{"date": "2026-12-01", "crawlers": [{"name": "Nobody", "class": "search", "operator": "N"}]}'
+    with pytest.raises(ValueError, match="Nobody has neither userAgent nor robotsToken"):
+        parse_table(row)
 
 
 def test_a_signing_host_names_one_crawler():

@@ -35,12 +35,20 @@ def test_each_audience_is_told_in_one_sentence_what_it_may_do(site):
     refused, others = "are refused at /open/* and /closed/*", "and may read all other pages."
     assert [sentence for _, sentence in told] == [
         "Search engines may use /open/*, need a licence for /news/* and /press/*, are refused at /closed/* " + others,
+        f"Indexes of AI services {refused}, pay 0.015 USD for each access to /news/*, need a licence for /press/* "
+        + others,
         f"Crawlers for AI answers {refused}, pay 0.015 USD for each access to /news/*, need a licence for /press/* "
         + others,
         f"Crawlers for AI training {refused}, pay 0.015 USD for each access to /news/*, need a licence for /press/* "
         + others,
         f"Archives {refused}, need a licence for /news/* and /press/* {others}",
     ]
+
+
+def test_search_engines_may_use_what_readers_need_a_licence_for(site):
+    search = {"action": "allow", "priority": 2, "conditions": {"permission": "search"}, "permissions": ["search"]}
+    [(_, told), *_] = sentences(compiled_rules(site(closed=[LICENSEES, search])), denies_unknown=True)
+    assert told == "Search engines may use /closed/* and are refused at all other pages."
 
 
 def test_uses_whose_price_is_published_are_not_left_out(site):

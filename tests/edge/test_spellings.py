@@ -116,7 +116,7 @@ def test_an_item_registered_under_that_very_url_decides_alone(ask, account):
 
 def test_the_stricter_of_two_readings_is_recorded(ask, account, site):
     reply = ask("/free/..;/premium/a")
-    assert told(reply) == (403, "deny", "no_license")
+    assert told(reply) == (403, "deny", "policy_denied")
     assert (event(reply).content_id, event(reply).facts["pattern"]) == (site.pages_id, "/premium/*")
     reply = ask("/free/closed;x")
     assert event(reply).content_id == Content.objects.get(source="https://pub.example/free/closed").pk

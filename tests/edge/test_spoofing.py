@@ -21,8 +21,8 @@ def denied(requester):
 @pytest.mark.parametrize("agent", CLAIMS)
 def test_a_claimed_crawler_gets_no_more_than_an_anonymous_visitor(ask, site, agent):
     site(denied("anonymous"), EVERYTHING)
-    assert told(ask("/premium/a")) == (403, "deny", "no_license")
-    assert told(ask("/premium/a", user_agent=agent)) == (403, "deny", "no_license")
+    assert told(ask("/premium/a")) == (403, "deny", "policy_denied")
+    assert told(ask("/premium/a", user_agent=agent)) == (403, "deny", "policy_denied")
 
 
 def test_fake_crawlers_can_be_denied_by_their_name(ask, site):
@@ -97,7 +97,7 @@ def pay(ask, account):
 
 def test_the_price_of_a_claim_does_not_buy_what_readers_are_denied(pay, site):
     site(priced(["ai_training"], "0.015"), factories.DENY_ALL)
-    assert told(pay()) == told(pay(user_agent="Mozilla/5.0")) == (403, "deny", "no_license")
+    assert told(pay()) == told(pay(user_agent="Mozilla/5.0")) == (403, "deny", "policy_denied")
     assert not LedgerEntry.objects.exists()
 
 

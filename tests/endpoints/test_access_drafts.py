@@ -33,7 +33,7 @@ def test_a_draft_may_be_a_default_action_alone(rehearse):
 
 
 def test_an_empty_draft_denies_as_a_new_policy_would(rehearse):
-    assert rehearse({})["reason"] == "no_license"
+    assert rehearse({})["reason"] == "policy_denied"
 
 
 def test_a_null_draft_is_none(rehearse, policy):

@@ -68,7 +68,7 @@ def test_a_denial_by_default_has_the_same_reasons_and_no_rule(decide):
 
 
 def test_a_policy_without_rules_does_what_its_default_says(decide):
-    assert outcome(decide([], default="deny")) == (False, "no_license")
+    assert outcome(decide([], default="deny")) == (False, "policy_denied")
     reply = decide([], default="allow")
     assert (outcome(reply), reply["permissions"], reply["matchedRule"]) == ((True, None), [], None)
 

@@ -41,13 +41,13 @@ def test_unknown_modes_are_refused(api):
 
 def test_an_enforced_denial_is_one(check):
     reply = check("enforce", factories.DENY_ALL)
-    assert (reply["allowed"], reply["reason"], reply.body.get("observed")) == (False, "no_license", None)
+    assert (reply["allowed"], reply["reason"], reply.body.get("observed")) == (False, "policy_denied", None)
 
 
 def test_an_observed_denial_is_allowed_and_told(api, check):
     reply = check("observe", factories.DENY_ALL)
     assert (reply["allowed"], reply["reason"], reply["permissions"]) == (True, None, [])
-    assert reply["observed"] == {"allowed": False, "reason": "no_license"}
+    assert reply["observed"] == {"allowed": False, "reason": "policy_denied"}
     assert reply["matchedRule"]["index"] == 0
     assert (usage(api)["allowed"], usage(api)["denied"]) == (1, 0)
 
@@ -58,7 +58,7 @@ def test_an_observed_denial_is_recorded_as_such(api, check):
     trace = recorded.pop("trace")
     assert recorded == reply.body
     assert [step["decisive"] for step in trace] == [True]
-    assert AccessEvent.objects.get(pk=reply["id"]).observed == "no_license"
+    assert AccessEvent.objects.get(pk=reply["id"]).observed == "policy_denied"
 
 
 def test_an_observed_policy_that_allows_records_nothing_as_observed(api, check):

@@ -104,7 +104,7 @@ def test_a_decision_on_facts_that_changed_meanwhile_is_not_recorded_but_made_aga
         return await write(entries)
 
     monkeypatch.setattr(gateway, "write", write_after_the_policy_has_changed)
-    assert check()["reason"] == "no_license"
+    assert check()["reason"] == "policy_denied"
     assert api.get("/v1/access/decisions")["totalCount"] == 2
 
 

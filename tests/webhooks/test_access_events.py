@@ -40,14 +40,14 @@ def ask(api, item, requester="org_a", **fields):
 
 @pytest.fixture
 def closed(account):
-    return factories.content(account, policy_id=factories.policy(account, factories.DENY_ALL).pk)
+    return factories.content(account, policy_id=factories.policy(account).pk)
 
 
 @both_ways
 @pytest.mark.django_db(transaction=True)
 def test_denials_of_a_minute_are_one_event_for_each_requester_and_reason(connect, account, clock):
     api = connect(factories.key_text(account))
-    closed = factories.content(account, policy_id=factories.policy(account, factories.DENY_ALL).pk)
+    closed = factories.content(account, policy_id=factories.policy(account).pk)
     endpoint, _ = factories.endpoint(account, events=["access.denied"])
     for requester in ("org_a", "org_b", "org_a"):
         assert ask(api, closed, requester)["reason"] == "no_license"

@@ -106,7 +106,8 @@ def crawlers_refused_by(policies: Sequence[CompiledPolicy]) -> list[str]:
     known = current_table.get().crawlers
     wanted = {crawler.permission for crawler in known}
     refused = {use for use in wanted if not all(always_allows(policy, use) for policy in policies)}
-    return [crawler.user_agent for crawler in known if crawler.permission in refused]
+    agents = ((crawler.user_agent, crawler.permission) for crawler in known)
+    return [agent for agent, permission in agents if agent is not None and permission in refused]
 
 
 def registered_items(site: Site) -> list[Item]:

@@ -34,7 +34,7 @@ NAMESPACE = "https://rslstandard.org/rsl"
 ROWS = 5_000  # of items in memory at a time
 CURRENCIES = "http://cvx.iptc.org/iso4217a/"  # IRIs of currencies, for ODRL
 MAX_AGE_DAYS = 1
-NAMES_IN_RSL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
+NAMES_IN_RSL = {"search": "search", "ai_index": "ai-index", "ai_input": "ai-input", "ai_training": "ai-train"}
 
 
 def site_at(host: str, key: str | None) -> Site | None:

@@ -7,18 +7,17 @@ a document may be stricter than the service, never more permissive.
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from licensing.policies.decision import CompiledPolicy, judge
+from licensing.policies.decision import LICENSED, CompiledPolicy, judge, permission_meant
 from licensing.policies.facts import Facts
 from licensing.policies.offers import offer_by
 from licensing.policies.rules import Price, Rule
 from licensing.sites.identification import Identification
 
 READ = "read"
-USES = ("search", "ai_input", "ai_training")
+USES = ("search", "ai_index", "ai_input", "ai_training")
 MINING = frozenset({"ai_input", "ai_training"})  # the uses that count as text and data mining
 CONSENT, PAYMENT = "obtainConsent", "compensate"  # ODRL duties
 SETTLED = frozenset({"default", "permission"})  # conditions that depend on nothing but the use
-LICENSED = frozenset({"hasValidLicense", "licenseType"})  # conditions that depend on the requester's licences
 MAX_PRICES = 20  # rules of a policy of which one may quote a price
 ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)  # prices that depend on the time are not published
 
@@ -35,6 +34,7 @@ def promised_uses(policy: CompiledPolicy | None) -> Promise:
 
 def always_allows(policy: CompiledPolicy, permission: str) -> bool:
     """Whether the policy allows the permission to everybody at any time."""
+    permission = meant_at_edge(policy, permission)
     for rule in policy.rules:
         if not may_match(rule, permission):
             continue
@@ -52,6 +52,7 @@ def free_to_some(policy: CompiledPolicy | None) -> Promise:
 
 
 def is_free_to_some(policy: CompiledPolicy, use: str) -> bool:
+    use = meant_at_edge(policy, use)
     for rule in policy.rules:
         if not may_match(rule, use) or needs_license(rule):
             continue
@@ -60,6 +61,11 @@ def is_free_to_some(policy: CompiledPolicy, use: str) -> bool:
         if all(condition.name in SETTLED | LICENSED for condition in rule.conditions):
             return False  # this rule decides for everybody else
     return False  # defaultAction grants no named permission
+
+
+def meant_at_edge(policy: CompiledPolicy, permission: str) -> str:
+    """Return the permission by which the policy decides a visitor of a site who asks for this one."""
+    return permission_meant(policy, permission, is_at_edge=True) or permission
 
 
 def needs_license(rule: Rule) -> bool:
@@ -83,6 +89,7 @@ def quote_price(policy: CompiledPolicy, use: str) -> Price | None:
 
     Looks at MAX_PRICES rules with a price, because each has to be decided.
     """
+    use = meant_at_edge(policy, use)
     facts = Facts(ANY_TIME, "anonymous", use, identified_by=Identification.SIGNATURE)
     if judge(policy, facts).allowed:
         return None
@@ -108,7 +115,10 @@ def allowed_to_some(policy: CompiledPolicy | None) -> Promise:
 
 def opening_rules(policy: CompiledPolicy | None, use: str) -> Iterator[Rule]:
     """Yield the rules that allow the use to somebody."""
-    for rule in policy.rules if policy is not None else ():
+    if policy is None:
+        return
+    use = meant_at_edge(policy, use)
+    for rule in policy.rules:
         if rule.action == "allow" and rule.grants_at_edge(use) and may_match(rule, use):
             yield rule
 

@@ -127,8 +127,14 @@ def behind(held: Term | None) -> tuple[str | None, str | None]:
     return (held.id or "caller", held.type) if held else (None, None)
 
 
-def denial(facts: Facts, index: int | None, rule: Mapping[str, Any] | None, reason: str | None = None) -> Verdict:
-    if reason is None and not facts.is_licensed:
+def denial(
+    policy: Mapping[str, Any] | None,
+    facts: Facts,
+    index: int | None,
+    rule: Mapping[str, Any] | None,
+    reason: str | None = None,
+) -> Verdict:
+    if reason is None and not facts.is_licensed and is_for_licensees(policy, facts):
         return Verdict(False, "license_expired" if facts.has_lapsed else "no_license", index)
     return Verdict(False, reason or "policy_denied", index, (), *behind(held_for(rule, facts)))
 
@@ -151,20 +157,20 @@ def judge(policy: Mapping[str, Any] | None, facts: Facts) -> Verdict:  # noqa: P
         if not matches(rule, facts):
             continue
         if rule["action"] == "deny":
-            return denial(facts, index, rule)
+            return denial(policy, facts, index, rule)
         granted = tuple(rule.get("permissions", ()))
         if facts.permission is not None and not {facts.permission, "full_access"} & set(granted):
-            return denial(facts, index, rule, "permission_not_granted")
+            return denial(policy, facts, index, rule, "permission_not_granted")
         held = held_for(rule, facts)
         if price_of(rule) is not None and held is None:
-            return denial(facts, index, rule)
+            return denial(policy, facts, index, rule)
         limit = rule.get("rateLimit")
         counted = (limit["requests"], limit["period"]) if limit else None
         return Verdict(True, None, index, granted, *behind(held), held.price if held else None, counted)
     if policy.get("defaultAction", "deny") == "deny":
-        return denial(facts, None, None)
+        return denial(policy, facts, None, None)
     if facts.permission is not None:
-        return denial(facts, None, None, "permission_not_granted")
+        return denial(policy, facts, None, None, "permission_not_granted")
     held = held_for(None, facts)
     return Verdict(True, None, None, (), *behind(held), held.price if held else None)
 

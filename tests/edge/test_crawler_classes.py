@@ -1,0 +1,92 @@
+"""What crawlers of each class ask for, and what older policies mean by it."""
+
+import pytest
+
+from tests import factories
+from tests.edge.asking import READERS, event, told
+
+ADDRESS = "192.0.2.1"
+REST = {**factories.DENY_ALL, "priority": 9}
+
+
+def allow(permission, **conditions):
+    wanted = conditions or {"permission": permission}
+    return {"action": "allow", "priority": 2, "conditions": wanted, "permissions": [permission]}
+
+
+@pytest.fixture
+def crawlers(crawler_table):
+    rows = [
+        {"name": f"{name}Bot", "class": name, "operator": "O", "userAgent": f"{name}Bot",
+         "addresses": ["192.0.2.0/24"]}
+        for name in ("ai_index", "ai_input", "preview", "ads")
+    ]  # fmt: skip
+    crawler_table(*rows)
+
+
+@pytest.fixture
+def visit(ask, crawlers):
+    def visit(name, *, is_verified=True):
+        address = ADDRESS if is_verified else "203.0.113.9"
+        return ask("/premium/a", user_agent=f"{name}Bot/1.0", x_forwarded_for=address)
+
+    return visit
+
+
+def test_an_index_gets_what_answers_get_where_no_rule_names_indexes(visit, site):
+    site(allow("ai_input"), REST)
+    assert told(visit("ai_index")) == told(visit("ai_input")) == (200, "allow", None)
+    assert event(visit("ai_index")).permission == "ai_index"
+
+
+def test_a_rule_that_refuses_answers_refuses_indexes_too(visit, site):
+    refused = {"action": "deny", "priority": 1, "conditions": {"permission": "ai_input"}}
+    site(refused, factories.ALLOW_ALL)
+    assert told(visit("ai_index")) == told(visit("ai_input")) == (403, "deny", "policy_denied")
+
+
+def test_a_policy_that_names_indexes_tells_them_from_answers(visit, site):
+    site(allow("ai_index"), REST)
+    assert told(visit("ai_index")) == (200, "allow", None)
+    assert told(visit("ai_input")) == (403, "deny", "policy_denied")
+
+
+@pytest.mark.parametrize("name", ["preview", "ads"])
+@pytest.mark.parametrize("is_verified", [True, False])
+def test_a_fetch_for_a_preview_or_an_ad_reads_what_everybody_reads(visit, site, name, is_verified):
+    site(READERS)
+    assert told(visit(name, is_verified=is_verified)) == (200, "allow", None)
+
+
+@pytest.mark.parametrize("name", ["preview", "ads"])
+def test_a_rule_that_names_no_preview_and_no_ad_admits_none_of_them_to_closed_pages(visit, site, name):
+    site(allow("search"), REST)
+    for is_verified in (True, False):
+        assert told(visit(name, is_verified=is_verified)) == (403, "deny", "policy_denied")
+
+
+@pytest.mark.parametrize("name", ["preview", "ads"])
+@pytest.mark.parametrize("is_verified", [True, False])
+def test_a_rule_that_names_the_permission_admits_them_verified_or_not(ask, visit, site, name, is_verified):
+    site(allow(name), REST)
+    assert told(visit(name, is_verified=is_verified)) == (200, "allow", None)
+    assert told(ask("/premium/a")) == (403, "deny", "policy_denied")
+    assert told(visit("ai_input")) == (403, "deny", "policy_denied")
+
+
+@pytest.mark.parametrize("name", ["preview", "ads"])
+def test_a_rule_that_names_the_requester_admits_it(visit, site, name):
+    site(allow("read", requesterId=[f"unverified:{name}bot", "unverified:ai_inputbot"]), REST)
+    assert told(visit(name, is_verified=False)) == (200, "allow", None)
+    assert told(visit("ai_input", is_verified=False)) == (403, "deny", "permission_not_granted")
+
+
+def test_a_rule_that_names_it_for_licensees_admits_no_claim(visit, site):
+    site(allow("preview", hasValidLicense=True), {**READERS, "conditions": {"permission": "read"}})
+    assert told(visit("preview", is_verified=False)) == (402, "deny", "no_license")
+
+
+def test_a_claim_of_another_class_never_gains_access_by_its_name(visit, site):
+    site(allow("ai_index"), allow("ai_input"), REST)
+    for name in ("ai_index", "ai_input"):
+        assert told(visit(name, is_verified=False)) == (403, "deny", "policy_denied")
