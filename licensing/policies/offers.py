@@ -5,7 +5,6 @@ price that allow licence holders do not apply (licensing.policies.rules.Rule.fir
 """
 
 from collections.abc import Iterator
-from itertools import chain, islice
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -14,7 +13,6 @@ from licensing.policies.decision import CompiledPolicy, Decision, decide, judge
 from licensing.policies.facts import Facts, HeldLicense, PayerFacts
 from licensing.policies.rules import Price, Rule
 
-MAX_TYPES_TRIED = 100  # licence types to evaluate per policy; this runs on the event loop
 FREE = Price(0, "")
 OFFER = "offer"  # `source` of the licence that stands for an accepted offer
 
@@ -77,12 +75,23 @@ def offer_by(rule: Rule, policy: CompiledPolicy | None, facts: Facts) -> Offer |
 
 
 def is_open_to_licensees(policy: CompiledPolicy | None, facts: Facts) -> bool:
-    """Return whether some licence type would allow the access to this requester."""
-    rules = policy.rules if policy is not None else ()
-    types = dict.fromkeys(chain([None], *(rule.license_types or () for rule in rules if rule.action == "allow")))
-    return any(
-        judge(policy, with_license(facts, HeldLicense(type_))).allowed for type_ in islice(types, MAX_TYPES_TRIED)
-    )
+    """Return whether some licence type would allow the access to this requester. One pass, like `offers`."""
+    if policy is None or facts.archived:
+        return judge(policy, facts).allowed
+    untyped = with_license(facts, HeldLicense(None))
+    decided: set[str] = set()  # licence types about whose holders an earlier rule decides
+    for rule in policy.rules:
+        decides_all = rule.first_failing(untyped) is None
+        if not decides_all:
+            if rule.license_types is None or decided.issuperset(rule.license_types):
+                continue
+            if rule.first_failing(with_license(facts, HeldLicense(rule.tier))) is not None:
+                continue
+        allows = rule.action == "allow" and rule.permits(facts)
+        if decides_all or allows:
+            return allows
+        decided |= rule.license_types or frozenset()
+    return policy.default_action == "allow" and facts.permission is None
 
 
 def payer_facts(facts: Facts, tier: str | None, amount: int, currency: str) -> PayerFacts:

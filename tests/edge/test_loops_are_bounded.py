@@ -19,6 +19,7 @@ from accounts.models import Account
 from kit.values.pages import RegisteredPage
 from kit.values.paths import MAX_LENGTH, read
 from licensing.access.event_loop.blocking_calls import look_up_account
+from licensing.edge.audiences import sentences
 from licensing.edge.crawlers import MAX_CRAWLERS, MAX_USER_AGENT, parse_table
 from licensing.edge.original import MAX_URI
 from licensing.edge.proxies.open_pages import MAX_COMPARISONS as MAX_CLOSED_COMPARISONS
@@ -103,6 +104,16 @@ def offers_of_policy(rules: int) -> Loop:
     policy = CompiledPolicy.of("pol_x", 1, "deny", parse_rules(priced_rules(rules)))
     facts = Facts(ANY_TIME, "anonymous", "read")
     return lambda: [list(offers(policy, facts)) for _ in range(10)]
+
+
+def sentences_of_policies(rules: int) -> Loop:
+    """Describe policies in which each rule is for another licence type, and for items of another category."""
+    only = [
+        {"action": "allow", "conditions": {"licenseType": f"t{number}", "category": "art"}} for number in range(rules)
+    ]
+    policy = CompiledPolicy.of("pol_x", 1, "deny", parse_rules(only))
+    site = [(f"/{number}/*", policy) for number in range(10)]
+    return lambda: sentences(site, denies_unknown=True)
 
 
 def terms_of_items(size: int) -> Loop:
@@ -211,6 +222,7 @@ CASES = {
     "items below patterns": Case(terms_of_items, MAX_COMPARISONS),
     "rules of a policy, in documents": Case(terms_of_policy, MAX_POLICY_RULES),
     "offers of a policy": Case(offers_of_policy, MAX_POLICY_RULES),
+    "rules of a policy, in sentences": Case(sentences_of_policies, MAX_POLICY_RULES),
     "policies of a site, in documents": Case(
         lambda size: terms_of_patterns([f"/{number}/*" for number in range(size)]), MAX_RULES
     ),
