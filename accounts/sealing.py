@@ -1,12 +1,13 @@
 """Encryption of stored secrets that are read again, and of stored replies that contain secrets."""
 
 from base64 import urlsafe_b64encode
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from os import urandom
 
 from cryptography.exceptions import InvalidTag
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 from django.conf import settings
 
@@ -14,24 +15,33 @@ VERSION = b"\x01"  # a Fernet token begins with another byte
 NONCE_BYTES = 12
 
 
-def sealer(purpose: str) -> Fernet:
-    """Return the cipher for a purpose. Each purpose has its own key, so that ciphertexts cannot be exchanged."""
-    return sealer_under(purpose, settings.API_KEY_PEPPER)
+def peppers() -> tuple[bytes, ...]:
+    """Return the pepper, and those before it that a change of the pepper still names."""
+    return settings.API_KEY_PEPPER, *settings.FORMER_PEPPERS
+
+
+def sealer(purpose: str) -> MultiFernet:
+    """Return the cipher for a purpose. Each purpose has its own key, so that ciphertexts cannot be exchanged.
+
+    It encrypts with the pepper, and decrypts with former ones, too.
+    """
+    return sealer_under(purpose, peppers())
 
 
 def reply_sealer(purpose: str) -> "ReplySealer":
     """Return the faster cipher for a purpose, for data encrypted with every request."""
-    return reply_sealer_under(purpose, settings.API_KEY_PEPPER)
+    return reply_sealer_under(purpose, peppers())
 
 
 @lru_cache(maxsize=16)
-def sealer_under(purpose: str, pepper: bytes) -> Fernet:
-    return Fernet(urlsafe_b64encode(key_for(purpose, pepper)))
+def sealer_under(purpose: str, peppers: tuple[bytes, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(urlsafe_b64encode(key_for(purpose, pepper))) for pepper in peppers])
 
 
 @lru_cache(maxsize=16)
-def reply_sealer_under(purpose: str, pepper: bytes) -> "ReplySealer":
-    return ReplySealer(key_for(f"{purpose}, AES-256-GCM-SIV", pepper), sealer_under(purpose, pepper))
+def reply_sealer_under(purpose: str, peppers: tuple[bytes, ...]) -> "ReplySealer":
+    keys = [key_for(f"{purpose}, AES-256-GCM-SIV", pepper) for pepper in peppers]
+    return ReplySealer(keys, sealer_under(purpose, peppers))
 
 
 def key_for(purpose: str, pepper: bytes) -> bytes:
@@ -42,11 +52,12 @@ class ReplySealer:
     """AES-256-GCM-SIV (RFC 8452): less than half of a Fernet token's time, three quarters of its size.
 
     If a random nonce repeats, among billions of replies, it only reveals whether the two are equal. `former` decrypts
-    the Fernet tokens of older versions.
+    the Fernet tokens of older versions. The first key encrypts; the others decrypt.
     """
 
-    def __init__(self, key: bytes, former: Fernet) -> None:
-        self.cipher, self.former = AESGCMSIV(key), former
+    def __init__(self, keys: list[bytes], former: MultiFernet) -> None:
+        self.cipher, *self.older = map(AESGCMSIV, keys)
+        self.former = former
 
     def encrypt(self, reply: bytes) -> bytes:
         nonce = urandom(NONCE_BYTES)
@@ -57,7 +68,7 @@ class ReplySealer:
         if not sealed.startswith(VERSION):
             return self.former.decrypt(sealed)
         begin, end = len(VERSION), len(VERSION) + NONCE_BYTES
-        try:
-            return self.cipher.decrypt(sealed[begin:end], sealed[end:], None)
-        except InvalidTag:
-            raise InvalidToken from None
+        for cipher in (self.cipher, *self.older):
+            with suppress(InvalidTag):
+                return cipher.decrypt(sealed[begin:end], sealed[end:], None)
+        raise InvalidToken

@@ -146,7 +146,7 @@ def secrets_are_long(app_configs: object, **kwargs: object) -> list[CheckMessage
             Weakness(
                 f"API_KEY_PEPPER has fewer than {SECRET_CHARACTERS} characters, or fewer than {DIFFERENT_CHARACTERS} "
                 "different ones: who has the database could find it out, and seal and open what it protects.",
-                hint="Another one ends all API keys: docs/guides/deployment.md, Changing secrets, tells how to.",
+                hint="docs/guides/deployment.md, Changing the pepper, says how to set another one.",
                 id="accounts.W001",
             )
         )

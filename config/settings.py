@@ -52,6 +52,9 @@ SECRET_KEY = env("SECRET_KEY") or kept_secret()
 # Digests of API keys and encrypted replies depend on this. Separate from SECRET_KEY, so that either can be changed.
 API_KEY_PEPPER_TEXT = env("API_KEY_PEPPER") or SECRET_KEY
 API_KEY_PEPPER = sha256(b"api-key-pepper:" + API_KEY_PEPPER_TEXT.encode()).digest()
+# During a change of the pepper: those before it, which still open what they protect.
+FORMER_PEPPER_TEXTS = env_list("API_KEY_PEPPER_PREVIOUS")
+FORMER_PEPPERS = tuple(sha256(b"api-key-pepper:" + text.encode()).digest() for text in FORMER_PEPPER_TEXTS)
 
 # ALLOWED_HOSTS marks a deployment, as opposed to a trial on one's own machine: cookies are then Secure.
 PUBLIC = bool(env("ALLOWED_HOSTS"))

@@ -114,8 +114,8 @@ def endpoint(owner: Account, **fields: Any) -> tuple[WebhookEndpoint, str]:
     return webhook_services.create_endpoint(owner.pk, {"url": "https://hooks.example/in", "events": ["*"], **fields})
 
 
-def webhook(owner: Account) -> dict[str, str]:
+def webhook(owner: Account, **fields: Any) -> dict[str, str]:
     """Return the ids of a new endpoint and of its ping event."""
-    made, _ = endpoint(owner)
+    made, _ = endpoint(owner, **fields)
     event: Event = webhook_services.ping(made)
     return {"webhook": made.pk, "event": event.pk}

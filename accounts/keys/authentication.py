@@ -53,6 +53,7 @@ class Grant(Struct, frozen=True):
     stores_full_addresses: bool = False  # of people at the edge; otherwise they are truncated
     is_public: bool = False
     own_limit: tuple[int, int] | None = None  # requests per so many seconds with this key
+    new_digest: bytes | None = None  # to be stored when the key is used, because a former pepper made the stored one
 
     @property
     def weight(self) -> int:
@@ -188,7 +189,13 @@ def find_grant(text: str) -> Grant:
     """Return the grant of a key's text. Raises InvalidApiKey."""
     check_well_formed(text)
     # The digest is keyed, so an index lookup reveals nothing about other keys.
-    return read_grant("digest", keytext.digest(text))
+    digest, former = keytext.digest(text), keytext.former_digests(text)
+    try:
+        return read_grant("digest", digest)
+    except InvalidApiKey:
+        if not former:
+            raise
+    return replace(read_grant("digest", *former), new_digest=digest)
 
 
 def reload_grant(grant: Grant) -> Grant:
@@ -196,10 +203,11 @@ def reload_grant(grant: Grant) -> Grant:
     return read_grant("id", ApiKey._meta.pk.get_db_prep_value(grant.key_id, connection))
 
 
-def read_grant(column: str, value: Any) -> Grant:
+def read_grant(column: str, *values: Any) -> Grant:
+    """Return the grant of the key with one of these values. Raises InvalidApiKey."""
     statement = POSTGRESQL if connection.vendor == "postgresql" else SQLITE
     with prepared_cursor() as cursor:
-        cursor.execute(f"{statement}{column} = %s", [value])
+        cursor.execute(f"{statement}{column} IN ({', '.join(['%s'] * len(values))})", values)
         row = cursor.fetchone()
     if row is None:
         raise unknown_key()
@@ -257,18 +265,20 @@ MAX_NOTED = 10_000
 
 
 def uses_to_note(grant: Grant, now: datetime) -> bool:
-    """Whether `lastUsedAt` is more than a minute old, as far as this process knows."""
-    last = noted.get(grant.key_id) or grant.last_used_at
+    """Whether `lastUsedAt` is more than a minute old, as far as this process knows, or the digest is to be stored."""
+    last = noted.get(grant.key_id) or (grant.last_used_at if grant.new_digest is None else None)
     return last is None or now - last >= LAST_USED_PRECISION
 
 
 def note_use(grant: Grant, now: datetime) -> None:
-    """Write `lastUsedAt`, unless it was written less than a minute ago."""
+    """Write `lastUsedAt`, unless it was written less than a minute ago, and the digest that is to be stored."""
     if len(noted) >= MAX_NOTED:
         noted.clear()  # safe, because the condition below enforces the minute too
     noted[grant.key_id] = now
     stale = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_PRECISION)
     ApiKey.objects.filter(stale, pk=grant.key_id).update(last_used_at=now)
+    if grant.new_digest is not None:
+        ApiKey.objects.filter(pk=grant.key_id).update(digest=grant.new_digest)
 
 
 class ApiKeyAuthentication(BaseAuthentication):

@@ -76,6 +76,11 @@ def digest(text: str) -> bytes:
     return hmac.digest(settings.API_KEY_PEPPER, text.encode(), "sha256")
 
 
+def former_digests(text: str) -> list[bytes]:
+    """Return the digests with the former peppers, for keys that were not used since the pepper changed."""
+    return [hmac.digest(pepper, text.encode(), "sha256") for pepper in settings.FORMER_PEPPERS]
+
+
 OF_THIS_PROCESS = secrets.token_bytes(32)
 
 

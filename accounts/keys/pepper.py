@@ -8,20 +8,25 @@ from hmac import compare_digest
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
 
 from accounts.keys.models import ApiKey, PepperFingerprint
-from accounts.sealing import key_for
+from accounts.sealing import key_for, peppers
 
 
-def fingerprint() -> str:
-    """Return the fingerprint of the current pepper, in hex. The pepper cannot be computed from it."""
-    return key_for("fingerprint", settings.API_KEY_PEPPER).hex()
+def fingerprint(pepper: bytes | None = None) -> str:
+    """Return the fingerprint of the pepper, by default the current one, in hex.
+
+    The pepper cannot be computed from it.
+    """
+    return key_for("fingerprint", pepper or settings.API_KEY_PEPPER).hex()
 
 
 def is_of_this_database() -> bool:
-    """Whether the current pepper is the database's. A database without a pepper or keys adopts it."""
+    """Whether the current or a former pepper is the database's. A database without a pepper or keys adopts it."""
     known, _ = PepperFingerprint.objects.get_or_create(pk=1, defaults={"fingerprint": fingerprint()})
-    if compare_digest(known.fingerprint, fingerprint()):
+    if any(compare_digest(known.fingerprint, fingerprint(pepper)) for pepper in peppers()):
         return True
     if ApiKey.objects.exists():
         return False
@@ -31,6 +36,13 @@ def is_of_this_database() -> bool:
 
 @transaction.atomic
 def accept() -> int:
-    """Make the current pepper the database's. Returns the number of keys that stop working if it is new."""
-    PepperFingerprint.objects.update_or_create(pk=1, defaults={"fingerprint": fingerprint()})
-    return ApiKey.objects.filter(revoked_at__isnull=True).count()
+    """Make the current pepper the database's.
+
+    Returns how many keys were made before that and not used since: their digests are those of a former pepper.
+    """
+    known, _ = PepperFingerprint.objects.get_or_create(pk=1, defaults={"fingerprint": fingerprint()})
+    if known.fingerprint != fingerprint():
+        known.fingerprint, known.created = fingerprint(), timezone.now()
+        known.save()
+    unused = Q(last_used_at=None) | Q(last_used_at__lt=known.created)
+    return ApiKey.objects.filter(unused, revoked_at=None, created_at__lt=known.created).count()

@@ -83,7 +83,9 @@ def find_key(keys: QuerySet[ApiKey], text: str) -> ApiKey | None:
 
     Only the keyed digest reaches the database; an index lookup reveals nothing about other keys.
     """
-    return keys.filter(digest=keytext.digest(text)).first() if keytext.is_well_formed(text) else None
+    if not keytext.is_well_formed(text):
+        return None
+    return keys.filter(digest__in=[keytext.digest(text), *keytext.former_digests(text)]).first()
 
 
 def new_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey]) -> tuple[ApiKey, str]:

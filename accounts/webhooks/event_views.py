@@ -1,5 +1,6 @@
 """/v1/events."""
 
+import orjson
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -10,15 +11,15 @@ from rest_framework.request import Request
 from accounts.events.filters import EventFilters
 from accounts.events.models import Event
 from accounts.events.serializers import EventSerializer
-from accounts.events.types import PERMISSIONS, TYPES
-from accounts.keys.permissions import allows
+from accounts.events.types import TYPES
 from accounts.viewsets import AccountViewSet
 from accounts.webhooks import services
 from accounts.webhooks.models import WebhookEndpoint
+from accounts.webhooks.readable_events import check_patterns, readable_types
 from accounts.webhooks.serializers import RedeliverySerializer
 from kit.http.errors import NotFound, ValidationFailed
 from kit.rest.lists.windows import WindowedPagination
-from kit.rest.resources import find
+from kit.rest.resources import find, require_resource
 
 
 class EventViewSet(AccountViewSet[Event]):
@@ -32,8 +33,13 @@ class EventViewSet(AccountViewSet[Event]):
     def get_queryset(self) -> QuerySet[Event]:
         """Return the events about objects that the key may read."""
         events = super().get_queryset()
-        visible = [one.name for one in TYPES if allows(self.grant.permissions, PERMISSIONS[one.object])]
+        visible = readable_types(self.grant)
         return events if len(visible) == len(TYPES) else events.filter(type__in=visible)
+
+    def check_replay(self, reply: bytes) -> None:
+        shown = orjson.loads(reply)
+        is_readable = shown["type"] in readable_types(self.grant)
+        require_resource(Event, shown["id"], shown if is_readable else None)
 
     @extend_schema(summary="List events", responses=EventSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -51,7 +57,7 @@ class EventViewSet(AccountViewSet[Event]):
     @action(detail=True, methods=["post"])
     def redeliver(self, request: Request, id: str) -> HttpResponse:
         """Makes one attempt at once with the same event id, even if the endpoint already received the event, does not
-        subscribe to it or is disabled.
+        subscribe to it or is disabled. The key needs the permissions to read everything that the endpoint receives.
         """
         event = self.get_object()
         webhook_id = self.validated(RedeliverySerializer)["webhookId"]
@@ -60,5 +66,6 @@ class EventViewSet(AccountViewSet[Event]):
             endpoint = find(owned, webhook_id)
         except NotFound as error:
             raise ValidationFailed(error.message, param="webhookId") from None
+        check_patterns(self.grant, endpoint.events)
         services.redeliver(event, endpoint)
         return self.answer(event)

@@ -1,5 +1,6 @@
 """/v1/webhooks."""
 
+import orjson
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -12,6 +13,7 @@ from accounts.viewsets import AccountViewSet
 from accounts.webhooks import recovery, services
 from accounts.webhooks.filters import AttemptFilters
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
+from accounts.webhooks.readable_events import check_patterns
 from accounts.webhooks.recovery_serializers import RecoveredSerializer, RecoverySerializer
 from accounts.webhooks.serializers import (
     DeletedEndpointSerializer,
@@ -36,6 +38,10 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         endpoint, secret = made
         return self.with_tag(WebhookEndpointSerializer(endpoint).data, status, once={"secret": secret})
 
+    def check_replay(self, reply: bytes) -> None:
+        if self.action == "create":
+            check_patterns(self.grant, orjson.loads(reply)["events"])
+
     @extend_schema(summary="List webhook endpoints", responses=WebhookEndpointSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
         """Newest first, without their secrets."""
@@ -43,8 +49,13 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
 
     @extend_schema(summary="Create a webhook endpoint", responses={201: SecretSerializer})
     def create(self, request: Request) -> HttpResponse:
-        """The reply holds the `secret` that signs the deliveries. Keep it: it cannot be shown again."""
+        """The reply holds the `secret` that signs the deliveries. Keep it: it cannot be shown again.
+
+        The key needs the permissions to read everything that the endpoint receives: `events` with `license.*` also
+        takes `licenses:read`, for example.
+        """
         fields = {"events": ["*"], **self.validated()}
+        check_patterns(self.grant, fields["events"])
         return self.with_secret(services.create_endpoint(self.account_id, fields), 201)
 
     @extend_schema(summary="Get a webhook endpoint")
@@ -55,10 +66,16 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     def partial_update(self, request: Request, id: str) -> HttpResponse:
         """`events` and `headers`, if given, are replaced as a whole.
 
-        Disabling an endpoint drops its queued deliveries; `recover` can restore them.
+        Disabling an endpoint drops its queued deliveries; `recover` can restore them. To change `url` or `events`, the
+        key needs the permissions to read everything that the endpoint receives before and after the change.
         """
         endpoint = self.get_object_to_change()
-        return self.answer(services.update_endpoint(endpoint, self.validated_change(endpoint)))
+        fields = self.validated_change(endpoint)
+        events = fields.get("events", endpoint.events)
+        if events != endpoint.events or fields.get("url", endpoint.url) != endpoint.url:
+            # The former events count, too: their deliveries may wait for a retry.
+            check_patterns(self.grant, [*endpoint.events, *events])
+        return self.answer(services.update_endpoint(endpoint, fields))
 
     @extend_schema(summary="Delete a webhook endpoint", responses=DeletedEndpointSerializer)
     def destroy(self, request: Request, id: str) -> Response:
@@ -98,9 +115,11 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         """Sends deliveries that failed or wait for a retry now, with the whole retry schedule.
 
         With `since`, sends every event since then that the endpoint did not receive, including events that were never
-        queued for it, for instance while it was disabled.
+        queued for it, for instance while it was disabled. The key needs the permissions to read everything that the
+        endpoint receives.
         """
         endpoint = self.get_object()
+        check_patterns(self.grant, endpoint.events)
         fields = self.validated(RecoverySerializer)
         act = recovery.preview if fields["dryRun"] else recovery.recover
         found = act(endpoint, fields.get("since"))

@@ -39,8 +39,9 @@ def own_secrets() -> tuple[str, ...]:
     """Return the secrets in this installation's settings, longest first."""
     databases = [str(one.get("PASSWORD") or "") for one in settings.DATABASES.values()]
     redis = passwords_in(settings.REDIS_URL)
-    pepper = settings.API_KEY_PEPPER
-    peppers = {settings.API_KEY_PEPPER_TEXT, pepper.hex(), repr(pepper)[2:-1]}
+    peppers = {settings.API_KEY_PEPPER_TEXT, *settings.FORMER_PEPPER_TEXTS}
+    for pepper in (settings.API_KEY_PEPPER, *settings.FORMER_PEPPERS):
+        peppers |= {pepper.hex(), repr(pepper)[2:-1]}
     own = {settings.SECRET_KEY, settings.METRICS_TOKEN, *settings.ARCHIVE_SECRETS}
     found = {*own, *databases, *redis, *map(unquote, redis), *peppers}
     return tuple(sorted((text for text in found if len(text) >= SHORTEST_SECRET), key=len, reverse=True))

@@ -90,8 +90,20 @@ def authenticate(client_id: str, secret: str, now: datetime) -> LicenseClient | 
     client = LicenseClient.objects.select_related("account", "requester").filter(pk=client_id).first()
     if client is None or client.account.suspended_at is not None:
         return None
-    digest = keytext.digest(secret)
-    return client if any(compare_digest(digest, known) for known in client.digests(now)) else None
+    digest, valid = keytext.digest(secret), client.digests(now)
+    if any(compare_digest(digest, known) for known in valid):
+        return client
+    for former in keytext.former_digests(secret):
+        if any(compare_digest(former, known) for known in valid):
+            store_anew(client, former, digest)
+            return client
+    return None
+
+
+def store_anew(client: LicenseClient, former: bytes, digest: bytes) -> None:
+    """Replace the digest that a former pepper made by the pepper's."""
+    for field in ("digest", "former_digest"):
+        LicenseClient.objects.filter(pk=client.pk, **{field: former}).update(**{field: digest})
 
 
 def note_use(client: LicenseClient, now: datetime) -> None:

@@ -56,8 +56,6 @@ UNMET_DEMAND = (
 
 
 NextChange = Callable[[datetime], datetime | None]  # returns the next change after a moment
-MAX_TYPES_TRIED = 100  # licence types to evaluate per policy; this runs on the event loop
-LICENSED = frozenset({"hasValidLicense", "licenseType"})  # conditions that depend on the requester's licences
 # Newer permissions, and the one that a policy which does not name them means by it. Visitors of a site ask for all.
 IMPLIED_BY = {"ai_index": "ai_input"}
 IMPLIED_AT_EDGE = {**IMPLIED_BY, "preview": "read", "ads": "read"}
@@ -77,7 +75,6 @@ class CompiledPolicy:
     reads_address: bool = False  # whether a condition looks at the visitor's address
     comparisons: int = 0  # that a decision may take
     named_permissions: frozenset[str] = frozenset()  # in conditions and in what rules grant
-    license_types: tuple[str | None, ...] = ()  # those that may change a decision; None is a licence of any type
 
     @classmethod
     def of(
@@ -105,7 +102,6 @@ class CompiledPolicy:
             reads_address,
             comparisons,
             named_permissions_of(rules),
-            decisive_license_types(rules),
         )
 
     @property
@@ -124,17 +120,6 @@ def named_permissions_of(rules: Sequence[Rule]) -> frozenset[str]:
     for rule in rules:
         named.update(rule.wanted_permissions or ())
     return frozenset(named)
-
-
-def decisive_license_types(rules: Sequence[Rule]) -> tuple[str | None, ...]:
-    """Return the licence types that may change a decision; empty if no rule depends on licences."""
-    if not any(rule.price is not None or any(one.name in LICENSED for one in rule.conditions) for rule in rules):
-        return ()
-    types = dict.fromkeys([None])
-    for rule in rules:
-        if rule.action == "allow":
-            types.update(dict.fromkeys(sorted(rule.license_types or ())))
-    return tuple(types)[:MAX_TYPES_TRIED]
 
 
 class Decision(Struct, frozen=True, gc=False):
@@ -309,8 +294,22 @@ def reason_of_denial(policy: CompiledPolicy, facts: Facts) -> Reason:
 
 
 def is_open_to_licensees(policy: CompiledPolicy, facts: Facts) -> bool:
-    """Return whether some licence would allow the access to this requester."""
-    return any(judge(policy, with_license(facts, HeldLicense(type_))).allowed for type_ in policy.license_types)
+    """Return whether some licence type would allow the access to this requester. One pass."""
+    facts = in_words_of(policy, facts)
+    untyped = with_license(facts, HeldLicense(None))
+    decided: set[str] = set()  # licence types about whose holders an earlier rule decides
+    for rule in policy.rules:
+        decides_all = rule.first_failing(untyped) is None
+        if not decides_all:
+            if rule.license_types is None or decided.issuperset(rule.license_types):
+                continue
+            if rule.first_failing(with_license(facts, HeldLicense(rule.tier))) is not None:
+                continue
+        allows = rule.action == "allow" and rule.permits(facts)
+        if decides_all or allows:
+            return allows
+        decided |= rule.license_types or frozenset()
+    return policy.default_action == "allow" and facts.permission is None
 
 
 def with_license(facts: Facts, held: HeldLicense) -> Facts:

@@ -13,6 +13,7 @@ from licensing.policies.decision import CompiledPolicy, Decision, decide, judge,
 from licensing.policies.facts import Facts, HeldLicense, PayerFacts
 from licensing.policies.rules import Price, Rule
 
+FREE = Price(0, "")
 OFFER = "offer"  # `source` of the licence that stands for an accepted offer
 
 
@@ -39,11 +40,27 @@ class Offer(Struct, frozen=True, gc=False):
 
 
 def offers(policy: CompiledPolicy | None, facts: Facts) -> Iterator[Offer]:
-    """Yield the offers that would allow the access, in rule order."""
-    for rule in policy.rules if policy is not None else ():
-        offer = offer_by(rule, policy, facts)
-        if offer is not None:
-            yield offer
+    """Yield the offers that would allow the access, in rule order.
+
+    One pass: a rule decides about payers of any licence type, about those of its own types, or about none.
+    """
+    if policy is None or facts.archived:
+        return
+    untyped = payer_facts(facts, None, 0, "")
+    decided: set[str] = set()  # licence types about whose payers an earlier rule decides
+    for rule in policy.rules:
+        decides_all = rule.first_failing(untyped) is None
+        if not decides_all and (rule.license_types is None or decided.issuperset(rule.license_types)):
+            continue
+        price = rule.price or FREE
+        paying = payer_facts(facts, rule.tier, price.amount, price.currency)
+        if not decides_all and rule.first_failing(paying) is not None:
+            continue
+        if rule.price is not None and rule.tier not in decided and rule.permits(paying):
+            yield Offer(rule, rule.price, paying)
+        if decides_all:
+            return
+        decided |= rule.license_types or frozenset()
 
 
 def offer_by(rule: Rule, policy: CompiledPolicy | None, facts: Facts) -> Offer | None:

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.models import Authenticator, RecoveryCode
-from accounts.sealing import sealer
+from accounts.sealing import peppers, sealer
 from operators.base.audited import AuditedOperator
 from operators.login import totp
 from operators.login.sessions import end_sessions
@@ -64,8 +64,8 @@ def new_recovery_codes(user: User) -> list[str]:
     return ["-".join(code[start : start + 4] for start in range(0, 16, 4)) for code in codes]
 
 
-def code_digest(code: str) -> bytes:
-    return hmac.digest(settings.API_KEY_PEPPER, b"recovery-code:" + code.encode(), "sha256")
+def code_digest(code: str, pepper: bytes | None = None) -> bytes:
+    return hmac.digest(pepper or settings.API_KEY_PEPPER, b"recovery-code:" + code.encode(), "sha256")
 
 
 def unused_codes(user: User) -> QuerySet[RecoveryCode]:
@@ -79,7 +79,8 @@ def accepts(user: User, code: str, now: datetime | None = None) -> bool:
         return accepts_of_app(user, code)
     if not code:
         return False
-    return unused_codes(user).filter(digest=code_digest(code)).update(used_at=now or timezone.now()) == 1
+    digests = [code_digest(code, pepper) for pepper in peppers()]
+    return unused_codes(user).filter(digest__in=digests).update(used_at=now or timezone.now()) == 1
 
 
 def accepts_of_app(user: User, code: str) -> bool:

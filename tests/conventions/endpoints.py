@@ -180,7 +180,13 @@ ENDPOINTS = [
     Endpoint("GET", "/v1/events/{event}", "webhooks:manage"),
     Endpoint("POST", "/v1/events/{event}/redeliver", "webhooks:manage", {"webhookId": "{webhook}"}),
     Endpoint("GET", "/v1/webhooks", "webhooks:manage"),
-    Endpoint("POST", "/v1/webhooks", "webhooks:manage", {"url": "https://hooks.example/in"}, 201),
+    Endpoint(
+        "POST",
+        "/v1/webhooks",
+        "webhooks:manage",
+        {"url": "https://hooks.example/in", "events": ["webhook_endpoint.*"]},
+        201,
+    ),
     Endpoint("GET", "/v1/webhooks/{webhook}", "webhooks:manage"),
     Endpoint("PATCH", "/v1/webhooks/{webhook}", "webhooks:manage", {"description": "Changed"}),
     Endpoint("DELETE", "/v1/webhooks/{webhook}", "webhooks:manage"),
@@ -256,7 +262,7 @@ def make_resources(account: Account) -> dict[str, str]:
         "payment": factories.payment(account).pk,
         "audit": entry.pk,
         **factories.wallet(account),
-        **factories.webhook(account),
+        **factories.webhook(account, events=["webhook_endpoint.*"]),
     }
 
 

@@ -8,12 +8,19 @@ from tests import factories
 from tests.client import ApiClient
 from tests.ways import both_ways
 
+HOOK_URL = "https://hooks.example/in"
 DRAFT = {"rules": [factories.ALLOW_ALL]}
 
 
 @pytest.fixture
 def item(account):
     return factories.content(account, policy=factories.policy(account))
+
+
+@pytest.fixture
+def hooks(account):
+    """A client whose key manages webhooks and reads content, and nothing else."""
+    return ApiClient(factories.key_text(account, permissions=["webhooks:manage", "content:read"]))
 
 
 def assert_refused(reply, name):
@@ -74,7 +81,7 @@ def test_a_decision_has_its_trace_for_keys_that_read_policies(account, item, api
     assert checking.get(path, fields="trace,allowed").body.keys() == {"id", "object", "allowed"}
 
 
-def test_events_are_visible_to_keys_that_read_their_objects(api, account):
+def test_events_are_visible_to_keys_that_read_their_objects(hooks, api):
     item = api.post("/v1/content", {"title": "Markets"})
     api.post("/v1/policies", {"name": "Open", "rules": []})
     api.post("/v1/licenses", {"requesterId": "org_acme", "licenseType": "commercial"})
@@ -83,7 +90,6 @@ def test_events_are_visible_to_keys_that_read_their_objects(api, account):
     assert {one["type"] for one in every["data"]} >= {"content.created", "policy.created", "license.created"}
     assert "api_key.created" in {one["type"] for one in every["data"]}
 
-    hooks = ApiClient(factories.key_text(account, permissions=["webhooks:manage", "content:read"]))
     seen = hooks.get("/v1/events").body
     assert [one["data"]["id"] for one in seen["data"]] == [item["id"]]
     assert seen["totalCount"] == 1
@@ -99,6 +105,58 @@ def test_events_are_visible_to_keys_that_read_their_objects(api, account):
 def test_the_events_of_every_kind_of_object_need_a_permission():
     assert {one.object for one in TYPES} == PERMISSIONS.keys()
     assert set(PERMISSIONS.values()) <= KNOWN.keys()
+
+
+def assert_lacks(reply, permission):
+    """Assert that the key may not have those events sent, and that the error says what would do."""
+    assert (reply.status, reply.error["code"]) == (403, "insufficient_permissions")
+    message = reply.error["message"]
+    assert message.startswith(f"This key lacks the permission {permission}, which ")
+    assert "narrower `events`" in message
+
+
+def test_an_endpoint_receives_only_events_that_its_key_may_read(hooks, api):
+    assert_lacks(hooks.post("/v1/webhooks", {"url": HOOK_URL}), "policies:read")
+    assert_lacks(hooks.post("/v1/webhooks", {"url": HOOK_URL, "events": ["*"]}), "policies:read")
+    assert_lacks(hooks.post("/v1/webhooks", {"url": HOOK_URL, "events": ["content.*", "wallet.low"]}), "licenses:read")
+    assert_lacks(hooks.post("/v1/webhooks", {"url": HOOK_URL, "events": ["api_key.*"]}), "api_keys:manage")
+    assert_lacks(hooks.post("/v1/webhooks", {"url": HOOK_URL, "events": ["access.denied"]}), "analytics:read")
+    assert api.get("/v1/webhooks")["data"] == []
+    own = ["content.*", "import.finished", "webhook_endpoint.disabled"]
+    made = hooks.post("/v1/webhooks", {"url": HOOK_URL, "events": own})
+    assert made.status == 201
+    path = f"/v1/webhooks/{made['id']}"
+    assert hooks.patch(path, {"url": f"{HOOK_URL}/2", "events": ["content.created"]}).status == 200
+    assert_lacks(hooks.patch(path, {"events": ["content.created", "license.*"]}), "licenses:read")
+    assert hooks.post(f"{path}/recover", {"since": "2026-01-01"}).status == 200
+
+
+def test_an_endpoint_of_wider_events_stays_where_it_leads(hooks, api, account):
+    endpoint, _ = factories.endpoint(account)
+    api.post("/v1/content", {"title": "Markets"})
+    [event] = hooks.get("/v1/events", type="content.created").body["data"]
+    path = f"/v1/webhooks/{endpoint.pk}"
+    assert_lacks(hooks.patch(path, {"url": "https://hooks.example/elsewhere"}), "policies:read")
+    # Deliveries of the former events may still wait for a retry.
+    assert_lacks(hooks.patch(path, {"events": ["content.*"]}), "policies:read")
+    assert_lacks(hooks.post(f"{path}/recover", {}), "policies:read")
+    assert_lacks(hooks.post(f"{path}/recover", {"dryRun": True}), "policies:read")
+    assert_lacks(hooks.post(f"/v1/events/{event['id']}/redeliver", {"webhookId": endpoint.pk}), "policies:read")
+    shown = hooks.get(path).body
+    assert hooks.patch(path, shown).body == shown
+    assert hooks.patch(path, {"description": "News", "status": "disabled"}).status == 200
+
+
+def test_a_stored_reply_shows_no_event_that_the_key_may_not_read(hooks, api, account):
+    once = {"Idempotency-Key": "once"}
+    wide = {"url": HOOK_URL}
+    endpoint = api.post("/v1/webhooks", wide, headers=once)
+    assert_lacks(hooks.post("/v1/webhooks", wide, headers=once), "policies:read")
+    api.post("/v1/policies", {"name": "Open", "rules": []})
+    [event] = api.get("/v1/events", type="policy.created").body["data"]
+    path, twice = f"/v1/events/{event['id']}/redeliver", {"Idempotency-Key": "twice"}
+    assert api.post(path, {"webhookId": endpoint["id"]}, headers=twice).status == 200
+    assert hooks.post(path, {"webhookId": endpoint["id"]}, headers=twice).status == 404
 
 
 @pytest.fixture

@@ -19,16 +19,20 @@ from accounts.models import Account
 from kit.values.pages import RegisteredPage
 from kit.values.paths import MAX_LENGTH, read
 from licensing.access.event_loop.blocking_calls import look_up_account
+from licensing.edge.audiences import sentences
 from licensing.edge.crawlers import MAX_CRAWLERS, MAX_USER_AGENT, parse_table
 from licensing.edge.original import MAX_URI
 from licensing.edge.proxies.open_pages import MAX_COMPARISONS as MAX_CLOSED_COMPARISONS
 from licensing.edge.proxies.open_pages import pages_inside
 from licensing.edge.publishing.documents import terms_of_site, write_documents
+from licensing.edge.publishing.promises import ANY_TIME
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 from licensing.edge.publishing.terms import MAX_COMPARISONS, MAX_ITEM_TERMS, Item, terms_of
 from licensing.edge.site_published import MOST_BYTES, of_robots
 from licensing.policies.decision import CompiledPolicy
+from licensing.policies.facts import Facts
+from licensing.policies.offers import offers
 from licensing.policies.rules import MAX_RULES as MAX_POLICY_RULES
 from licensing.policies.rules import parse_rules
 from licensing.sites.models import Site
@@ -93,6 +97,23 @@ def terms_of_policy(rules: int) -> Loop:
     licensed = [{"action": "allow", "conditions": {"licenseType": f"t{number}"}} for number in range(rules // 2)]
     policy = CompiledPolicy.of("pol_x", 1, "deny", parse_rules([*licensed, denied, *priced_rules(rules // 2 - 1)]))
     return lambda: Terms.from_policy(policy)
+
+
+def offers_of_policy(rules: int) -> Loop:
+    """Find the offers of a policy in which each rule is an offer, as each 402 does."""
+    policy = CompiledPolicy.of("pol_x", 1, "deny", parse_rules(priced_rules(rules)))
+    facts = Facts(ANY_TIME, "anonymous", "read")
+    return lambda: [list(offers(policy, facts)) for _ in range(10)]
+
+
+def sentences_of_policies(rules: int) -> Loop:
+    """Describe policies in which each rule is for another licence type, and for items of another category."""
+    only = [
+        {"action": "allow", "conditions": {"licenseType": f"t{number}", "category": "art"}} for number in range(rules)
+    ]
+    policy = CompiledPolicy.of("pol_x", 1, "deny", parse_rules(only))
+    site = [(f"/{number}/*", policy) for number in range(10)]
+    return lambda: sentences(site, denies_unknown=True)
 
 
 def terms_of_items(size: int) -> Loop:
@@ -200,6 +221,8 @@ CASES = {
     "patterns for single pages": Case(lambda size: terms_of_patterns(single_pages(size)), MAX_RULES),
     "items below patterns": Case(terms_of_items, MAX_COMPARISONS),
     "rules of a policy, in documents": Case(terms_of_policy, MAX_POLICY_RULES),
+    "offers of a policy": Case(offers_of_policy, MAX_POLICY_RULES),
+    "rules of a policy, in sentences": Case(sentences_of_policies, MAX_POLICY_RULES),
     "policies of a site, in documents": Case(
         lambda size: terms_of_patterns([f"/{number}/*" for number in range(size)]), MAX_RULES
     ),

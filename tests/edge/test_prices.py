@@ -104,7 +104,9 @@ def test_nobody_unknown_pays(ask, site, agent):
 
 
 def test_a_verified_crawler_pays(ask, site, monkeypatch):
-    table = Table(current_table.get().date, (Crawler("TestBot", "ai_training", "T", "TestBot", ("203.0.113.0/24",)),))
+    table = Table(
+        current_table.get().date, (Crawler("TestBot", "ai_training", "T", "TestBot", addresses=("203.0.113.0/24",)),)
+    )
     monkeypatch.setattr(type(current_table), "get", lambda self: table)
     site(PRICED, factories.DENY_ALL)
     reply = ask("/premium/a", crawler_max_price="USD 1", user_agent="TestBot/1.0")

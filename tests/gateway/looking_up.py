@@ -6,7 +6,7 @@ from threading import Condition, Thread
 
 from django.db import connection
 
-from licensing.access.event_loop.lookup import AsyncLookup, AsyncNumbers
+from licensing.access.event_loop.lookup import AsyncKeys, AsyncLookup, AsyncNumbers
 from licensing.access.lookup.request import LookupRequest, LookupResult
 
 
@@ -59,7 +59,7 @@ def found_while(change: Callable[[], Iterator[None]], wanted: LookupRequest) -> 
     return found
 
 
-def close(*many: AsyncLookup | AsyncNumbers) -> None:
+def close(*many: AsyncKeys | AsyncLookup | AsyncNumbers) -> None:
     for one in many:
         for session in one.sessions.idle:
             session.close()

@@ -136,8 +136,8 @@ def fault_of_database() -> str | None:
     if not pepper.is_of_this_database():
         return (
             "API_KEY_PEPPER (or SECRET_KEY, if that stands in for it) is not the one with which this database's keys "
-            "were made, so every key would be refused. Set the former one. If you changed it on purpose, run "
-            "`manage.py accept_pepper`; docs/guides/deployment.md, Changing secrets, says what ends."
+            "were made, so every key would be refused. Set the former one, or name it in API_KEY_PEPPER_PREVIOUS. "
+            "If it is lost, run `manage.py accept_pepper` (docs/guides/deployment.md, Changing the pepper)."
         )
     if has_stale_keys():  # a denied page would count as unknown
         return (

@@ -157,14 +157,26 @@ class AsyncKeys:
     @traced("SELECT keys", system="postgresql")
     async def find(self, texts: Sequence[str]) -> list[Grant | ApiError]:
         """Return the grants of well-formed key texts; InvalidApiKey for unknown ones."""
-        digests = ["\\x" + keytext.digest(text).hex() for text in texts]
-        quoted = ",".join('"\\' + digest + '"' for digest in set(digests))
+        digests = [keytext.digest(text) for text in texts]
+        found = await self.grants(set(digests))
+        missing = [(text, digest) for text, digest in zip(texts, digests, strict=True) if digest not in found]
+        new_digests = {former: digest for text, digest in missing for former in keytext.former_digests(text)}
+        if new_digests:  # the pepper has changed
+            for former, grant in (await self.grants(set(new_digests))).items():
+                digest = new_digests[former]
+                found[digest] = replace(grant, new_digest=digest)
+        return [found.get(digest) or unknown_key() for digest in digests]
+
+    async def grants(self, digests: set[bytes]) -> dict[bytes, Grant]:
+        """Return the grants of the keys with these digests."""
+        quoted = ",".join(f'"\\\\x{digest.hex()}"' for digest in digests)
         rows = await self.sessions.run(FIND_KEYS, [f"{{{quoted}}}"])
-        found = {
-            (digest or b"").decode(): replace(build_grant((told or b"").decode()), epoch=int(epoch or 0))
+        return {
+            bytes.fromhex((digest or b"").decode()[2:]): replace(
+                build_grant((told or b"").decode()), epoch=int(epoch or 0)
+            )
             for digest, epoch, told in rows
         }
-        return [found.get(digest) or unknown_key() for digest in digests]
 
 
 class AsyncChanges:
