@@ -70,6 +70,8 @@ REVENUE: dict[str, object] = {
     "byLicenseType": {"commercial": 1200, "press": 61.55, "other": -12.5},
     "byRequester": [{"id": "org_acme", "name": "Acme", "revenue": 1261.55}],
     "byContent": [{"id": "cnt_01kd9wjm9kepqvj3h1k7c8x2rt", "title": "Quarterly outlook", "revenue": 61.55}],
+    "byCurrency": [{"currency": "JPY", "amount": 30000}, {"currency": "USD", "amount": 1249.05}],
+    "unconverted": [{"currency": "JPY", "amount": 30000, "entries": 2}],
 }
 
 STATEMENT: dict[str, object] = {
