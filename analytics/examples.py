@@ -15,6 +15,7 @@ NEW_ADJUSTMENT: dict[str, object] = {
     "currency": "EUR",
     "licenseType": "commercial",
     "description": "Refund of half a month, agreed by telephone",
+    "externalId": "credit-note-2026-014",
 }
 ADJUSTMENT: dict[str, object] = {
     "id": "led_01kd9xb3c7hq2m5v8t0w4z6rjn",
@@ -29,6 +30,7 @@ ADJUSTMENT: dict[str, object] = {
     "contentId": None,
     "requesterId": None,
     "description": NEW_ADJUSTMENT["description"],
+    "externalId": "credit-note-2026-014",
     "refunded": None,
     "refundable": None,
     "created": "2026-02-14T16:30:00.000000Z",
@@ -43,8 +45,25 @@ CHARGE: dict[str, object] = {
     "contentId": "cnt_01kd9wjm9kepqvj3h1k7c8x2rt",
     "requesterId": "org_acme",
     "description": None,
+    "externalId": None,
     "refunded": 0.02,
     "refundable": 0.03,
+}
+NEW_REFUND: dict[str, object] = {
+    "decisionId": CHARGE["decisionId"],
+    "amount": "0.02",
+    "reason": "The file was empty",
+    "externalId": "refund-2026-014",
+}
+REFUND: dict[str, object] = {
+    **CHARGE,
+    "id": "led_01kd9xb3c7hq2m5v8t0w4z6rjp",
+    "type": "adjustment",
+    "amount": -0.02,
+    "description": NEW_REFUND["reason"],
+    "externalId": NEW_REFUND["externalId"],
+    "refunded": None,
+    "refundable": None,
 }
 
 USAGE: dict[str, object] = {
@@ -118,7 +137,8 @@ OPERATIONS = {
     **payments.OPERATIONS,
     "GET /v1/analytics/revenue": Operation("getRevenueReport", REVENUE),
     "GET /v1/revenue": Operation("listLedgerEntries", page_of(ADJUSTMENT, CHARGE, **MORE)),
-    "POST /v1/revenue": Operation("createLedgerEntry", ADJUSTMENT, NEW_ADJUSTMENT),
+    "POST /v1/revenue": Operation("createLedgerEntry", ADJUSTMENT, NEW_ADJUSTMENT, ("resource_already_exists",)),
+    "POST /v1/refunds": Operation("createRefund", REFUND, NEW_REFUND, ("resource_already_exists",)),
     "GET /v1/revenue/{id}": Operation("getLedgerEntry", CHARGE),
     "GET /v1/statements": Operation("listStatements", {"object": "list", "data": [STATEMENT], **MORE}),
     "GET /v1/statements/{id}": Operation("getStatement", STATEMENT),

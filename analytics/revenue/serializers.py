@@ -55,7 +55,7 @@ class BookedAmount(serializers.Serializer):
 
 
 class UnconvertedAmount(BookedAmount):
-    entries = serializers.IntegerField(min_value=0)
+    entries = serializers.IntegerField(min_value=0, help_text="Number of ledger entries.")
 
 
 class RevenueReportSerializer(serializers.Serializer):

@@ -149,7 +149,8 @@ class LedgerAdmin(
             NAMES[name]: as_json(value) for name, value in fields.items() if name in NAMES and value not in (None, "")
         }
         body["amount"] = plain(fields["amount"])
-        return adjust(fields["account"].pk, {**validate_fields(AdjustmentSerializer(), body), "id": fields["id"]})
+        checked = validate_fields(AdjustmentSerializer(), body)
+        return adjust(fields["account"].pk, {**checked, "id": fields["id"]})[0]
 
     def refundable_charge(self, entry: LedgerEntry) -> RefundableCharge | None:
         charge = charge_of(entry)

@@ -151,6 +151,7 @@ ENDPOINTS = [
         "POST", "/v1/revenue", "revenue:write", {"amount": "1.50", "currency": "EUR", "description": "A sale"}, 201
     ),
     Endpoint("GET", "/v1/revenue/{entry}", "revenue:read"),
+    Endpoint("POST", "/v1/refunds", "revenue:write", {"entryId": "{licensePrice}", "amount": "0.01"}, 201),
     Endpoint("GET", "/v1/wallets", "licenses:read"),
     Endpoint("POST", "/v1/wallets", "licenses:write", {"requesterId": "{requester}", "unit": "EUR"}, 201),
     Endpoint("GET", "/v1/wallets/{wallet}", "licenses:read"),
@@ -247,6 +248,7 @@ def make_resources(account: Account) -> dict[str, str]:
         "keyText": key_text,
         "decision": decision["id"],
         "entry": booked.pk,
+        "licensePrice": ledger.add(account, license=factories.license(account)).pk,
         "statement": statement_id(account.pk, None, booked.created.date(), booked.currency),
         "payment": factories.payment(account).pk,
         "audit": entry.pk,

@@ -124,6 +124,7 @@ ADJUSTMENT: dict[str, tuple[Any, ...]] = {
     "contentId": NOT_A_TEXT,
     "requesterId": NOT_A_TEXT,
     "description": NOT_A_TEXT,
+    "externalId": NOT_A_TEXT,
 }
 DRAFT = {path: values for path, values in POLICY.items() if path not in ("name", "description", "mode")}
 SIMULATION: dict[str, tuple[Any, ...]] = {
@@ -210,6 +211,14 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
     "PATCH /v1/api-keys/{key}": KEY,
     "PATCH /v1/accounts/me": {"unknownHost": NOT_A_TEXT},
     "POST /v1/revenue": ADJUSTMENT,
+    "POST /v1/refunds": {
+        "entryId": NOT_A_TEXT,
+        "licenseId": NOT_A_TEXT,
+        "decisionId": NOT_A_TEXT,
+        "amount": NOT_AN_AMOUNT,
+        "reason": NOT_A_TEXT,
+        "externalId": NOT_A_TEXT,
+    },
     "POST /v1/payments": PAYMENT,
     "POST /v1/wallets": WALLET,
     "PATCH /v1/wallets/{wallet}": WALLET_TERMS,
