@@ -109,6 +109,8 @@ STATEMENT: dict[str, object] = {
     "charges": 112.35,
     "refunds": 12.5,
     "payments": 340.2,
+    "payouts": 0,
+    "paidForCredit": 50,
     "closing": 99.85,
     "credits": {"opening": 20, "granted": 50, "spent": 12.35, "expired": 5, "refunded": 2.5, "closing": 55.15},
     "decisions": 247,
@@ -132,6 +134,20 @@ LINE: dict[str, object] = {
     "latest": "2026-01-30T21:40:00.000000Z",
 }
 
+STATEMENT_PAYMENT: dict[str, object] = {
+    "id": payments.PAYMENT["id"],
+    "object": "statement_payment",
+    "kind": "payment",
+    "amount": 340.2,
+    "counted": 340.2,
+    "currency": "EUR",
+    "receivedAt": "2026-01-12T00:00:00.000000Z",
+    "externalId": "invoice-2026-001",
+    "grantId": None,
+    "created": "2026-01-13T08:15:00.000000Z",
+    "voidedAt": None,
+}
+
 OPERATIONS = {
     **wallets.OPERATIONS,
     **payments.OPERATIONS,
@@ -143,5 +159,8 @@ OPERATIONS = {
     "GET /v1/statements": Operation("listStatements", {"object": "list", "data": [STATEMENT], **MORE}),
     "GET /v1/statements/{id}": Operation("getStatement", STATEMENT),
     "GET /v1/statements/{id}/lines": Operation("listStatementLines", {"object": "list", "data": [LINE], **MORE}),
+    "GET /v1/statements/{id}/payments": Operation(
+        "listStatementPayments", {"object": "list", "data": [STATEMENT_PAYMENT], **MORE}
+    ),
     "GET /v1/analytics/usage": Operation("getUsageReport", USAGE),
 }

@@ -30,7 +30,13 @@ WALLET: dict[str, object] = {
     "created": CREATED,
     "updated": CREATED,
 }
-NEW_GRANT: dict[str, object] = {"amount": 500, "kind": "promotional", "priority": 10, "externalId": "order-1207"}
+NEW_GRANT: dict[str, object] = {
+    "amount": 500,
+    "kind": "paid",
+    "priority": 10,
+    "externalId": "order-1207",
+    "paid": {"amount": 450, "currency": "EUR"},
+}
 GRANT: dict[str, object] = {
     "id": "grt_01kd9xb3c7hq2m5v8t0w4z6rjn",
     "object": "grant",

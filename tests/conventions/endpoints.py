@@ -167,9 +167,11 @@ ENDPOINTS = [
         "POST", "/v1/payments", "revenue:write", {"requesterId": "{requester}", "amount": 5, "currency": "EUR"}, 201
     ),
     Endpoint("GET", "/v1/payments/{payment}", "revenue:read"),
+    Endpoint("POST", "/v1/payments/{payment}/void", "revenue:write", {"reason": "Returned"}),
     Endpoint("GET", "/v1/statements", "revenue:read"),
     Endpoint("GET", "/v1/statements/{statement}", "revenue:read"),
     Endpoint("GET", "/v1/statements/{statement}/lines", "revenue:read"),
+    Endpoint("GET", "/v1/statements/{paidStatement}/payments", "revenue:read"),
     Endpoint("GET", "/v1/audit", "audit:read"),
     Endpoint("GET", "/v1/audit/{audit}", "audit:read"),
     Endpoint("GET", "/v1/events", "webhooks:manage"),
@@ -219,6 +221,7 @@ LISTS = [
     "/v1/payments",
     "/v1/statements",
     "/v1/statements/{statement}/lines",
+    "/v1/statements/{paidStatement}/payments",
     "/v1/audit",
     "/v1/events",
     "/v1/webhooks",
@@ -236,12 +239,14 @@ def make_resources(account: Account) -> dict[str, str]:
     decision = ApiClient(factories.key_text(account)).post("/v1/access/check", check)
     [entry] = auditlog.entries(resource_id=item.pk)
     booked = ledger.add(account)
+    requester = factories.requester(account)
+    payment = factories.payment(account, requester_id=requester.requester_id)
     return {
         "content": item.pk,
         "policy": policy.pk,
         "license": factories.license(account).pk,
         "client": factories.license_client(account)[0].pk,
-        "requester": factories.requester(account).requester_id,
+        "requester": requester.requester_id,
         "anotherRequester": factories.requester(account).requester_id,
         "site": factories.site(account).pk,
         "key": key.pk,
@@ -250,7 +255,8 @@ def make_resources(account: Account) -> dict[str, str]:
         "entry": booked.pk,
         "licensePrice": ledger.add(account, license=factories.license(account)).pk,
         "statement": statement_id(account.pk, None, booked.created.date(), booked.currency),
-        "payment": factories.payment(account).pk,
+        "payment": payment.pk,
+        "paidStatement": statement_id(account.pk, requester.pk, payment.created.date(), payment.currency),
         "audit": entry.pk,
         **factories.wallet(account),
         **factories.webhook(account),

@@ -22,6 +22,7 @@ HEAVY = {
     "GET /v1/statements",
     "GET /v1/statements/{}",
     "GET /v1/statements/{}/lines",
+    "GET /v1/statements/{}/payments",
     "POST /v1/policies/lint",
     "POST /v1/policies/{}/simulate",
     "POST /v1/sites/{}/verify",

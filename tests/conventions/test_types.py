@@ -167,9 +167,12 @@ GRANT: dict[str, tuple[Any, ...]] = {
     "effectiveAt": NOT_A_TEXT,
     "expiresAt": NOT_A_TEXT,
     "externalId": NOT_A_TEXT,
+    "paid": NOT_AN_OBJECT,
+    "paid.amount": AMOUNT,
 }
 PAYMENT: dict[str, tuple[Any, ...]] = {
     "requesterId": (*NOT_A_TEXT, None),
+    "kind": (*NOT_A_TEXT, None),
     "amount": AMOUNT,
     "currency": (*NOT_A_TEXT, None),
     "receivedAt": NOT_A_TEXT,
@@ -220,6 +223,7 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "externalId": NOT_A_TEXT,
     },
     "POST /v1/payments": PAYMENT,
+    "POST /v1/payments/{payment}/void": {"reason": (*NOT_A_TEXT, None)},
     "POST /v1/wallets": WALLET,
     "PATCH /v1/wallets/{wallet}": WALLET_TERMS,
     "POST /v1/wallets/{wallet}/grants": GRANT,

@@ -1,4 +1,7 @@
+import django.db.models.deletion
 from django.db import migrations, models
+
+import kit.values.amounts
 
 TABLE = "analytics_ledgerentry"
 PERMITTED = "EXISTS (SELECT 1 FROM accounts_redaction)"
@@ -33,4 +36,27 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField("ledgerentry", "external_id", models.CharField(max_length=255, null=True)),
         migrations.RunPython(protect, unprotect),
+        migrations.AddField(
+            "payment",
+            "kind",
+            models.CharField(
+                choices=[("payment", "Payment"), ("payout", "Payout")], db_default="payment", max_length=7
+            ),
+        ),
+        migrations.AddField(
+            "payment",
+            "grant",
+            models.ForeignKey(
+                db_constraint=False,
+                db_index=False,
+                null=True,
+                on_delete=django.db.models.deletion.DO_NOTHING,
+                related_name="payments",
+                to="analytics.grant",
+            ),
+        ),
+        migrations.AddField("payment", "voided_at", models.DateTimeField(null=True)),
+        migrations.AddField("payment", "void_reason", models.CharField(max_length=500, null=True)),
+        migrations.AddField("closedstatement", "payouts", kit.values.amounts.TotalField(null=True)),
+        migrations.AddField("closedstatement", "paid_for_credit", kit.values.amounts.TotalField(null=True)),
     ]
