@@ -145,7 +145,7 @@ class StatementPaymentSerializer(StrictSerializer):
 
     def to_representation(self, payment: Payment) -> dict[str, Any]:
         begin, end = self.context["month"]
-        voided_at = payment.voided_at if payment.voided_at is not None and payment.voided_at < end else None
+        voided_at = voided_by(payment, end)
         return {
             "id": payment.pk,
             "object": "statement_payment",
@@ -159,6 +159,11 @@ class StatementPaymentSerializer(StrictSerializer):
             "created": render_timestamp(payment.created),
             "voidedAt": render_timestamp(voided_at),
         }
+
+
+def voided_by(payment: Payment, end: datetime) -> datetime | None:
+    """Return when the payment was voided, if that was before `end`."""
+    return payment.voided_at if payment.voided_at is not None and payment.voided_at < end else None
 
 
 def counted_amount(payment: Payment, begin: datetime, voided_at: datetime | None) -> Decimal:
