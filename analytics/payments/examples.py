@@ -20,6 +20,7 @@ PAYMENT: dict[str, object] = {
     "id": "pay_01kd9xb3c7hq2m5v8t0w4z6rjn",
     "object": "payment",
     **NEW_PAYMENT,
+    "requesterName": "Acme",
     "grantId": None,
     "voidedAt": None,
     "voidReason": None,

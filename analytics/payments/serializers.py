@@ -14,6 +14,7 @@ class PaymentSerializer(StrictSerializer):
     id = Id("pay", read_only=True)
     object = Choice(choices=["payment"], read_only=True)
     requesterId = Text(max_length=255, source="requester_id")
+    requesterName = Text(read_only=True, allow_null=True, help_text="The requester's current name.")
     kind = Choice(
         choices=PaymentKind.choices,
         required=False,
@@ -40,6 +41,7 @@ class PaymentSerializer(StrictSerializer):
             "id": payment.pk,
             "object": "payment",
             "requesterId": payment.requester.requester_id,
+            "requesterName": payment.requester.name,
             "kind": payment.kind,
             "amount": render_amount(payment.amount),
             "currency": payment.currency,

@@ -24,6 +24,7 @@ WALLET: dict[str, object] = {
     "id": "wal_01kd9xb3c7hq2m5v8t0w4z6rjn",
     "object": "wallet",
     **NEW_WALLET,
+    "requesterName": "Acme",
     "balance": 10000,
     "floor": 0,
     "nextRefillAt": "2026-02-01T00:00:00.000000Z",

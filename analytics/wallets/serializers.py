@@ -99,6 +99,7 @@ class WalletChangeSerializer(StrictSerializer):
     id = Id("wal", read_only=True)
     object = Choice(choices=["wallet"], read_only=True)
     requesterId = Text(required=False, max_length=255, source="requester_id", help_text="Cannot be changed.")
+    requesterName = Text(read_only=True, allow_null=True, help_text="The requester's current name.")
     licenseId = Text(
         required=False, max_length=100, allow_null=True, source="license_id", help_text="Cannot be changed."
     )
@@ -120,6 +121,7 @@ class WalletChangeSerializer(StrictSerializer):
             "id": wallet.pk,
             "object": "wallet",
             "requesterId": wallet.requester.requester_id,
+            "requesterName": wallet.requester.name,
             "licenseId": wallet.license_id,
             "unit": wallet.unit,
             "balance": render_amount(wallet.balance),

@@ -46,6 +46,7 @@ WRITES = ("create", "partial_update", "add_grant", "void")
 class WalletViewSet(AccountViewSet[Wallet]):
     permissions_required = {**dict.fromkeys(READS, "licenses:read"), **dict.fromkeys(WRITES, "licenses:write")}
     listing = frozenset({"list", "grants", "entries"})
+    exportable = {"list": "wallets", "grants": "grants", "entries": "wallet-entries"}
     tagged = frozenset({"create", "retrieve", "partial_update", "add_grant", "get_grant"})
     serializer_class = WalletSerializer
     filterset_class = WalletFilters

@@ -28,6 +28,10 @@ HEAVY = {
     "POST /v1/sites/{}/verify",
 }
 EXPORTED = {
+    "GET /v1/api-keys",
+    "GET /v1/wallets",
+    "GET /v1/wallets/{}/entries",
+    "GET /v1/wallets/{}/grants",
     "GET /v1/access/decisions",
     "GET /v1/audit",
     "GET /v1/content",

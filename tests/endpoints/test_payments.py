@@ -42,6 +42,7 @@ def test_a_payment_comes_back_with_every_field(api, pay, clock):  # noqa: F811
         "id": made["id"],
         "object": "payment",
         "requesterId": "org_acme",
+        "requesterName": None,
         "kind": "payment",
         "amount": 12.5,
         "currency": "USD",
