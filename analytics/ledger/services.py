@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypedDict
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Model
@@ -46,19 +46,6 @@ NAMED = {
 FILLED = {"license": "licenseId", "license_type": "licenseType", "content_id": "contentId", "requester": "requesterId"}
 
 
-class RefundFields(TypedDict, total=False):
-    """Validated fields of a refund. Exactly one of the ids names the charge."""
-
-    id: str
-    entry_id: str
-    license_id: str
-    decision_id: str
-    amount: Decimal | None
-    reason: str | None
-    external_id: str | None
-    occurred_at: datetime | None
-
-
 @transaction.atomic
 def adjust(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, bool]:
     """Add an adjustment to the ledger; return it and True, or the existing one with its `external_id` and False.
@@ -99,31 +86,35 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, boo
 
 
 @transaction.atomic
-def refund(account_id: str, fields: RefundFields) -> tuple[LedgerEntry, bool]:
+def refund(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, bool]:
     """Add the negative adjustment that refunds a charge, by default all that is left of it.
 
-    Returns and raises what `adjust` does.
+    `entry_id`, `license_id` or `decision_id` names the charge; `amount` is positive. Returns and raises what `adjust`
+    does.
     """
     epochs.hold(account_id)
     charge, currency = named_charge(account_id, fields)
-    amount = fields.get("amount")
+    amount: Decimal | None = fields.get("amount")
     known = known_adjustment(account_id, fields.get("external_id"))
-    if known is not None and amount is None and refunded_all(known, charge):
-        amount = -known.amount
-    if known is not None and amount is None:
-        raise another_body(known)
     if known is not None:
         currency = currency or known.currency
+        if amount is None and not refunded_all(known, charge):
+            raise another_body(known)
+        amount = -known.amount if amount is None else amount
     elif currency is None or amount is None:
         currency, left = left_to_refund(account_id, charge, currency)
         amount = left if amount is None else amount
-    adjustment = {name: fields[name] for name in ("id", "external_id", "occurred_at") if name in fields}
-    named = {f"{charge.kind}_id": charge.id}
-    reason = fields.get("reason")
-    return adjust(account_id, {**adjustment, **named, "amount": -amount, "currency": currency, "description": reason})
+    adjustment: dict[str, object] = {
+        f"{charge.kind}_id": charge.id,
+        "amount": -amount,
+        "currency": currency,
+        "description": fields.get("reason"),
+        "external_id": fields.get("external_id"),
+    }
+    return adjust(account_id, adjustment)
 
 
-def named_charge(account_id: str, fields: RefundFields) -> tuple[Charge, str | None]:
+def named_charge(account_id: str, fields: Mapping[str, Any]) -> tuple[Charge, str | None]:
     """Return the charge to refund, and its currency if an entry names it. Raises ValidationFailed."""
     for kind in PREFIXES:
         if fields.get(f"{kind}_id") is not None:

@@ -1,7 +1,6 @@
 """/v1/revenue: the append-only ledger, and /v1/refunds, which adds to it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -13,7 +12,7 @@ from accounts.viewsets import AccountViewSet
 from analytics.ledger.filters import LedgerFilters
 from analytics.ledger.refunds import balances_of
 from analytics.ledger.serializers import AdjustmentSerializer, LedgerEntrySerializer, RefundSerializer
-from analytics.ledger.services import RefundFields, adjust, refund
+from analytics.ledger.services import adjust, refund
 from analytics.models import LedgerEntry
 from kit.rest.lists.windows import WindowedPagination
 from kit.storage.loading import join
@@ -83,7 +82,7 @@ class RefundViewSet(AccountViewSet[LedgerEntry]):
         If the `externalId` is already booked, nothing is written: the reply is 200 with the booked entry, or 409 if
         the body differs.
         """
-        entry, is_new = refund(self.account_id, cast("RefundFields", self.validated(RefundSerializer)))
+        entry, is_new = refund(self.account_id, self.validated(RefundSerializer))
         reply = self.with_tag(LedgerEntrySerializer(entry).data, 200)
         if is_new:
             reply.status_code = 201

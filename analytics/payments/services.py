@@ -48,7 +48,7 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
     payment = Payment(
         **{name: fields[name] for name in ("id",) if name in fields},
         account_id=account_id,
-        requester=requester,
+        requester_id=requester.pk,
         kind=fields.get("kind") or PaymentKind.PAYMENT,
         amount=fields["amount"],
         currency=fields["currency"],

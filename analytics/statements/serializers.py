@@ -9,6 +9,7 @@ from analytics.payments.models import PaymentKind
 from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount
 from kit.values.amounts import render_amount
+from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 
 
@@ -143,7 +144,7 @@ class StatementPaymentSerializer(StrictSerializer):
     created = Timestamp(help_text="When it was recorded.")
     voidedAt = Timestamp(allow_null=True, help_text="Null if it was not voided by the end of the month.")
 
-    def to_representation(self, payment: Payment) -> dict[str, Any]:
+    def to_representation(self, payment: Payment) -> Rendered:
         begin, end = self.context["month"]
         voided_at = voided_by(payment, end)
         return {

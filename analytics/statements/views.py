@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from django.db.models import Model
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -12,7 +13,7 @@ from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
 from analytics.models import ClosedStatement, Statement
-from analytics.models.statements import HOLDER, is_of_this_month
+from analytics.models.statements import HOLDER, StatementFigures, is_of_this_month
 from analytics.statements.filters import StatementFilters
 from analytics.statements.lines import lines_of, month_bounds, payments_of
 from analytics.statements.serializers import (
@@ -84,11 +85,11 @@ class StatementViewSet(AccountViewSet):
         """Payments, payouts and voids that the statement counts, each with its date; the latest first."""
         return self.page(payments_of(self.statement), may_lag=False)
 
-    def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[Any]], Sequence[Rendered]]:
+    def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[Model]], Sequence[Rendered]]:
         if self.action == "payments":
             context = {**context, "month": month_bounds(self.statement)}
         return super().row_renderer(context)
 
     @cached_property
-    def statement(self) -> Any:
+    def statement(self) -> StatementFigures:
         return self.get_object()

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from django import forms
 from unfold.widgets import UnfoldAdminTextInputWidget
@@ -49,13 +49,13 @@ class AdjustmentForm(forms.ModelForm):
         is_named = ids.decode("acc", account_id) and ids.decode(PREFIXES[charge.kind], charge.id)
         return RefundableCharge(account_id, charge, currency) if is_named else None
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> None:
         """Accept only positive amounts for a refund."""
-        cleaned = super().clean() or self.cleaned_data
+        super().clean()
+        cleaned = self.cleaned_data
         amount = cleaned.get("amount")
         if cleaned.get("is_refund") and amount is not None and amount <= 0:
             self.add_error("amount", "Enter what to give back as a positive amount: 50 refunds 50.")
-        return cleaned
 
     def explain_refund(self) -> None:
         """Label the amount of a refund, or say what is left of the charge for other adjustments."""

@@ -1,7 +1,7 @@
 """Payments: the list, and a form that records one and tops up a wallet with it."""
 
 from decimal import Decimal
-from typing import Any, ClassVar, TypedDict, cast
+from typing import ClassVar, TypedDict, cast
 
 from django import forms
 from django.contrib import admin
@@ -66,9 +66,10 @@ class PaymentForm(forms.ModelForm):
             "note": "Internal note. Do not enter unnecessary personal data.",
         }
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> None:
         """Explain what to do instead of entering a negative amount, and that a payout adds no credit."""
-        cleaned = super().clean() or self.cleaned_data
+        super().clean()
+        cleaned = self.cleaned_data
         amount = cleaned.get("amount")
         if amount is not None and amount <= 0:
             self.add_error(
@@ -77,7 +78,6 @@ class PaymentForm(forms.ModelForm):
             )
         if cleaned.get("tops_up") and cleaned.get("kind") == PaymentKind.PAYOUT:
             self.add_error("tops_up", "A payout adds no credit.")
-        return cleaned
 
     def _post_clean(self) -> None:
         """Skip model validation; the service validates."""

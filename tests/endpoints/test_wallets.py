@@ -42,13 +42,13 @@ def entries(api, wallet):
 
 def test_a_wallet_comes_back_with_every_field(api, held, clock):  # noqa: F811
     terms = {"floor": -5, "thresholds": [{"value": 100}, {"percent": 20}]}
-    made = api.post("/v1/wallets", {"requesterId": "org_acme",
-    made = api.post("/v1/wallets", {"requesterName": None, "licenseId": held.pk, "unit": "EUR", **terms})
+    made = api.post("/v1/wallets", {"requesterId": "org_acme", "licenseId": held.pk, "unit": "EUR", **terms})
     assert made.status == 201
     assert made.body == {
         "id": made["id"],
         "object": "wallet",
         "requesterId": "org_acme",
+        "requesterName": None,
         "licenseId": held.pk,
         "unit": "EUR",
         "balance": 0,
