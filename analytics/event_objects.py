@@ -1,4 +1,4 @@
-"""Register the event objects of ledger entries and of access summaries."""
+"""Register the event objects of wallets, grants, ledger entries, payments and access summaries."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -12,6 +12,8 @@ from analytics.events import summaries
 from analytics.events.retention import late_readers
 from analytics.examples import ADJUSTMENT
 from analytics.ledger.serializers import LedgerEntrySerializer
+from analytics.payments.examples import PAYMENT
+from analytics.payments.serializers import PaymentSerializer
 from analytics.wallets.examples import GRANT, WALLET
 from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.rows import grants_as_of
@@ -44,6 +46,7 @@ deadlines.register(
     current=with_credit,
 )
 register("ledger_entry", LedgerEntrySerializer(), ADJUSTMENT)
+register("payment", PaymentSerializer(), PAYMENT)
 register_plain("access_summary", summaries.EXAMPLE)
 clock.register(summaries.tell, summaries.EVERY)
 late_readers.append(summaries.tell_before)

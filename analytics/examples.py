@@ -15,6 +15,7 @@ NEW_ADJUSTMENT: dict[str, object] = {
     "currency": "EUR",
     "licenseType": "commercial",
     "description": "Refund of half a month, agreed by telephone",
+    "externalId": "credit-note-2026-014",
 }
 ADJUSTMENT: dict[str, object] = {
     "id": "led_01kd9xb3c7hq2m5v8t0w4z6rjn",
@@ -29,6 +30,7 @@ ADJUSTMENT: dict[str, object] = {
     "contentId": None,
     "requesterId": None,
     "description": NEW_ADJUSTMENT["description"],
+    "externalId": "credit-note-2026-014",
     "refunded": None,
     "refundable": None,
     "created": "2026-02-14T16:30:00.000000Z",
@@ -43,8 +45,25 @@ CHARGE: dict[str, object] = {
     "contentId": "cnt_01kd9wjm9kepqvj3h1k7c8x2rt",
     "requesterId": "org_acme",
     "description": None,
+    "externalId": None,
     "refunded": 0.02,
     "refundable": 0.03,
+}
+NEW_REFUND: dict[str, object] = {
+    "decisionId": CHARGE["decisionId"],
+    "amount": "0.02",
+    "reason": "The file was empty",
+    "externalId": "refund-2026-014",
+}
+REFUND: dict[str, object] = {
+    **CHARGE,
+    "id": "led_01kd9xb3c7hq2m5v8t0w4z6rjp",
+    "type": "adjustment",
+    "amount": -0.02,
+    "description": NEW_REFUND["reason"],
+    "externalId": NEW_REFUND["externalId"],
+    "refunded": None,
+    "refundable": None,
 }
 
 USAGE: dict[str, object] = {
@@ -70,6 +89,8 @@ REVENUE: dict[str, object] = {
     "byLicenseType": {"commercial": 1200, "press": 61.55, "other": -12.5},
     "byRequester": [{"id": "org_acme", "name": "Acme", "revenue": 1261.55}],
     "byContent": [{"id": "cnt_01kd9wjm9kepqvj3h1k7c8x2rt", "title": "Quarterly outlook", "revenue": 61.55}],
+    "byCurrency": [{"currency": "JPY", "amount": 30000}, {"currency": "USD", "amount": 1249.05}],
+    "unconverted": [{"currency": "JPY", "amount": 30000, "entries": 2}],
 }
 
 STATEMENT: dict[str, object] = {
@@ -88,6 +109,8 @@ STATEMENT: dict[str, object] = {
     "charges": 112.35,
     "refunds": 12.5,
     "payments": 340.2,
+    "payouts": 0,
+    "paidForCredit": 50,
     "closing": 99.85,
     "credits": {"opening": 20, "granted": 50, "spent": 12.35, "expired": 5, "refunded": 2.5, "closing": 55.15},
     "decisions": 247,
@@ -111,15 +134,33 @@ LINE: dict[str, object] = {
     "latest": "2026-01-30T21:40:00.000000Z",
 }
 
+STATEMENT_PAYMENT: dict[str, object] = {
+    "id": payments.PAYMENT["id"],
+    "object": "statement_payment",
+    "kind": "payment",
+    "amount": 340.2,
+    "counted": 340.2,
+    "currency": "EUR",
+    "receivedAt": "2026-01-12T00:00:00.000000Z",
+    "externalId": "invoice-2026-001",
+    "grantId": None,
+    "created": "2026-01-13T08:15:00.000000Z",
+    "voidedAt": None,
+}
+
 OPERATIONS = {
     **wallets.OPERATIONS,
     **payments.OPERATIONS,
     "GET /v1/analytics/revenue": Operation("getRevenueReport", REVENUE),
     "GET /v1/revenue": Operation("listLedgerEntries", page_of(ADJUSTMENT, CHARGE, **MORE)),
-    "POST /v1/revenue": Operation("createLedgerEntry", ADJUSTMENT, NEW_ADJUSTMENT),
+    "POST /v1/revenue": Operation("createLedgerEntry", ADJUSTMENT, NEW_ADJUSTMENT, ("resource_already_exists",)),
+    "POST /v1/refunds": Operation("createRefund", REFUND, NEW_REFUND, ("resource_already_exists",)),
     "GET /v1/revenue/{id}": Operation("getLedgerEntry", CHARGE),
     "GET /v1/statements": Operation("listStatements", {"object": "list", "data": [STATEMENT], **MORE}),
     "GET /v1/statements/{id}": Operation("getStatement", STATEMENT),
     "GET /v1/statements/{id}/lines": Operation("listStatementLines", {"object": "list", "data": [LINE], **MORE}),
+    "GET /v1/statements/{id}/payments": Operation(
+        "listStatementPayments", {"object": "list", "data": [STATEMENT_PAYMENT], **MORE}
+    ),
     "GET /v1/analytics/usage": Operation("getUsageReport", USAGE),
 }

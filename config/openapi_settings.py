@@ -24,6 +24,7 @@ SPECTACULAR: dict[str, object] = {
         {"name": "license-clients", "description": "Credentials by which requesters get licence tokens."},
         {"name": "access", "description": "Checks, and the decisions that they left."},
         {"name": "revenue", "description": "The ledger: what was earned and given back."},
+        {"name": "refunds", "description": "Giving back what was charged."},
         {"name": "wallets", "description": "Credit and quotas that were granted in advance."},
         {"name": "payments", "description": "What requesters paid."},
         {"name": "statements", "description": "The ledger by requester, month and currency."},

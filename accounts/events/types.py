@@ -138,6 +138,15 @@ TYPES = [
     ),
     EventType("grant.expiring", "grant", "A grant with credit left will expire. Sent 7 days and 1 day before."),
     EventType("revenue.adjusted", "ledger_entry", "An adjustment was added to the ledger.", "ledger_entry.created"),
+    EventType("payment.created", "payment", "A payment or payout was recorded.", "payment.created"),
+    EventType(
+        "payment.voided",
+        "payment",
+        "A payment or payout was voided.",
+        "payment.voided",
+        {"voidedAt": None, "voidReason": None},
+        {"voidedAt": LATER, "voidReason": "Returned by the bank"},
+    ),
     EventType("import.finished", "content_import", "The import of a content file ended."),
     EventType(
         "access.denied",
@@ -179,6 +188,7 @@ PERMISSIONS = {
     "wallet": "licenses:read",
     "grant": "licenses:read",
     "ledger_entry": "revenue:read",
+    "payment": "revenue:read",
     "access_summary": "analytics:read",
     "webhook_endpoint": "webhooks:manage",
 }

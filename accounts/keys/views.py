@@ -42,6 +42,7 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
     permissions_required = dict.fromkeys(
         ("list", "retrieve", "create", "partial_update", "destroy", "rotate", "bulk"), "api_keys:manage"
     )
+    exportable = {"list": "api-keys"}
     tagged = AccountViewSet.tagged | {"destroy", "rotate"}
     cache_control = "no-store"  # first replies and replays may contain a key's text
     may_be_compressed = False

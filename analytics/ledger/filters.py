@@ -25,6 +25,7 @@ class LedgerFilters(OperatorFilterSet):
         "licenseId": Operand(identifier("lic"), "license_id", optional=True),
         "decisionId": Operand(identifier("dec"), "decision_id", optional=True, any_of=of_decisions, index=Index.FINDS),
         "licenseType": Operand(text, "license_type", optional=True),
+        "externalId": Operand(text, "external_id", optional=True),
         "occurredAt": Operand(timestamp, "occurred_at", ORDER),
         "created": Operand(timestamp, operators=ORDER),
     }

@@ -6,6 +6,7 @@ All other entries of the charge, including positive adjustments, increase what c
 
 from collections import Counter
 from collections.abc import Iterable
+from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -54,8 +55,11 @@ def charge_of(entry: LedgerEntry) -> Charge | None:
     return Charge("license", entry.license_id) if entry.license_id is not None else None
 
 
-def balances(account_ids: Iterable[str], charges: Iterable[Charge]) -> Balances:
-    """Return the balances of the accounts' charges, in one query. Charges without entries are absent."""
+def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datetime | None = None) -> Balances:
+    """Return the balances of the accounts' charges, in one query. Charges without entries are absent.
+
+    `until` limits them to entries that were recorded by then.
+    """
     wanted = set(charges)
     decisions = [one.id for one in wanted if one.kind == "decision"]
     licenses = [one.id for one in wanted if one.kind == "license"]
@@ -63,6 +67,8 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge]) -> Balances:
         return {}
     of_prices = Q(decision__isnull=True, license__in=licenses)
     entries = LedgerEntry.objects.filter(of_decisions(decisions) | of_prices, account__in=set(account_ids))
+    if until is not None:
+        entries = entries.filter(created__lte=until)
     sums = entries.order_by().values("decision_id", "license_id", "currency")
     found: Balances = {}
     for row in sums.annotate(total=Sum("amount"), refunds=Sum("amount", filter=IS_REFUND)):
@@ -119,24 +125,55 @@ def check_refund(refund: LedgerEntry) -> None:
     charge = charge_of(refund)
     if charge is None or refund.amount >= 0:
         return
-    known, what = balances([refund.account_id], [charge]).get(charge, {}), in_words(charge)
-    if not known:
-        raise ValidationFailed(
-            f"{what} was not charged, so nothing can be refunded.{HINTS[charge.kind]}", param="amount"
-        )
+    known, what = charged_amounts(refund.account_id, charge), in_words(charge)
     if refund.currency not in known:
         raise ValidationFailed(
             f"{what} was charged in {' and '.join(sorted(known))}, not in {refund.currency}.", param="currency"
         )
     balance = known[refund.currency]
     if -refund.amount > balance.refundable:
-        left, charged, refunded = (
-            in_full(amount, refund.currency) for amount in (balance.refundable, balance.charged, balance.refunded)
-        )
+        raise too_much(charge, refund.currency, balance)
+
+
+def too_much(charge: Charge, currency: str, balance: Balance) -> ValidationFailed:
+    """Return the error for a refund that exceeds what is left, which it names."""
+    left, charged, refunded = (
+        in_full(amount, currency) for amount in (balance.refundable, balance.charged, balance.refunded)
+    )
+    return ValidationFailed(
+        f"At most {left} can be refunded. {in_words(charge)} was charged {charged}, of which {refunded} was refunded.",
+        param="amount",
+    )
+
+
+def charged_amounts(account_id: str, charge: Charge) -> dict[str, Balance]:
+    """Return a charge's balances by currency. Raises ValidationFailed if nothing was charged."""
+    known = balances([account_id], [charge]).get(charge, {})
+    if not known:
         raise ValidationFailed(
-            f"At most {left} can be refunded. {what} was charged {charged}, of which {refunded} was refunded.",
-            param="amount",
+            f"{in_words(charge)} was not charged, so nothing can be refunded.{HINTS[charge.kind]}", param="amount"
         )
+    return known
+
+
+def charge_to_refund(account_id: str, charge: Charge) -> tuple[str, Balance]:
+    """Return the currency and balance of a charge that is refunded by its id alone.
+
+    Raises ValidationFailed if nothing was charged, nothing is left, or something is left in several currencies.
+    """
+    known = charged_amounts(account_id, charge)
+    left = {currency: balance for currency, balance in known.items() if balance.refundable}
+    if len(left) > 1:
+        amounts = " and ".join(in_full(balance.refundable, currency) for currency, balance in sorted(left.items()))
+        raise ValidationFailed(
+            f"{in_words(charge)} was charged in several currencies: {amounts} can be refunded. Name the entry by its "
+            "`entryId`.",
+            param=f"{charge.kind}Id",
+        )
+    [(currency, balance)] = list(left.items() or known.items())[:1]
+    if not left:
+        raise too_much(charge, currency, balance)
+    return currency, balance
 
 
 def in_words(charge: Charge) -> str:

@@ -33,6 +33,13 @@ class LedgerEntrySerializer(StrictSerializer):
     contentId = Id("cnt", max_length=100, required=False, allow_null=True, source="content_id")
     requesterId = Text(max_length=255, required=False, allow_null=True, source="requester_id")
     description = Text(max_length=500, required=False, allow_null=True, help_text="What for.")
+    externalId = Text(
+        max_length=255,
+        required=False,
+        allow_null=True,
+        source="external_id",
+        help_text="Your own id of an adjustment. Each id is booked once.",
+    )
     refunded = Amount(
         read_only=True,
         allow_null=True,
@@ -56,6 +63,7 @@ class LedgerEntrySerializer(StrictSerializer):
             "contentId": entry.content_id,
             "requesterId": entry.requester.requester_id if entry.requester else None,
             "description": entry.description,
+            "externalId": entry.external_id,
             "refunded": None if balance is None else render_amount(balance.refunded),
             "refundable": None if balance is None else render_amount(balance.refundable),
             "created": render_timestamp(entry.created),
@@ -69,3 +77,30 @@ class AdjustmentSerializer(LedgerEntrySerializer):
         if not amount:
             raise serializers.ValidationError("Must not be 0.")
         return amount
+
+
+class RefundSerializer(StrictSerializer):
+    """A refund of a charge, named by exactly one of `entryId`, `licenseId` and `decisionId`."""
+
+    example = {"decisionId": "dec_01kd9wq3y8e4sbx6t5j9w2m7ka", "amount": "0.03"}
+
+    entryId = Id("led", max_length=100, required=False, source="entry_id", help_text="The entry of the charge.")
+    licenseId = Id("lic", max_length=100, required=False, source="license_id", help_text="Refunds its price.")
+    decisionId = Id("dec", max_length=100, required=False, source="decision_id", help_text="Refunds this access.")
+    amount = Amount(
+        more_than=0, required=False, allow_null=True, help_text="In the charge's currency. Default: all that is left."
+    )
+    reason = Text(max_length=500, required=False, allow_null=True, help_text="Becomes the entry's `description`.")
+    externalId = Text(
+        max_length=255,
+        required=False,
+        allow_null=True,
+        source="external_id",
+        help_text="Your own id. Each id is booked once.",
+    )
+
+    def validate(self, fields: dict[str, object]) -> dict[str, object]:
+        named = [name for name in ("entry_id", "license_id", "decision_id") if fields.get(name) is not None]
+        if len(named) != 1:
+            raise serializers.ValidationError("Give exactly one of entryId, licenseId and decisionId.")
+        return fields

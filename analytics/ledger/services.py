@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
@@ -11,11 +12,22 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from analytics.archive.lookup import archived_decision
 from analytics.ledger.entries import add_entries
-from analytics.ledger.refunds import check_refund, usage_id
+from analytics.ledger.refunds import (
+    PREFIXES,
+    Balance,
+    Charge,
+    balances,
+    charge_of,
+    charge_to_refund,
+    charged_amounts,
+    check_refund,
+    too_much,
+    usage_id,
+)
 from analytics.models import AccessEvent, EntryType, LedgerEntry
 from analytics.wallets.holders import unknown_requester
 from analytics.wallets.refunds import return_to_wallet
-from kit.http.errors import ValidationFailed
+from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import referred_model, unknown
 from kit.storage.reading import stored_now
 from kit.values import ids
@@ -35,14 +47,20 @@ FILLED = {"license": "licenseId", "license_type": "licenseType", "content_id": "
 
 
 @transaction.atomic
-def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
-    """Add an adjustment to the ledger. Resources that it names must belong to the account; deleted content counts.
+def adjust(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, bool]:
+    """Add an adjustment to the ledger; return it and True, or the existing one with its `external_id` and False.
 
-    Requester, item and licence type default to those of the named decision or licence. `id`, if given, must be unused.
-    A refund cannot exceed the rest of its charge (analytics.ledger.refunds). Raises ValidationFailed.
+    Resources that it names must belong to the account; deleted content counts. Requester, item and licence type
+    default to those of the named decision or licence. `id`, if given, must be unused. A refund cannot exceed the rest
+    of its charge (analytics.ledger.refunds).
+
+    Raises ValidationFailed, and AlreadyExists if the existing adjustment differs.
     """
     # Serialises refunds, before the totals are locked. An erasure waits, too: it redacts only what is committed.
     epochs.hold(account_id)
+    if (known := known_adjustment(account_id, fields.get("external_id"))) is not None:
+        check_repeated(known, fields)
+        return known, False
     now = stored_now()
     named = {field: one for field in NAMED if (one := find_named(account_id, field, fields)) is not None}
     entry = LedgerEntry(
@@ -54,6 +72,7 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
         occurred_at=checked_moment(fields.get("occurred_at"), now, "occurredAt"),
         license_type=fields.get("license_type"),
         description=fields.get("description"),
+        external_id=fields.get("external_id"),
         created=now,
         **named,
     )
@@ -63,7 +82,114 @@ def adjust(account_id: str, fields: Mapping[str, Any]) -> LedgerEntry:
         return_to_wallet(entry)
     add_entries([entry])
     audit.record("ledger_entry.created", entry, {})
-    return entry
+    return entry, True
+
+
+@transaction.atomic
+def refund(account_id: str, fields: Mapping[str, Any]) -> tuple[LedgerEntry, bool]:
+    """Add the negative adjustment that refunds a charge, by default all that is left of it.
+
+    `entry_id`, `license_id` or `decision_id` names the charge; `amount` is positive. Returns and raises what `adjust`
+    does.
+    """
+    epochs.hold(account_id)
+    charge, currency = named_charge(account_id, fields)
+    amount: Decimal | None = fields.get("amount")
+    known = known_adjustment(account_id, fields.get("external_id"))
+    if known is not None:
+        currency = currency or known.currency
+        if amount is None and not refunded_all(known, charge):
+            raise another_body(known)
+        amount = -known.amount if amount is None else amount
+    elif currency is None or amount is None:
+        currency, left = left_to_refund(account_id, charge, currency)
+        amount = left if amount is None else amount
+    adjustment: dict[str, object] = {
+        f"{charge.kind}_id": charge.id,
+        "amount": -amount,
+        "currency": currency,
+        "description": fields.get("reason"),
+        "external_id": fields.get("external_id"),
+    }
+    return adjust(account_id, adjustment)
+
+
+def named_charge(account_id: str, fields: Mapping[str, Any]) -> tuple[Charge, str | None]:
+    """Return the charge to refund, and its currency if an entry names it. Raises ValidationFailed."""
+    for kind in PREFIXES:
+        if fields.get(f"{kind}_id") is not None:
+            find_named(account_id, kind, fields)
+            return Charge(kind, fields[f"{kind}_id"]), None
+    id = fields["entry_id"]
+    is_id = ids.decode("led", id) is not None
+    entry = LedgerEntry.objects.filter(account_id=account_id, pk=id).first() if is_id else None
+    if entry is None:
+        raise ValidationFailed(unknown("led", id), param="entryId")
+    charge = charge_of(entry)
+    if charge is None or entry.amount <= 0:
+        raise ValidationFailed(
+            "Only a charge with a decision or a licence can be refunded. Add a negative adjustment with "
+            "POST /v1/revenue instead.",
+            param="entryId",
+        )
+    return charge, entry.currency
+
+
+def left_to_refund(account_id: str, charge: Charge, currency: str | None) -> tuple[str, Decimal]:
+    """Return the currency of a charge and what is left of it. Raises ValidationFailed if nothing is left."""
+    if currency is None:
+        currency, balance = charge_to_refund(account_id, charge)
+    else:
+        balance = charged_amounts(account_id, charge)[currency]
+    if not balance.refundable:
+        raise too_much(charge, currency, balance)
+    return currency, balance.refundable
+
+
+def refunded_all(known: LedgerEntry, charge: Charge) -> bool:
+    """Whether nothing of the charge was left after this adjustment."""
+    after = balances([known.account_id], [charge], until=known.created).get(charge, {})
+    return known.amount < 0 and not after.get(known.currency, Balance()).refundable
+
+
+def known_adjustment(account_id: str, external_id: str | None) -> LedgerEntry | None:
+    """Return the account's adjustment with this external_id. Call it while holding the account."""
+    if external_id is None:
+        return None
+    rows = LedgerEntry.objects.filter(account_id=account_id, external_id=external_id)
+    return rows.select_related("requester__merged_into").first()
+
+
+def check_repeated(known: LedgerEntry, fields: Mapping[str, Any]) -> None:
+    """Raise AlreadyExists if the request that made an adjustment had other fields than these.
+
+    A field that was not sent matches whatever the charge filled in.
+    """
+    is_default_moment = known.occurred_at == known.created
+    names_charge = any(fields.get(name) is not None for name in ("decision_id", "license_id"))
+    same = [
+        fields["amount"] == known.amount,
+        fields["currency"] == known.currency,
+        fields.get("description") == known.description,
+        fields.get("decision_id") == known.decision_id,
+        is_default_moment if fields.get("occurred_at") is None else fields["occurred_at"] == known.occurred_at,
+    ]
+    for name in ("license_id", "license_type", "content_id"):
+        is_filled_in = fields.get(name) is None and names_charge
+        same.append(is_filled_in or fields.get(name) == getattr(known, name))
+    if fields.get("requester_id") is not None:
+        requester = find_named(known.account_id, "requester", fields)
+        same.append(current(requester) == current(known.requester))
+    else:
+        same.append(names_charge or known.requester is None)
+    if not all(same):
+        raise another_body(known)
+
+
+def another_body(known: LedgerEntry) -> AlreadyExists:
+    return AlreadyExists(
+        f"Another adjustment has the externalId {known.external_id!r}: {known.pk}, {known}.", param="externalId"
+    )
 
 
 def checked_moment(moment: datetime | None, now: datetime, param: str) -> datetime:

@@ -58,6 +58,7 @@ class LedgerEntry(QuicklyLoaded, models.Model):
         verbose_name="customer",
     )
     description = models.CharField(max_length=500, null=True)
+    external_id = models.CharField(max_length=255, null=True)  # of an adjustment; unique (analytics.ledger.services)
     created = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -77,6 +78,11 @@ class LedgerEntry(QuicklyLoaded, models.Model):
                 name="ledger_of_license_price",
                 condition=Q(decision__isnull=True, license__isnull=False),
             ),
+            models.Index(
+                fields=["account", "external_id"],
+                name="ledger_by_external_id",
+                condition=Q(external_id__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -94,6 +100,7 @@ class LedgerEntry(QuicklyLoaded, models.Model):
             "contentId": self.content_id,
             "requesterId": self.requester.requester_id if self.requester else None,
             "description": self.description,
+            "externalId": self.external_id,
         }
 
 

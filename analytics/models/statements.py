@@ -85,6 +85,8 @@ class StatementFigures(OfMonth):
     total = TotalField()
     refunds = TotalField(db_default=0)  # the adjustments below 0, above 0
     payments = TotalField(db_default=0)
+    payouts = TotalField(null=True)  # null, as in months that were closed before payouts: 0
+    paid_for_credit = TotalField(null=True)
     closing = TotalField()
     credit_opening = TotalField(db_default=0)
     credit_granted = TotalField(db_default=0)

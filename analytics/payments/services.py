@@ -1,4 +1,4 @@
-"""Record payments, for the endpoint and the admin."""
+"""Record and void payments and payouts, for endpoints and the admin."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -8,11 +8,17 @@ from django.db import IntegrityError, transaction
 
 from accounts.auditing import audit
 from analytics.ledger.services import checked_moment
-from analytics.payments.models import Payment
+from analytics.payments.models import Payment, PaymentKind
 from analytics.wallets.holders import unknown_requester
+from analytics.wallets.models import Grant
 from kit.http.errors import AlreadyExists
 from kit.rest.resources import referred_model
 from kit.storage.reading import stored_now
+
+
+class Price(TypedDict):
+    amount: Decimal
+    currency: str
 
 
 class PaymentFields(TypedDict, total=False):
@@ -20,6 +26,7 @@ class PaymentFields(TypedDict, total=False):
 
     id: str
     requester_id: str
+    kind: str
     amount: Decimal
     currency: str
     received_at: datetime | None
@@ -29,9 +36,9 @@ class PaymentFields(TypedDict, total=False):
 
 @transaction.atomic
 def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, bool]:
-    """Record a payment; return it and True, or the existing one and False if its `external_id` is already recorded.
+    """Record a payment or payout; return it and True, or the existing one and False if its `external_id` is known.
 
-    Raises ValidationFailed, and AlreadyExists if the existing payment has another requester, amount or currency.
+    Raises ValidationFailed, and AlreadyExists if the existing one was recorded with other fields.
     """
     rows = referred_model(Payment, "requester")._default_manager.select_for_update(no_key=True)
     requester = rows.filter(account_id=account_id, requester_id=fields["requester_id"]).first()
@@ -42,6 +49,7 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
         **{name: fields[name] for name in ("id",) if name in fields},
         account_id=account_id,
         requester_id=requester.pk,
+        kind=fields.get("kind") or PaymentKind.PAYMENT,
         amount=fields["amount"],
         currency=fields["currency"],
         received_at=checked_moment(fields.get("received_at"), now, "receivedAt"),
@@ -63,12 +71,46 @@ def record_payment(account_id: str, fields: PaymentFields) -> tuple[Payment, boo
 def known_payment(payment: Payment) -> Payment:
     """Return the payment recorded with the same external_id. Raises AlreadyExists if it differs."""
     rows = Payment.objects.filter(account=payment.account_id, external_id=payment.external_id)
-    known = rows.select_related("requester").get()
-    alike = ("requester_id", "amount", "currency")
-    if any(getattr(known, name) != getattr(payment, name) for name in alike):
+    known = rows.select_related("requester__merged_into").get()
+    same = [getattr(known, name) == getattr(payment, name) for name in ("kind", "amount", "currency", "note")]
+    same.append(known.requester.current == payment.requester.current)
+    are_default = known.received_at == known.created and payment.received_at == payment.created
+    same.append(are_default or known.received_at == payment.received_at)
+    if not all(same):
         whose = known.requester.requester_id
         raise AlreadyExists(
             f"Another payment has the externalId {payment.external_id!r}: {known.pk}, {known} of {whose!r}.",
             param="externalId",
         )
     return known
+
+
+def record_price_of_grant(grant: Grant, price: Price) -> Payment:
+    """Record what was paid for a grant of credit. Call it in the grant's transaction, while holding the account."""
+    payment = Payment(
+        account_id=grant.account_id,
+        requester_id=grant.wallet.requester_id,
+        kind=PaymentKind.PAYMENT,
+        amount=price["amount"],
+        currency=price["currency"],
+        received_at=grant.created,
+        grant=grant,
+        created=grant.created,
+    )
+    payment.save(force_insert=True)
+    audit.record("payment.created", payment, {})
+    return payment
+
+
+@transaction.atomic
+def void_payment(payment: Payment, reason: str) -> Payment:
+    """Void a payment or payout, once: it counts back in the month of the void. Raises AlreadyExists."""
+    rows = Payment.objects.select_for_update(of=("self",)).select_related("requester")
+    locked = rows.get(pk=payment.pk)
+    if locked.voided_at is not None:
+        raise AlreadyExists(f"This {locked.kind} was voided on {locked.voided_at:%Y-%m-%d}.")
+    before = locked.audited()
+    locked.voided_at, locked.void_reason = stored_now(), reason
+    locked.save(update_fields=["voided_at", "void_reason"])
+    audit.record("payment.voided", locked, before)
+    return locked

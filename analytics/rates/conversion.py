@@ -35,29 +35,24 @@ class Rates:
             (currency, day, Decimal(rate)) for currency, day, rate in rows.values_list("currency", "day", "rate")
         )
 
-    def of(self, currency: str, day: date) -> Decimal:
-        """Return the rate of a day. Raises InvalidRequest if there is none."""
+    def rate_of(self, currency: str, day: date) -> Decimal | None:
+        """Return the rate of a day, or None if there is none or only an older one than allowed."""
         if currency == EURO:
             return Decimal(1)
         days = self.days.get(currency, [])
         index = bisect_right(days, day) - 1
         if index < 0 or day - days[index] > MOST_DAYS_OLD:
-            raise InvalidRequest(
-                f"There is no exchange rate of {currency} for {day}, nor in the {MOST_DAYS_OLD.days} days before it. "
-                "An operator can load it with `manage.py import_exchange_rates`.",
-                param="currency",
-            )
+            return None
         return self.rates[currency][index]
 
-    def convert(self, amount: Decimal, source: str, target: str, day: date) -> Decimal:
-        """Convert an amount at the rate of a day.
-
-        Its own currency needs no rate. Raises InvalidRequest without a rate.
-        """
-        if source == target or not amount:
+    def convert(self, amount: Decimal, source: str, target: str, day: date) -> Decimal | None:
+        """Convert an amount at the rate of a day. Returns None without a rate; its own currency needs none."""
+        if source == target:
             return amount
-        euros_times_target = PRECISION.multiply(amount, self.of(target, day))
-        return PRECISION.divide(euros_times_target, self.of(source, day))
+        bought, sold = self.rate_of(target, day), self.rate_of(source, day)
+        if bought is None or sold is None:
+            return None
+        return PRECISION.divide(PRECISION.multiply(amount, bought), sold)
 
 
 def check_currency(currency: str) -> str:

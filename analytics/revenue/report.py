@@ -1,9 +1,10 @@
 """Revenue figures (docs/reference/reports.md): exact and up to date.
 
-Every entry is converted at the rate of its own day. Rounding happens only where figures are shown.
+Every entry is converted at the rate of its own day; entries without a rate are reported beside the converted figures.
+Rounding happens only where figures are shown.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -13,8 +14,8 @@ from django.db.models import Min
 
 from analytics.models import LedgerEntry
 from analytics.rates.conversion import PRECISION, Rates
-from analytics.revenue.spans import Span, Weights
-from analytics.revenue.sums import Key, Sum, names, sums_by_tier, top_earners
+from analytics.revenue.spans import NO_WEIGHT, Group, Span, Weights
+from analytics.revenue.sums import Key, Sum, count_entries, names, sums_by_tier, top_earners
 from analytics.windows import DAY, Window, midnight
 
 TOP = 10
@@ -53,8 +54,17 @@ class Earner:
 
 
 @dataclass(frozen=True)
+class Unconverted:
+    """The entries of a currency that have no exchange rate."""
+
+    currency: str
+    amount: Decimal
+    entries: int
+
+
+@dataclass(frozen=True)
 class RevenueReport:
-    """A revenue report; amounts are in `currency`, not rounded."""
+    """A revenue report; amounts are in `currency`, not rounded. Only `unconverted` counts entries without a rate."""
 
     currency: str
     total: Decimal
@@ -65,6 +75,8 @@ class RevenueReport:
     by_license_type: dict[str, Decimal]  # largest first
     by_requester: list[Earner]
     by_content: list[Earner]
+    by_currency: dict[str, Decimal]  # every entry, as booked, by code
+    unconverted: list[Unconverted]  # by code
 
     @property
     def change_percent(self) -> Decimal | None:
@@ -100,10 +112,10 @@ def unconverted_revenue(accounts: Sequence[str], window: Window) -> UnconvertedR
 def revenue_report(
     accounts: Sequence[str], window: Window, currency: str, now: datetime, of: UnconvertedRevenue | None = None
 ) -> RevenueReport:
-    """Build the report on these accounts (ids, at least one). Raises InvalidRequest if a rate is missing.
+    """Build the report on these accounts (ids, at least one).
 
-    `of` is the result of `booked`, if known. All figures come from one snapshot except the two top lists, which may
-    include entries added a moment later.
+    `of` is the result of `unconverted_revenue`, if known. All figures come from one snapshot except the two top lists
+    and the number of unconverted entries, which may include entries added a moment later.
     """
     span = Span(window.start, window.end)
     found = of or unconverted_revenue(accounts, window)
@@ -113,8 +125,14 @@ def revenue_report(
     series = dict.fromkeys(window.buckets(), Decimal(0))
     tiers: defaultdict[str, Decimal] = defaultdict(Decimal)
     days: defaultdict[date, Decimal] = defaultdict(Decimal)
+    booked: defaultdict[str, Decimal] = defaultdict(Decimal)
+    left_out: defaultdict[Group, Decimal] = defaultdict(Decimal)
     for tier, day, code, amount in sums:
+        booked[code] = PRECISION.add(booked[code], amount)
         worth = rates.convert(amount, code, currency, day)
+        if worth is None:
+            left_out[day, code] = PRECISION.add(left_out[day, code], amount)
+            continue
         bucket = window.bucket_of(datetime.combine(day, time.min, UTC))
         series[bucket] = PRECISION.add(series[bucket], worth)
         tiers[tier] = PRECISION.add(tiers[tier], worth)
@@ -123,18 +141,36 @@ def revenue_report(
         tiers[NO_TIER] = tiers.pop(BLANK_TIER)
     total = add(series.values())
     groups = {(day, code) for _, day, code, _ in sums}
-    weights = {(day, code): rates.convert(Decimal(1), code, currency, day) for day, code in groups}
+    weights = {(day, code): rates.convert(Decimal(1), code, currency, day) or NO_WEIGHT for day, code in groups}
+    converted_before = (rates.convert(amount, code, currency, day) for _, day, code, amount in former)
     return RevenueReport(
         currency=currency,
         total=total,
-        before=add(rates.convert(amount, code, currency, day) for _, day, code, amount in former),
+        before=add(worth for worth in converted_before if worth is not None),
         projected_monthly=project_month(total, window, now),
         series=list(series.items()),
         by_day=dict(days),
         by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
         by_requester=top("requester", accounts, span, weights, currency),
         by_content=top("content", accounts, span, weights, currency),
+        by_currency=dict(sorted(booked.items())),
+        unconverted=unconverted_sums(accounts, window, left_out),
     )
+
+
+def unconverted_sums(accounts: Sequence[str], window: Window, left_out: Mapping[Group, Decimal]) -> list[Unconverted]:
+    """Add up amounts without a rate by currency, and count their entries."""
+    if not left_out:
+        return []
+    amounts: defaultdict[str, Decimal] = defaultdict(Decimal)
+    for (_, code), amount in left_out.items():
+        amounts[code] = PRECISION.add(amounts[code], amount)
+    counted = count_entries(accounts, window.start, window.end, sorted(amounts))
+    entries = Counter[str]()
+    for group, number in counted.items():
+        if group in left_out:
+            entries[group[1]] += number
+    return [Unconverted(code, amount, entries[code]) for code, amount in sorted(amounts.items())]
 
 
 def add(amounts: Iterable[Decimal]) -> Decimal:

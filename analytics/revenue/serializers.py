@@ -49,14 +49,30 @@ class PayingRequester(serializers.Serializer):
     revenue = Amount()
 
 
+class BookedAmount(serializers.Serializer):
+    currency = serializers.CharField()
+    amount = Amount(help_text="As booked: neither converted nor rounded.")
+
+
+class UnconvertedAmount(BookedAmount):
+    entries = serializers.IntegerField(min_value=0, help_text="Number of ledger entries.")
+
+
 class RevenueReportSerializer(serializers.Serializer):
-    """Amounts are in the summary's currency, each rounded separately (half to even) to its minor unit."""
+    """Amounts are in the summary's currency, each rounded separately (half to even) to its minor unit.
+
+    `byCurrency` and `unconverted` have exact amounts as booked.
+    """
 
     summary = RevenueSummary()
     timeSeries = RevenueBucket(many=True, help_text="All buckets of the window, oldest first, including empty ones.")
     byLicenseType = serializers.DictField(child=Amount(), help_text=TIERS)
     byRequester = PayingRequester(many=True, help_text="At most ten, by revenue, then by id.")
     byContent = EarningContent(many=True, help_text="At most ten, by revenue, then by id.")
+    byCurrency = BookedAmount(many=True, help_text="All entries, by the currency in which they were booked.")
+    unconverted = UnconvertedAmount(
+        many=True, help_text="Entries without an exchange rate. All figures except `byCurrency` leave them out."
+    )
 
 
 def present(report: RevenueReport, window: Window) -> dict[str, object]:
@@ -78,4 +94,11 @@ def present(report: RevenueReport, window: Window) -> dict[str, object]:
         "byLicenseType": {tier: shown(amount) for tier, amount in report.by_license_type.items()},
         "byRequester": earners(report.by_requester, "name"),
         "byContent": earners(report.by_content, "title"),
+        "byCurrency": [
+            {"currency": code, "amount": render_amount(amount)} for code, amount in report.by_currency.items()
+        ],
+        "unconverted": [
+            {"currency": left_out.currency, "amount": render_amount(left_out.amount), "entries": left_out.entries}
+            for left_out in report.unconverted
+        ],
     }

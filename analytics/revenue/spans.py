@@ -12,6 +12,7 @@ Group = tuple[date, str]  # day and currency
 Weights = Mapping[Group, Decimal]  # value of one unit in the report's currency, by day and currency
 
 WEIGHT_PLACES = 40
+NO_WEIGHT = Decimal(0)  # of a group without an exchange rate: its entries count nowhere
 
 
 def round_weight(weight: Decimal) -> Decimal:

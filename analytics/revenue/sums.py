@@ -9,7 +9,7 @@ rows a second.
 import heapq
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 
 from django.db import connection
@@ -19,7 +19,7 @@ from django.db.models import Model
 from analytics.models import ContentRevenue, RequesterRevenue
 from analytics.rates.conversion import PRECISION
 from analytics.revenue.bounds import LONG, candidates
-from analytics.revenue.spans import WEIGHT_PLACES, Span, Weights, round_weight
+from analytics.revenue.spans import WEIGHT_PLACES, Group, Span, Weights, round_weight
 from analytics.rollups.roll_up import PENDING_REVENUE
 from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt
 from analytics.usage.report import in_memory
@@ -75,6 +75,23 @@ def sums_by_tier(accounts: Sequence[str], span: Span) -> list[Sum]:
         return [(tier, as_date(day), code, from_millionths(sum_)) for tier, day, code, sum_ in cursor.fetchall()]
 
 
+def count_entries(
+    accounts: Sequence[str], start: datetime, end: datetime, currencies: Sequence[str]
+) -> dict[Group, int]:
+    """Return the number of entries of these currencies by UTC day and currency; `end` is excluded."""
+    condition, owners = accounts_condition(accounts)
+    is_postgresql = connection.vendor == "postgresql"
+    day = "(occurred_at AT TIME ZONE 'UTC')::date" if is_postgresql else "substr(occurred_at, 1, 10)"
+    codes = ", ".join(["%s"] * len(currencies))
+    statement = (
+        f"SELECT {day}, currency, count(*) FROM analytics_ledgerentry"  # noqa: S608 - made of constants
+        f" WHERE {condition} AND occurred_at >= %s AND occurred_at < %s AND currency IN ({codes}) GROUP BY 1, 2"
+    )
+    with reading_connection().cursor() as cursor:
+        cursor.execute(statement, [*owners, adapt(start), adapt(end), *currencies])
+        return {(as_date(day), code): number for day, code, number in cursor.fetchall()}
+
+
 def as_date(day: date | str) -> date:
     return date.fromisoformat(day) if isinstance(day, str) else day
 
@@ -84,9 +101,10 @@ def top_earners(
 ) -> dict[Key, Decimal]:
     """Return the `count` top earners and their revenue in `currency`, ties by id. `name` is content or requester.
 
-    Entries that are newer than the weights may be left out, but are never added unconverted.
+    Entries that are newer than the weights may be left out, but are never added unconverted. Whoever has only entries
+    without a rate is no earner.
     """
-    if not weights:
+    if not any(weights.values()):
         return {}
     with in_memory(), reading_connection().cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -115,8 +133,8 @@ def top_on_postgresql(
         worth = "amount * weight"
         types = "%s::date[], %s::text[], %s::numeric[]"
         rates = f"JOIN unnest({types}) AS rate (day, currency, weight) USING (day, currency)"
-        columns = zip(*((day, code, round_weight(weight)) for (day, code), weight in weights.items()), strict=True)
-        values = [list(column) for column in columns]
+        rated = [(day, code, round_weight(weight)) for (day, code), weight in weights.items() if weight]
+        values = [list(column) for column in zip(*rated, strict=True)]
     rows, parameters = rows_of(name, accounts, span)
     clause, condition = "", "key IS NOT NULL"
     if span.end - span.start >= LONG:
@@ -140,12 +158,15 @@ def top_on_sqlite(cursor: CursorWrapper, name: str, weights: Weights, count: int
     """Return the top earners in millionths."""
     whole: dict[tuple[date | str, str], int] = {}
     for (day, code), weight in weights.items():
+        if not weight:
+            continue
         # Days are dates or, from a UNION, strings.
         whole[day, code] = whole[str(day), code] = int(round_weight(weight).scaleb(WEIGHT_PLACES, PRECISION))
     earned: defaultdict[StoredKey | None, int] = defaultdict(int)
     while rows := cursor.fetchmany(10_000):
         for key, day, currency, amount in rows:
-            earned[key] += amount * whole.get((day, currency), 0)
+            if (day, currency) in whole:
+                earned[key] += amount * whole[day, currency]
     earned.pop(None, None)  # revenue without an item or requester
     worst = min(heapq.nlargest(count, earned.values()), default=0)
     ahead = {load_key(name, key): sum_ for key, sum_ in earned.items() if key is not None and sum_ >= worst}

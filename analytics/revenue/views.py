@@ -19,7 +19,10 @@ CURRENCY = OpenApiParameter(
     str,
     enum=CURRENCIES,
     default="USD",
-    description="Entries are converted at the rate of their own day. Former currencies with rates are accepted.",
+    description=(
+        "Entries are converted at the rate of their own day; without a rate they are in `unconverted`. Former "
+        "currencies with rates are accepted."
+    ),
 )
 
 
@@ -35,7 +38,7 @@ class RevenueViewSet(AccountViewSet):
     def revenue(self, request: Request) -> HttpResponseBase:
         """Exact: includes every ledger entry, until `As-Of` if the reply has it.
 
-        A missing exchange rate returns 400 and names the day.
+        Entries without an exchange rate are left out of the converted figures and listed in `unconverted`.
         """
         now, accounts = timezone.now(), [self.account_id]
         window = windows.REVENUE.parse(request.query_params, now, lambda: first_entry(accounts))

@@ -22,8 +22,8 @@ Plan = Sequence[tuple[Migration, bool]]  # with whether it is undone
 LINE_COLUMNS = """id, account_id, requester_id, month, currency, type, license_id, license_type, content_id, amount,
   entries, description, occurred_at, created, latest"""
 STATEMENT_COLUMNS = """id, account_id, requester_id, month, currency, opening, licenses, usage, adjustments, total,
-  refunds, payments, closing, credit_opening, credit_granted, credit_spent, credit_expired, credit_refunded,
-  credit_closing, has_wallet, decisions, lines"""
+  refunds, payments, payouts, paid_for_credit, closing, credit_opening, credit_granted, credit_spent, credit_expired,
+  credit_refunded, credit_closing, has_wallet, decisions, lines"""
 TABLES = {
     "accounts_account",
     "analytics_ledgerentry",
@@ -72,9 +72,9 @@ JOIN analytics_ledgerentry entry
   ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
 GROUP BY account.id, entry.requester_id, {month}, entry.currency, entry.type, entry.license_id, entry.license_type,
   entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""
-# Monthly figures from the ledger, payments, wallets and moves of wallets, each with the columns of all four. An entry
-# of a wallet belongs to the requester who had the wallet at its time. A move grants the balance to one requester and
-# takes it from the other.
+# Monthly figures from the ledger, payments, wallets and moves of wallets, each with the columns of all four. A void of
+# a payment counts in its own month, as a negative payment. An entry of a wallet belongs to the requester who had the
+# wallet at its time. A move grants the balance to one requester and takes it from the other.
 SOURCES = """
     SELECT account_id, requester_id, month, currency,
       coalesce(sum(amount) FILTER (WHERE type = 'license'), 0) AS licenses,
@@ -84,19 +84,29 @@ SOURCES = """
       coalesce(-sum(amount) FILTER (WHERE type = 'adjustment' AND amount < 0), 0) AS refunds,
       coalesce(sum(entries) FILTER (WHERE type = 'usage'), 0) AS decisions,
       count(*) AS lines,
-      0 AS payments, 0 AS granted, 0 AS spent, 0 AS expired, 0 AS refunded, 0 AS wallets
+      0 AS payments, 0 AS payouts, 0 AS paid_for_credit,
+      0 AS granted, 0 AS spent, 0 AS expired, 0 AS refunded, 0 AS wallets
     FROM analytics_openline GROUP BY account_id, requester_id, month, currency
     UNION ALL
     SELECT account.id, entry.requester_id, {month}, entry.currency,
-      0, 0, 0, 0, 0, 0, 0, sum(entry.amount), 0, 0, 0, 0, 0
+      0, 0, 0, 0, 0, 0, 0,
+      coalesce(sum(entry.amount) FILTER (WHERE entry.kind = 'payment' AND entry.grant_id IS NULL), 0),
+      coalesce(sum(entry.amount) FILTER (WHERE entry.kind = 'payout'), 0),
+      coalesce(sum(entry.amount) FILTER (WHERE entry.kind = 'payment' AND entry.grant_id IS NOT NULL), 0),
+      0, 0, 0, 0, 0
     FROM accounts_account account
     LEFT JOIN analytics_statementbook book ON book.account_id = account.id
-    JOIN analytics_payment entry
+    JOIN (
+      SELECT account_id, requester_id, currency, kind, grant_id, amount, created FROM analytics_payment
+      UNION ALL
+      SELECT account_id, requester_id, currency, kind, grant_id, -amount, voided_at FROM analytics_payment
+      WHERE voided_at IS NOT NULL
+    ) entry
       ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {never})
     GROUP BY account.id, entry.requester_id, {month}, entry.currency
     UNION ALL
     SELECT account.id, wallet.requester_id, {month}, wallet.unit,
-      0, 0, 0, 0, 0, 0, 0, 0,
+      0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
       coalesce(sum(entry.amount) FILTER (WHERE entry.type IN ('grant', 'carry')), 0),
       coalesce(-sum(entry.amount) FILTER (WHERE entry.type = 'spend'), 0),
       coalesce(-sum(entry.amount) FILTER (WHERE entry.type IN ('expire', 'void')), 0),
@@ -119,7 +129,7 @@ SOURCES = """
     GROUP BY account.id, wallet.requester_id, {month}, wallet.unit
     UNION ALL
     SELECT account.id, CASE side.sign WHEN 1 THEN entry.target_id ELSE entry.source_id END, {month}, wallet.unit,
-      0, 0, 0, 0, 0, 0, 0, 0, side.sign * sum(former.amount), 0, 0, 0, 1
+      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, side.sign * sum(former.amount), 0, 0, 0, 1
     FROM accounts_account account
     LEFT JOIN analytics_statementbook book ON book.account_id = account.id
     JOIN analytics_walletmove entry
@@ -132,7 +142,8 @@ SAME = "PARTITION BY account_id, requester_id, currency ORDER BY month"
 OPEN_STATEMENTS = f"""
 CREATE VIEW analytics_openstatement AS
 SELECT {{statement_id}} AS id, account_id, requester_id, month, currency, before + earlier AS opening, licenses, usage,
-  adjustments, total, refunds, payments, before + earlier + total - payments AS closing,
+  adjustments, total, refunds, payments, payouts, paid_for_credit,
+  before + earlier + total - payments + payouts AS closing,
   credit_before + credit_earlier AS credit_opening, granted AS credit_granted, spent AS credit_spent,
   expired AS credit_expired, refunded AS credit_refunded,
   credit_before + credit_earlier + granted - spent - expired + refunded AS credit_closing,
@@ -149,13 +160,14 @@ FROM (
       WHERE former.account_id = figures.account_id AND former.currency = figures.currency
         AND coalesce(former.requester_id, 0) = coalesce(figures.requester_id, 0)
       ORDER BY former.month DESC LIMIT 1), 0) AS credit_before,
-    sum(total - payments) OVER ({SAME}) - total + payments AS earlier,
+    sum(total - payments + payouts) OVER ({SAME}) - total + payments - payouts AS earlier,
     sum(granted - spent - expired + refunded) OVER ({SAME})
       - granted + spent + expired - refunded AS credit_earlier
   FROM (
     SELECT account_id, requester_id, month, currency, sum(licenses) AS licenses, sum(usage) AS usage,
       sum(adjustments) AS adjustments, sum(total) AS total, sum(refunds) AS refunds, sum(payments) AS payments,
-      sum(granted) AS granted, sum(spent) AS spent, sum(expired) AS expired, sum(refunded) AS refunded,
+      sum(payouts) AS payouts, sum(paid_for_credit) AS paid_for_credit, sum(granted) AS granted,
+      sum(spent) AS spent, sum(expired) AS expired, sum(refunded) AS refunded,
       sum(wallets) AS wallets, sum(decisions){{count}} AS decisions, sum(lines){{count}} AS lines
     FROM ({SOURCES}
     ) sources

@@ -1,11 +1,13 @@
-"""Lines of statements."""
+"""Lines and payments of statements."""
 
+from datetime import UTC, datetime, time
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from analytics.models import ClosedLine, StatementLine
+from analytics.models import ClosedLine, Payment, StatementLine
 from analytics.models.statements import StatementFigures
+from analytics.statements.closing import month_after
 
 
 def lines_of(statement: StatementFigures) -> QuerySet[Any]:
@@ -18,3 +20,21 @@ def lines_of(statement: StatementFigures) -> QuerySet[Any]:
         currency=statement.currency,
     )
     return of_one.select_related("content")
+
+
+def month_bounds(statement: StatementFigures) -> tuple[datetime, datetime]:
+    """Return the first moment of the statement's month and of the month after it."""
+    begin = datetime.combine(statement.month, time.min, UTC)
+    return begin, month_after(begin)
+
+
+def payments_of(statement: StatementFigures) -> QuerySet[Payment]:
+    """Return the payments and payouts that were recorded or voided in the statement's month."""
+    begin, end = month_bounds(statement)
+    recorded = Q(created__gte=begin, created__lt=end)
+    return Payment.objects.filter(
+        recorded | Q(voided_at__gte=begin, voided_at__lt=end),
+        account=statement.account_id,
+        requester=statement.requester_id,
+        currency=statement.currency,
+    )

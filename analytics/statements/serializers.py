@@ -1,11 +1,15 @@
 """Serializers of statements."""
 
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
-from analytics.models import EntryType, Statement, StatementLine
+from analytics.models import EntryType, Payment, Statement, StatementLine
+from analytics.payments.models import PaymentKind
 from kit.rest.fields import Choice, Id, Integer, StrictSerializer, Text, Timestamp
 from kit.rest.money import Amount
 from kit.values.amounts import render_amount
+from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 
 
@@ -37,8 +41,12 @@ class StatementSerializer(StrictSerializer):
     total = Amount(help_text="Charges of the month by kind: `licenses`, `usage` and `adjustments`.")
     charges = Amount(help_text="Gross charges: `total` + `refunds`.")
     refunds = Amount(help_text="The sum of negative adjustments.")
-    payments = Amount(help_text="Payments by the requester.")
-    closing = Amount(help_text="The amount owed: `opening` + `charges` - `refunds` - `payments`.")
+    payments = Amount(help_text="Payments by the requester, less voids.")
+    payouts = Amount(help_text="Money given back to the requester, less voids.")
+    paidForCredit = Amount(
+        help_text="What the requester paid for wallet credit, less voids. Does not change `closing`."
+    )
+    closing = Amount(help_text="The amount owed: `opening` + `charges` - `refunds` - `payments` + `payouts`.")
     credits = StatementCreditsSerializer(allow_null=True, help_text="Null without a wallet in the currency.")
     decisions = Integer(min_value=0, help_text="Number of charged checks.")
     lines = Integer(min_value=0, help_text="Number of ledger lines in the statement.")
@@ -62,6 +70,8 @@ class StatementSerializer(StrictSerializer):
             "charges": render_amount(statement.total + statement.refunds),
             "refunds": render_amount(statement.refunds),
             "payments": render_amount(statement.payments),
+            "payouts": render_amount(statement.payouts or ZERO),
+            "paidForCredit": render_amount(statement.paid_for_credit or ZERO),
             "closing": render_amount(statement.closing),
             "credits": credits_of(statement),
             "decisions": statement.decisions,
@@ -70,6 +80,7 @@ class StatementSerializer(StrictSerializer):
         }
 
 
+ZERO = Decimal(0)
 CREDITS = ("opening", "granted", "spent", "expired", "refunded", "closing")
 
 
@@ -114,3 +125,49 @@ class StatementLineSerializer(StrictSerializer):
             "created": render_timestamp(line.created),
             "latest": render_timestamp(line.latest),
         }
+
+
+class StatementPaymentSerializer(StrictSerializer):
+    """A payment, payout or void that a statement counts."""
+
+    id = Id("pay")
+    object = Choice(choices=["statement_payment"])
+    kind = Choice(choices=PaymentKind.choices)
+    amount = Amount()
+    counted = Amount(
+        help_text="What this statement counts: negative if it voids a payment of an earlier month, 0 if it has both."
+    )
+    currency = Text()
+    receivedAt = Timestamp(help_text="When the money arrived or left.")
+    externalId = Text(allow_null=True)
+    grantId = Id("grt", allow_null=True, help_text="The credit that it paid for: counted in `paidForCredit`.")
+    created = Timestamp(help_text="When it was recorded.")
+    voidedAt = Timestamp(allow_null=True, help_text="Null if it was not voided by the end of the month.")
+
+    def to_representation(self, payment: Payment) -> Rendered:
+        begin, end = self.context["month"]
+        voided_at = voided_by(payment, end)
+        return {
+            "id": payment.pk,
+            "object": "statement_payment",
+            "kind": payment.kind,
+            "amount": render_amount(payment.amount),
+            "counted": render_amount(counted_amount(payment, begin, voided_at)),
+            "currency": payment.currency,
+            "receivedAt": render_timestamp(payment.received_at),
+            "externalId": payment.external_id,
+            "grantId": payment.grant_id,
+            "created": render_timestamp(payment.created),
+            "voidedAt": render_timestamp(voided_at),
+        }
+
+
+def voided_by(payment: Payment, end: datetime) -> datetime | None:
+    """Return when the payment was voided, if that was before `end`."""
+    return payment.voided_at if payment.voided_at is not None and payment.voided_at < end else None
+
+
+def counted_amount(payment: Payment, begin: datetime, voided_at: datetime | None) -> Decimal:
+    """Return what the month from `begin` counts of a payment that was voided at `voided_at` in or before it."""
+    recorded = payment.amount if payment.created >= begin else ZERO
+    return recorded - payment.amount if voided_at is not None else recorded

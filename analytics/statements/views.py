@@ -1,7 +1,10 @@
 """Endpoints below /v1/statements. All are read-only."""
 
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
+from django.db.models import Model
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -10,14 +13,19 @@ from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
 from analytics.models import ClosedStatement, Statement
-from analytics.models.statements import HOLDER, is_of_this_month
+from analytics.models.statements import HOLDER, StatementFigures, is_of_this_month
 from analytics.statements.filters import StatementFilters
-from analytics.statements.lines import lines_of
-from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
+from analytics.statements.lines import lines_of, month_bounds, payments_of
+from analytics.statements.serializers import (
+    StatementLineSerializer,
+    StatementPaymentSerializer,
+    StatementSerializer,
+)
 from kit.http.errors import NotFound
 from kit.rest.lists.orders import Days, Order
 from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import find
+from kit.values.json_values import Rendered
 
 
 class LatestMonthFirst(KeysetPagination):
@@ -25,10 +33,10 @@ class LatestMonthFirst(KeysetPagination):
 
 
 class StatementViewSet(AccountViewSet):
-    permissions_required = dict.fromkeys(("list", "retrieve", "lines"), "revenue:read")
-    listing = frozenset({"list", "lines"})
-    exportable = {"list": "statements", "lines": "statement"}
-    heavy = frozenset({"list", "retrieve", "lines"})
+    permissions_required = dict.fromkeys(("list", "retrieve", "lines", "payments"), "revenue:read")
+    listing = frozenset({"list", "lines", "payments"})
+    exportable = {"list": "statements", "lines": "statement", "payments": "statement-payments"}
+    heavy = frozenset({"list", "retrieve", "lines", "payments"})
     serializer_class: Any = StatementSerializer
     filterset_class: Any = StatementFilters
     pagination_class: Any = LatestMonthFirst
@@ -65,3 +73,23 @@ class StatementViewSet(AccountViewSet):
         """Licence prices and adjustments individually, charged checks by licence and item; the latest first."""
         # Not from the replica: lines change their table when the month is closed.
         return self.page(lines_of(self.get_object()), may_lag=False)
+
+    @extend_schema(summary="List a statement's payments", responses=StatementPaymentSerializer(many=True))
+    @action(
+        detail=True,
+        serializer_class=StatementPaymentSerializer,
+        filterset_class=None,
+        pagination_class=KeysetPagination,
+    )
+    def payments(self, request: Request, id: str) -> HttpResponseBase:
+        """Payments, payouts and voids that the statement counts, each with its date; the latest first."""
+        return self.page(payments_of(self.statement), may_lag=False)
+
+    def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[Model]], Sequence[Rendered]]:
+        if self.action == "payments":
+            context = {**context, "month": month_bounds(self.statement)}
+        return super().row_renderer(context)
+
+    @cached_property
+    def statement(self) -> StatementFigures:
+        return self.get_object()

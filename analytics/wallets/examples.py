@@ -24,13 +24,20 @@ WALLET: dict[str, object] = {
     "id": "wal_01kd9xb3c7hq2m5v8t0w4z6rjn",
     "object": "wallet",
     **NEW_WALLET,
+    "requesterName": "Acme",
     "balance": 10000,
     "floor": 0,
     "nextRefillAt": "2026-02-01T00:00:00.000000Z",
     "created": CREATED,
     "updated": CREATED,
 }
-NEW_GRANT: dict[str, object] = {"amount": 500, "kind": "promotional", "priority": 10, "externalId": "order-1207"}
+NEW_GRANT: dict[str, object] = {
+    "amount": 500,
+    "kind": "paid",
+    "priority": 10,
+    "externalId": "order-1207",
+    "paid": {"amount": 450, "currency": "EUR"},
+}
 GRANT: dict[str, object] = {
     "id": "grt_01kd9xb3c7hq2m5v8t0w4z6rjn",
     "object": "grant",

@@ -1,11 +1,13 @@
 """Wallets, grants and entries on the wire."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Unpack
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from analytics.payments.models import Payment
 from analytics.wallets.models import (
     GRANT_STATES,
     Every,
@@ -17,7 +19,7 @@ from analytics.wallets.models import (
 )
 from analytics.wallets.units import ACCESS, UNITS
 from kit.rest.fields import Array, Choice, FieldOptions, Id, Integer, ParsedField, StrictSerializer, Text, Timestamp
-from kit.rest.money import Amount
+from kit.rest.money import Amount, Money
 from kit.values.amounts import plain, render_amount
 from kit.values.json_values import Rendered
 from kit.values.shown import MAX_SHOWN
@@ -91,6 +93,7 @@ class WalletChangeSerializer(StrictSerializer):
     id = Id("wal", read_only=True)
     object = Choice(choices=["wallet"], read_only=True)
     requesterId = Text(required=False, max_length=255, source="requester_id", help_text="Cannot be changed.")
+    requesterName = Text(read_only=True, allow_null=True, help_text="The requester's current name.")
     licenseId = Text(
         required=False, max_length=100, allow_null=True, source="license_id", help_text="Cannot be changed."
     )
@@ -112,6 +115,7 @@ class WalletChangeSerializer(StrictSerializer):
             "id": wallet.pk,
             "object": "wallet",
             "requesterId": wallet.requester.requester_id,
+            "requesterName": wallet.requester.name,
             "licenseId": wallet.license_id,
             "unit": wallet.unit,
             "balance": render_amount(wallet.balance),
@@ -155,6 +159,12 @@ class GrantKindField(Choice):
         return super().to_internal_value(data)
 
 
+class Price(Money):
+    """An amount above 0 in a currency."""
+
+    amount = Amount(more_than=0)
+
+
 class GrantSerializer(StrictSerializer):
     """Credit that was added to a wallet."""
 
@@ -169,6 +179,11 @@ class GrantSerializer(StrictSerializer):
     effectiveAt = Timestamp(required=False, allow_null=True, source="effective_at")
     expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
     externalId = Text(max_length=255, required=False, allow_null=True, source="external_id")
+    paid = Price(
+        required=False,
+        allow_null=True,
+        help_text="What was paid for it: recorded as a payment with the grant. Needs `revenue:write`.",
+    )
     voidedAt = Timestamp(read_only=True, allow_null=True)
     created = Timestamp(read_only=True)
 
@@ -185,9 +200,25 @@ class GrantSerializer(StrictSerializer):
             "effectiveAt": render_timestamp(grant.effective_at),
             "expiresAt": render_timestamp(grant.expires_at),
             "externalId": grant.external_id,
+            "paid": render_price(self.payment_of(grant)),
             "voidedAt": render_timestamp(grant.voided_at),
             "created": render_timestamp(grant.created),
         }
+
+    def payment_of(self, grant: Grant) -> Payment | None:
+        """Return the payment for the grant; from the context, if that has those of a page."""
+        payments = self.context.get("payments")
+        return Payment.objects.filter(grant=grant.pk).first() if payments is None else payments.get(grant.pk)
+
+
+def payments_of_grants(grants: Iterable[Grant]) -> dict[str, Payment]:
+    """Return the payments for grants by the grant's id, in one query."""
+    ids = [grant.pk for grant in grants]
+    return {str(payment.grant_id): payment for payment in Payment.objects.filter(grant__in=ids)}
+
+
+def render_price(payment: Payment | None) -> dict[str, object] | None:
+    return None if payment is None else Money.shown(payment.amount, payment.currency)
 
 
 class WalletEntrySerializer(StrictSerializer):

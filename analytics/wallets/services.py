@@ -13,9 +13,10 @@ from django.db import IntegrityError, transaction
 from accounts.auditing import audit
 from accounts.models import Account
 from accounts.plans import epochs
+from analytics.payments.services import Price, record_price_of_grant
 from analytics.wallets.book import Book, period_after
 from analytics.wallets.holders import check_identity, find_license, find_requester
-from analytics.wallets.models import DEFAULT_PRIORITY, Grant, Wallet
+from analytics.wallets.models import DEFAULT_PRIORITY, Grant, GrantKind, Wallet
 from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import grants_as_of, keep, lock_book
 from analytics.wallets.units import ACCESS
@@ -61,6 +62,7 @@ class GrantFields(TypedDict, total=False):
     effective_at: datetime | None
     expires_at: datetime | None
     external_id: str | None
+    paid: Price | None  # recorded as a payment
 
 
 @transaction.atomic
@@ -178,6 +180,10 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
     Raises ValidationFailed, and AlreadyExists for an `external_id` of another wallet.
     """
     now = now or stored_now()
+    paid = fields.get("paid")
+    if paid is not None:
+        check_paid(fields)
+        epochs.hold(wallet.account_id)  # before the wallet, as merges do
     book = lock_book(wallet)
     if (known := known_grant(book.wallet, fields)) is not None:
         [current] = grants_as_of(known.wallet, [known], now)
@@ -197,7 +203,15 @@ def add_grant(wallet: Wallet, fields: GrantFields, now: datetime | None = None) 
         book.grants.append(grant)
     keep(book, now)
     audit.record("grant.created", grant, {})
+    if paid is not None:
+        record_price_of_grant(grant, paid)
     return grant, True
+
+
+def check_paid(fields: GrantFields) -> None:
+    """Raise ValidationFailed for a price of a gift."""
+    if fields["kind"] != GrantKind.PAID:
+        raise ValidationFailed("Only a grant of the kind `paid` can say what was paid.", param="paid")
 
 
 def check_current(wallet: Wallet) -> None:

@@ -15,6 +15,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.keys.permissions import require
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
 from analytics.wallets import services
@@ -27,6 +28,7 @@ from analytics.wallets.serializers import (
     WalletChangeSerializer,
     WalletEntrySerializer,
     WalletSerializer,
+    payments_of_grants,
 )
 from analytics.wallets.services import GrantFields, WalletFields
 from analytics.wallets.units import ACCESS
@@ -44,6 +46,7 @@ WRITES = ("create", "partial_update", "add_grant", "void")
 class WalletViewSet(AccountViewSet[Wallet]):
     permissions_required = {**dict.fromkeys(READS, "licenses:read"), **dict.fromkeys(WRITES, "licenses:write")}
     listing = frozenset({"list", "grants", "entries"})
+    exportable = {"list": "wallets", "grants": "grants", "entries": "wallet-entries"}
     tagged = frozenset({"create", "retrieve", "partial_update", "add_grant", "get_grant"})
     serializer_class = WalletSerializer
     filterset_class = WalletFilters
@@ -107,9 +110,14 @@ class WalletViewSet(AccountViewSet[Wallet]):
     def add_grant(self, request: Request, id: str) -> HttpResponse:
         """Add credit: paid or promotional, from now or `effectiveAt` on, until `expiresAt` if given.
 
+        `paid` says what was paid for it, and records that as a payment in the same transaction. Statements show it as
+        `paidForCredit`; it does not reduce what is owed. It needs `revenue:write`, too.
+
         An `externalId` that the wallet knows adds nothing: the reply is 200 with the existing grant.
         """
         fields = cast("GrantFields", {"kind": GrantKind.PAID.value, **self.validated(GrantSerializer)})
+        if fields.get("paid") is not None:
+            require(self.grant, "revenue:write")
         grant, is_new = services.add_grant(self.wallet, fields)
         reply = self.with_tag(GrantSerializer(grant).data, 200)
         if is_new:
@@ -177,5 +185,6 @@ def render_wallets(rows: Iterable[Wallet]) -> list[Rendered]:
 
 def render_grants(wallet: Wallet, rows: Iterable[Grant]) -> list[Rendered]:
     """Render a page's grants with their current rest."""
-    serializer = GrantSerializer()
-    return [serializer.to_representation(grant) for grant in grants_as_of(wallet, rows, timezone.now())]
+    grants = grants_as_of(wallet, rows, timezone.now())
+    serializer = GrantSerializer(context={"payments": payments_of_grants(grants)})
+    return [serializer.to_representation(grant) for grant in grants]

@@ -12,7 +12,9 @@ from django.db.models import Model
 Redacted = TypeVar("Redacted", bound=Model)
 
 # Fields that describe a person; their whole value is redacted.
-PERSONAL = {"requesterName", "email", "notes", "metadata", "attributes", "context", "description", "note"}
+PERSONAL = {
+    *("requesterName", "email", "notes", "metadata", "attributes", "context", "description", "note", "voidReason"),
+}
 # Fields with words of the API or of the publisher's catalogue. They never name a person, even if a word is also an id.
 IMPERSONAL = {
     *("action", "contentIds", "contentType", "currency", "defaultAction", "events", "every", "kind", "licenseType"),

@@ -23,7 +23,8 @@ def reference(label: str, help_text: str) -> forms.CharField:
 
 
 class AdjustmentForm(forms.ModelForm):
-    amount = Amount(help_text="Negative for a refund.")
+    is_refund = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    amount = Amount(help_text="Negative to give back. To refund a charge, use its button Refund.")
     currency = Currency()
     description = forms.CharField(
         label="Reason", max_length=500, help_text="It stays in the ledger.", widget=UnfoldAdminTextInputWidget
@@ -48,6 +49,25 @@ class AdjustmentForm(forms.ModelForm):
         is_named = ids.decode("acc", account_id) and ids.decode(PREFIXES[charge.kind], charge.id)
         return RefundableCharge(account_id, charge, currency) if is_named else None
 
+    def clean(self) -> None:
+        """Accept only positive amounts for a refund."""
+        super().clean()
+        cleaned = self.cleaned_data
+        amount = cleaned.get("amount")
+        if cleaned.get("is_refund") and amount is not None and amount <= 0:
+            self.add_error("amount", "Enter what to give back as a positive amount: 50 refunds 50.")
+
+    def explain_refund(self) -> None:
+        """Label the amount of a refund, or say what is left of the charge for other adjustments."""
+        charged = self.refundable_charge()
+        left = "" if charged is None else f"{charged.in_words()}."
+        amount = self.fields["amount"]
+        if self["is_refund"].value():
+            amount.label = "Amount to refund"
+            amount.help_text = f"What the customer gets back, as a positive amount. {left}"
+        elif left:
+            amount.help_text = f"{amount.help_text} {left}"
+
     def _post_clean(self) -> None:
         """Skip model validation; the service validates."""
 
@@ -55,6 +75,7 @@ class AdjustmentForm(forms.ModelForm):
 class AdjustmentFields(TypedDict, total=False):
     id: str
     account: Account
+    is_refund: bool
     amount: Decimal
     currency: str
     description: str

@@ -95,7 +95,7 @@ class LedgerAdmin(
     form = AdjustmentForm
     optional = frozenset({"license_type"})
     add_fieldsets = (
-        (None, {"fields": ("account", "amount", "currency", "description", "occurred_at")}),
+        (None, {"fields": ("account", "is_refund", "amount", "currency", "description", "occurred_at")}),
         ("What it is about", {"fields": ("of_decision", "of_license", "of_requester", "of_content", "license_type")}),
     )
     fields = (
@@ -148,8 +148,10 @@ class LedgerAdmin(
         body = {
             NAMES[name]: as_json(value) for name, value in fields.items() if name in NAMES and value not in (None, "")
         }
-        body["amount"] = plain(fields["amount"])
-        return adjust(fields["account"].pk, {**validate_fields(AdjustmentSerializer(), body), "id": fields["id"]})
+        amount = fields["amount"]
+        body["amount"] = plain(-amount if fields.get("is_refund") else amount)
+        checked = validate_fields(AdjustmentSerializer(), body)
+        return adjust(fields["account"].pk, {**checked, "id": fields["id"]})[0]
 
     def refundable_charge(self, entry: LedgerEntry) -> RefundableCharge | None:
         charge = charge_of(entry)
@@ -176,7 +178,7 @@ class LedgerAdmin(
     def question(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> Question:
         about = [one for one in (saved.requester, saved.license, saved.decision, saved.content) if one is not None]
         return Question(
-            title=f"Book {self.sum(saved)}?",
+            title=title_of(saved, is_refund=bool(request.POST.get("is_refund"))),
             facts=[
                 ("Account", str(saved.account)),
                 ("Amount", self.sum(saved)),
@@ -187,6 +189,7 @@ class LedgerAdmin(
                 ("Licence type", saved.license_type or "–"),
             ],
             effects=[
+                *refund_in_words(saved),
                 f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {in_full(abs(saved.amount), saved.currency)} "
                 f"on {saved.occurred_at:%Y-%m-%d} (UTC).",
                 *(["It returns to the wallet that paid, as credit."] if was_prepaid(saved) else []),
@@ -214,8 +217,10 @@ class LedgerAdmin(
         form = form_of(context)
         if add and isinstance(form, AdjustmentForm):
             charged = form.refundable_charge()
-            if charged is not None and request_scope(request).includes(charged.account_id):
-                form.fields["amount"].help_text += f" {charged.in_words()}."
+            if charged is None or request_scope(request).includes(charged.account_id):
+                form.explain_refund()
+            if form["is_refund"].value():
+                context["title"] = "Refund"
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     # --- Showing -----------------------------------------------------------------------------------------------------
@@ -263,6 +268,18 @@ def links(objects: Iterable[Model | None]) -> str:
         (str(one._meta.verbose_name).capitalize(), change_url(one), str(one)) for one in objects if one is not None
     )
     return format_html_join("", '<div>{} <a class="text-link" href="{}">{}</a></div>', rows) or "–"
+
+
+def title_of(saved: LedgerEntry, *, is_refund: bool) -> str:
+    amount = in_full(saved.amount, saved.currency)
+    return f"Refund {in_full(-saved.amount, saved.currency)}?" if is_refund else f"Book {amount}?"
+
+
+def refund_in_words(saved: LedgerEntry) -> list[str]:
+    """Say what a refund does to the customer's statement."""
+    if saved.amount > 0 or saved.requester is None:
+        return []
+    return [f"{saved.requester} owes {in_full(-saved.amount, saved.currency)} less on this month's statement."]
 
 
 def was_prepaid(saved: LedgerEntry) -> bool:

@@ -5,16 +5,21 @@ from typing import ClassVar, TypedDict, cast
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
-from unfold.decorators import display
-from unfold.widgets import UnfoldAdminTextInputWidget
+from django.utils.html import format_html
+from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.models import Account
 from analytics.models import Payment, Wallet
+from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
-from analytics.payments.services import PaymentFields, record_payment
+from analytics.payments.services import PaymentFields, record_payment, void_payment
 from analytics.wallets.services import add_grant
 from kit.http.errors import ValidationFailed
 from kit.rest.export import Row, columns_of
@@ -25,18 +30,24 @@ from operators.base.exporting import ListExport
 from operators.base.fields import Amount, Currency, as_json, validate_fields
 from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
+from operators.base.forms.confirmation import confirm
 from operators.base.scope import request_scope
 from operators.base.searching import find_by_id, of_requesters
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times.field import Moment
 from operators.base.times.shown import shown_time
 
+KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
+
 
 class PaymentForm(forms.ModelForm):
     requester_own_id = forms.CharField(
         max_length=255, label="Customer", help_text="The customer's own id.", widget=UnfoldAdminTextInputWidget
     )
-    amount = Amount()
+    kind = forms.ChoiceField(
+        choices=KINDS, initial=PaymentKind.PAYMENT.value, label="It is", widget=UnfoldAdminSelectWidget()
+    )
+    amount = Amount(help_text="A positive amount, also for a payout.")
     currency = Currency()
     tops_up = forms.BooleanField(
         required=False,
@@ -55,14 +66,41 @@ class PaymentForm(forms.ModelForm):
             "note": "Internal note. Do not enter unnecessary personal data.",
         }
 
+    def clean(self) -> None:
+        """Explain what to do instead of entering a negative amount, and that a payout adds no credit."""
+        super().clean()
+        cleaned = self.cleaned_data
+        amount = cleaned.get("amount")
+        if amount is not None and amount <= 0:
+            self.add_error(
+                "amount",
+                "Enter a positive amount. For money that you gave back, choose a payout. To correct one, void it.",
+            )
+        if cleaned.get("tops_up") and cleaned.get("kind") == PaymentKind.PAYOUT:
+            self.add_error("tops_up", "A payout adds no credit.")
+
     def _post_clean(self) -> None:
         """Skip model validation; the service validates."""
+
+
+class VoidForm(forms.Form):
+    reason = forms.CharField(
+        max_length=500,
+        label="Reason",
+        help_text="Such as: typing error, returned by the bank.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+
+class VoidFields(TypedDict):
+    reason: str
 
 
 class FormFields(TypedDict, total=False):
     id: str
     account: Account
     requester_own_id: str
+    kind: str
     amount: Decimal
     currency: str
     received_at: object
@@ -74,10 +112,10 @@ class FormFields(TypedDict, total=False):
 @admin.register(Payment)
 class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Payment, FormFields]):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
-    list_display = ("received", "requester", "sum", "external_id", "recorded", "account")
+    list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
     list_select_related = ("account", "requester")
     row_name = "sum"
-    row_facts = {"requester": "", "received": ""}
+    row_facts = {"requester": "", "received": "", "state": ""}
     list_filter = (
         ("currency", ExactTextFilter),
         ("received_at", MomentFilter),
@@ -86,16 +124,20 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
     )
     search_fields = ("pk",)
     search_help_text = "A full pay_ id, or the start of a customer's id or name."
-    actions_list = ("export_items",)
+    actions_list = ("payout", "export_items")
+    actions_detail = ("void",)
     export_name = "payments"
     export_columns = tuple(columns_of(PaymentSerializer))
     form = PaymentForm
     optional = frozenset({"external_id", "note"})
     add_fieldsets = (
-        (None, {"fields": ("account", "requester_own_id", "amount", "currency", "tops_up")}),
+        (None, {"fields": ("account", "requester_own_id", "kind", "amount", "currency", "tops_up")}),
         ("The transfer", {"fields": ("received_at", "external_id", "note")}),
     )
-    fields = readonly = ("identifier", "account", "requester", "sum", "received", "external_id", "note", "recorded")
+    fields = readonly = (
+        "identifier", "account", "requester", "state", "sum", "received", "external_id", "note", "paid_for",
+        "recorded", "voided",
+    )  # fmt: skip
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": Kind.REQUESTER}
     api_names = {"requesterId": "requester_own_id", "walletId": "tops_up"}
@@ -121,6 +163,7 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
     def create(self, request: HttpRequest, fields: FormFields) -> Payment:
         body = {
             "requesterId": fields["requester_own_id"],
+            "kind": fields["kind"],
             "amount": plain(fields["amount"]),
             "currency": fields["currency"],
             "receivedAt": as_json(fields["received_at"]) if fields.get("received_at") else None,
@@ -136,20 +179,73 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
         return payment
 
     def question(self, request: HttpRequest, before: Payment | None, saved: Payment) -> Question:
+        is_payout = saved.kind == PaymentKind.PAYOUT
+        amount = in_full(saved.amount, saved.currency)
         return Question(
-            title=f"Record {self.sum(saved)} from {saved.requester}?",
+            title=f"Record {amount} {'paid out to' if is_payout else 'from'} {saved.requester}?",
             facts=[("Account", str(saved.account)), ("Received", self.received(saved))],
             effects=[
                 *([f"The wallet is topped up by {self.sum(saved)}."] if request.POST.get("tops_up") else []),
-                "This month's statement shows it. Revenue does not change, because it counts charges.",
-                "A recorded payment cannot be changed.",
+                f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
+                "Revenue does not change, because it counts charges.",
+                "A recorded payment cannot be changed, but it can be voided.",
             ],
             button="Record it",
         )
 
+    @action(description="Record payout", icon="undo", permissions=["add"], url_path="payout")
+    def payout(self, request: HttpRequest) -> HttpResponse:
+        return redirect(f"{reverse('admin:analytics_payment_add')}?kind={PaymentKind.PAYOUT.value}")
+
+    def has_voiding_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        if not request.user.has_perm("analytics.add_payment"):
+            return False
+        payment = None if object_id is None else self.get_object(request, unquote(object_id))
+        return object_id is None or (payment is not None and payment.voided_at is None)
+
+    @action(description="Void", icon="block", permissions=["voiding"], url_path="void")
+    def void(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        payment = self.found(request, object_id)
+        amount = in_full(payment.amount, payment.currency)
+
+        def perform(fields: VoidFields) -> str:
+            void_payment(payment, fields["reason"])
+            return f"The {payment.kind} of {amount} is void."
+
+        return confirm(
+            request,
+            self,
+            obj=payment,
+            title=f"Void the {payment.kind} of {amount}",
+            facts=[("Customer", str(payment.requester)), ("Recorded", self.recorded(payment))],
+            effects=[
+                what_void_changes(payment),
+                "Closed statements do not change.",
+                "The payment stays in the list, with your reason. It cannot be made valid again.",
+                "Credit that was added with it stays. Void the grant by the API to take it back.",
+            ],
+            button="Void it",
+            form=VoidForm,
+            perform=perform,
+        )
+
     @display(description="Amount", ordering="amount")
     def sum(self, payment: Payment) -> str:
-        return in_full(payment.amount, payment.currency)
+        return in_full(-payment.amount if payment.kind == PaymentKind.PAYOUT else payment.amount, payment.currency)
+
+    @display(description="Kind", label={"void": "danger", "payout": "warning", "payment": "info"})
+    def state(self, payment: Payment) -> str:
+        return str(payment.kind) if payment.voided_at is None else "void"
+
+    @display(description="Voided", empty_value="no")
+    def voided(self, payment: Payment) -> str | None:
+        if payment.voided_at is None:
+            return None
+        return format_html("{}: {}", shown_time(payment.voided_at), payment.void_reason or "no reason left")
+
+    @display(description="Paid for", empty_value="charges")
+    def paid_for(self, payment: Payment) -> str | None:
+        return None if payment.grant is None else f"credit: {payment.grant}"
 
     @display(description="Received", ordering="received_at")
     def received(self, payment: Payment) -> str:
@@ -158,6 +254,14 @@ class PaymentAdmin(SuggestingAdmin[Payment], ListExport[Payment], AskingAdmin[Pa
     @display(description="Recorded", ordering="created")
     def recorded(self, payment: Payment) -> str:
         return shown_time(payment.created)
+
+
+def what_void_changes(payment: Payment) -> str:
+    if payment.grant_id is not None:
+        return "It was paid for credit, so what is owed does not change."
+    amount = in_full(payment.amount, payment.currency)
+    change = "less" if payment.kind == PaymentKind.PAYOUT else "more"
+    return f"{payment.requester} owes {amount} {change} on this month's statement."
 
 
 def grant_payment(payment: Payment) -> None:

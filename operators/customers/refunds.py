@@ -1,6 +1,7 @@
 """The buttons *Refund* and *Adjust*, and the list of refunds.
 
-Both open the form of an adjustment. *Refund* fills in the rest of the charge, *Adjust* leaves the amount empty.
+Both open the form of an adjustment. *Refund* takes a positive amount and fills in the rest of the charge; *Adjust*
+leaves the amount empty.
 """
 
 from typing import ClassVar, NamedTuple
@@ -93,8 +94,8 @@ class RefundButton(AdminMixin[ModelT]):
         charged = None if obj is None else self.refundable_charge(obj)
         if obj is None or charged is None:
             raise Http404
-        amount = plain(-charged.balance.refundable)
-        return self.adjustment(obj, "Refund", amount=amount, currency=charged.currency)
+        amount = plain(charged.balance.refundable)
+        return self.adjustment(obj, "Refund", is_refund="on", amount=amount, currency=charged.currency)
 
     @action(description="Adjust", icon="tune", permissions=["adjusting"], url_path="adjust")
     def adjust(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -16,10 +16,11 @@ from rest_framework.request import Request
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import action, display
 
-from analytics.models import ClosedLine, Statement, StatementLine
+from analytics.models import ClosedLine, Payment, Statement, StatementLine
 from analytics.models.statements import HOLDER
-from analytics.statements.lines import lines_of
-from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
+from analytics.payments.models import PaymentKind
+from analytics.statements.lines import lines_of, month_bounds, payments_of
+from analytics.statements.serializers import StatementLineSerializer, StatementSerializer, counted_amount, voided_by
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
@@ -92,7 +93,7 @@ class StatementAdmin(ListExport[Statement]):
     export_columns = tuple(columns_of(StatementSerializer))
     fields = readonly_fields = (
         "identifier", "of_month", "asker", "account", "state_in_words", "opened_with", "prices", "charges",
-        "corrections", "turnover", "paid", "closed_with", "told_lines",
+        "corrections", "turnover", "paid", "paid_out", "paid_for_credit", "closed_with", "told_lines",
     )  # fmt: skip
 
     class Media:
@@ -187,6 +188,14 @@ class StatementAdmin(ListExport[Statement]):
     def paid(self, statement: Statement) -> str:
         return sum_of(0 - statement.payments, statement)
 
+    @display(description="Payouts")
+    def paid_out(self, statement: Statement) -> str:
+        return sum_of(statement.payouts or Decimal(0), statement)
+
+    @display(description="Paid for credit")
+    def paid_for_credit(self, statement: Statement) -> str:
+        return f"{sum_of(statement.paid_for_credit or Decimal(0), statement)}, not part of the balance"
+
     @display(description="Closing balance", ordering="closing")
     def closed_with(self, statement: Statement) -> str:
         return sum_of(statement.closing, statement)
@@ -203,6 +212,8 @@ def sum_of(amount: Decimal, statement: Statement) -> str:
 def shown(statement: Statement) -> dict[str, object]:
     """Return a statement's template context: its first lines in order of booking, and the number of further ones."""
     lines = lines_of(statement).order_by("created", "pk")[:MOST_LINES]
+    payments = payments_of(statement).order_by("created", "pk")[:MOST_LINES]
+    paid_for_credit = statement.paid_for_credit
     figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
     return {
         "statement": statement,
@@ -210,6 +221,23 @@ def shown(statement: Statement) -> dict[str, object]:
         "more": max(0, statement.lines - MOST_LINES),
         **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
         "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
+        "payouts": in_places(statement.payouts or Decimal(0), statement.currency),
+        "paid_for_credit": paid_for_credit and in_places(paid_for_credit, statement.currency),
+        "paid_lines": [shown_payment(payment, statement) for payment in payments],
+    }
+
+
+def shown_payment(payment: Payment, statement: Statement) -> dict[str, object]:
+    """Return a payment, payout or void with its date and what the statement counts of it."""
+    begin, end = month_bounds(statement)
+    voided_at = voided_by(payment, end)
+    what = "Payout" if payment.kind == PaymentKind.PAYOUT else "Payment"
+    return {
+        "at": payment.received_at,
+        "what": f"{what} for credit" if payment.grant_id else what,
+        "voided_at": voided_at,
+        "about": payment.external_id or "",
+        "counted": in_places(counted_amount(payment, begin, voided_at), payment.currency),
     }
 
 

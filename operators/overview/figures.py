@@ -9,12 +9,11 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from analytics.models import AccessEvent, LedgerEntry
-from analytics.revenue.report import Earner, UnconvertedRevenue, revenue_report
+from analytics.revenue.report import Earner, RevenueReport, UnconvertedRevenue, revenue_report
 from analytics.usage.daily_totals import Days, add_days
 from analytics.usage.report import requester_numbers, usage_report, usage_rows
 from analytics.windows import DAY, Window, midnight
-from kit.http.errors import InvalidRequest
-from kit.values.currencies import round_to_minor_unit
+from kit.values.currencies import in_full, round_to_minor_unit
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
@@ -35,6 +34,15 @@ class UsageFigures:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """Amounts without an exchange rate, and a currency that needs no rates, if any."""
+
+    amounts: list[str]
+    instead: str
+    link: str
+
+
+@dataclass(frozen=True)
 class RevenueFigures:
     total: str
     change: str  # in per cent with sign; empty without an earlier value
@@ -46,15 +54,7 @@ class RevenueFigures:
     tiers: list[BarRow]
     content: list[BarRow]
     requesters: list[BarRow]
-
-
-@dataclass(frozen=True)
-class MissingRate:
-    """Why revenue figures are missing, and a currency that needs no rates, if any."""
-
-    message: str
-    instead: str
-    link: str
+    left_out: LeftOut | None
 
 
 def usage_figures(choice: Choice, window: Window) -> UsageFigures:
@@ -121,13 +121,8 @@ def ranked_row(
     return BarRow(name or api_id, figure, part, link, api_id if model is Requester else "", figure_link)
 
 
-def revenue_figures(
-    choice: Choice, window: Window, now: datetime, found: UnconvertedRevenue
-) -> RevenueFigures | MissingRate:
-    try:
-        report = revenue_report(choice.account_ids, window, choice.currency, now, found)
-    except InvalidRequest as error:
-        return missing_rate(choice, found, error.message)
+def revenue_figures(choice: Choice, window: Window, now: datetime, found: UnconvertedRevenue) -> RevenueFigures:
+    report = revenue_report(choice.account_ids, window, choice.currency, now, found)
 
     def shown(amount: Decimal) -> str:
         return f"{round_to_minor_unit(amount, choice.currency):,f}"
@@ -150,6 +145,7 @@ def revenue_figures(
         ],
         content=earners(choice, window, report.by_content, shown, Content),
         requesters=earners(choice, window, report.by_requester, shown, Requester),
+        left_out=left_out(choice, report),
     )
 
 
@@ -175,12 +171,18 @@ def earners(
     ]
 
 
-def missing_rate(choice: Choice, found: UnconvertedRevenue, message: str) -> MissingRate:
-    """Suggest the only currency in use, which needs no rates."""
-    codes = list(found.by_currency())
+def left_out(choice: Choice, report: RevenueReport) -> LeftOut | None:
+    """Describe what has no exchange rate, and suggest the only currency in use, which needs none."""
+    if not report.unconverted:
+        return None
+    amounts = [
+        f"{in_full(sum_.amount, sum_.currency)} ({sum_.entries:,} {'entry' if sum_.entries == 1 else 'entries'})"
+        for sum_ in report.unconverted
+    ]
+    codes = list(report.by_currency)
     if len(codes) != 1:
-        return MissingRate(message, "", "")
-    return MissingRate(message, codes[0], f"{reverse('admin:index')}?{urlencode(choice.query(currency=codes[0]))}")
+        return LeftOut(amounts, "", "")
+    return LeftOut(amounts, codes[0], f"{reverse('admin:index')}?{urlencode(choice.query(currency=codes[0]))}")
 
 
 @dataclass(frozen=True)

@@ -68,13 +68,11 @@ class RefusalFigures(Struct, frozen=True):
     since: datetime | None
 
 
-def earned_figures(
-    choice: Choice, window: Window, found: UnconvertedRevenue, revenue: RevenueFigures | None
-) -> Earnings:
+def earned_figures(choice: Choice, window: Window, found: UnconvertedRevenue, revenue: RevenueFigures) -> Earnings:
     """Return the revenue of a window.
 
-    The revenue section's figures come first, so that the page shows only one change for the same days. Without
-    `revenue` (a rate is missing), each currency has its own figures: those with revenue first, then the chosen one.
+    The revenue section's figures come first, so that the page shows only one change for the same days. If rates are
+    missing, each currency has its own figures: those with revenue first, then the chosen one.
     """
     shown = {**choice.account_filter, **days_of("occurred_at", window)}
     totals = sorted(found.by_currency().items(), key=lambda one: (not one[1][0], one[0] != choice.currency, one[0]))
@@ -87,7 +85,7 @@ def earned_figures(
         )
         for code, (total, before) in totals
     ]
-    if revenue is None or [code for code, _ in totals] in ([], [choice.currency]):
+    if revenue.left_out or [code for code, _ in totals] in ([], [choice.currency]):
         return Earnings(booked, [])
     converted = EarnedFigure(f"{revenue.total} {choice.currency}", revenue.change, revenue.before, "#revenue-title")
     return Earnings([converted], [one for one, (_, (total, _)) in zip(booked, totals, strict=True) if total])
@@ -183,9 +181,10 @@ def notices(
 ) -> list[Notice]:
     """Return notices for the visible parts of the page that need attention."""
     told = []
-    if shown.get("missing_rate"):
+    revenue = shown.get("revenue")
+    if isinstance(revenue, RevenueFigures) and revenue.left_out:
         told.append(
-            Notice(f"An exchange rate is missing: there are no totals in {choice.currency}.", "#revenue-title")
+            Notice(f"An exchange rate is missing: the totals in {choice.currency} are incomplete.", "#revenue-title")
         )
     for kind in ATTENTION:
         rows = shown.get(kind.part)

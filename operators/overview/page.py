@@ -27,7 +27,7 @@ from operators.base.figures.choice import MOST_ACCOUNTS, Choice, read_choice
 from operators.base.figures.windows import window_of
 from operators.base.links import change_url, list_url
 from operators.base.times.shown import TO_DAY, shown_time
-from operators.overview.figures import MissingRate, revenue_figures, today_figures, usage_figures
+from operators.overview.figures import revenue_figures, today_figures, usage_figures
 from operators.overview.first_steps import first_steps
 from operators.overview.headline import earned_figures, notices, refusal_figures
 from operators.overview.licenses import licenses_to_look_after
@@ -116,10 +116,7 @@ def figures(request: HttpRequest, choice: Choice, sees: dict[str, bool], window:
     if sees["revenue"]:
         found = unconverted_revenue(choice.account_ids, window)
         revenue = revenue_figures(choice, window, now, found)
-        if isinstance(revenue, MissingRate):
-            context |= {"missing_rate": revenue, "earned": earned_figures(choice, window, found, None)}
-        else:
-            context |= {"revenue": revenue, "earned": earned_figures(choice, window, found, revenue)}
+        context |= {"revenue": revenue, "earned": earned_figures(choice, window, found, revenue)}
     return Figures(context, days, denials)
 
 

@@ -128,7 +128,8 @@ def test_the_page_begins_with_the_currency_of_most_bookings(admin, account, cloc
 def test_a_missing_rate_is_told_with_what_to_do_and_a_way_round(admin, busy):
     shown = page(admin, currency="GBP", period="7d")
     text = shown.content.decode()
-    assert re.search("There is no exchange rate of [A-Z]{3} for 2026-03-0[34]", text)
+    assert re.search(r"there is no exchange rate for the day: [\d.]+ USD \(\d entries\)", text)
+    assert number(shown, "revenue-total") == 0
     assert "import_exchange_rates" in text
     assert f"{INDEX}?period=7d&amp;currency=USD" in text
     assert number(shown, "usage-total") == 8

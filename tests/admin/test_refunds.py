@@ -51,17 +51,20 @@ def total_of(obj):
     return Decimal(100) if isinstance(obj, License) else Decimal("0.05")
 
 
-@pytest.mark.parametrize(("what", "amount"), [("license", "-100"), ("decision", "-0.05"), ("entry", "-0.05")])
+@pytest.mark.parametrize(("what", "amount"), [("license", "100"), ("decision", "0.05"), ("entry", "0.05")])
 def test_a_refund_is_prefilled_asked_for_and_booked(admin, charged, what, amount):
     address = refund(admin, charged[what])
     values = form_values(admin.get(address).content.decode())
     assert values["amount"] == [amount]
     asked = admin.post(address, {**values, "_save": "Save"})
-    assert "Revenue falls by" in asked.content.decode()
+    text = asked.content.decode()
+    assert f"Refund {amount}" in text
+    assert "org_acme owes" in text
+    assert "Revenue falls by" in text
     booked = admin.post(address, form_values(asked.content.decode()))
     assert booked.status_code == 302
     entry = LedgerEntry.objects.latest("pk")
-    assert (entry.type, entry.amount, entry.license_id) == ("adjustment", Decimal(amount), charged["license"].pk)
+    assert (entry.type, entry.amount, entry.license_id) == ("adjustment", -Decimal(amount), charged["license"].pk)
     assert (entry.requester.requester_id, entry.license_type) == ("org_acme", "commercial")
     assert entry.description.startswith(f"Refund: {ABOUT[what]}")
 
@@ -98,22 +101,31 @@ def test_a_licence_that_earned_nothing_can_be_adjusted(admin, account):
 def test_a_revoked_licence_can_still_be_refunded(admin, charged):
     revoke_license(charged["license"])
     query = parse_qs(urlsplit(refund(admin, charged["license"])).query)
-    assert (query["amount"], query["currency"]) == (["-100"], ["EUR"])
+    assert (query["amount"], query["currency"]) == (["100"], ["EUR"])
 
 
 @pytest.mark.parametrize("what", ["license", "decision", "entry"])
 def test_a_second_refund_is_prefilled_with_what_is_left(admin, charged, what):
-    first = book(admin, charged[what], amount="-0.02")
+    first = book(admin, charged[what], amount="0.02")
     values = form_values(admin.get(refund(admin, charged[what])).content.decode())
-    assert values["amount"] == [str(Decimal("0.02") - total_of(charged[what]))]
+    assert values["amount"] == [str(total_of(charged[what]) - Decimal("0.02"))]
     page = admin.get(change_url(charged[what])).content.decode()
     if what != "license":
         assert change_url(first) in page
         assert "0.03 USD of 0.05 USD is left to refund" in page
 
 
+@pytest.mark.parametrize("amount", ["-0.02", "0"])
+def test_a_negative_refund_is_an_error_that_explains(admin, charged, amount):
+    address = refund(admin, charged["decision"])
+    values = {**form_values(admin.get(address).content.decode()), "amount": amount}
+    refused = admin.post(address, {**values, "confirmed": "1", "_save": "Save"})
+    assert "Enter what to give back as a positive amount: 50 refunds 50." in refused.content.decode()
+    assert not LedgerEntry.objects.filter(type="adjustment").exists()
+
+
 def test_the_form_says_what_is_left_and_the_question_what_will_be(admin, charged):
-    book(admin, charged["decision"], amount="-0.02")
+    book(admin, charged["decision"], amount="0.02")
     address = refund(admin, charged["decision"])
     page = admin.get(address).content.decode()
     assert "0.03 USD of 0.05 USD is left to refund" in page
@@ -142,7 +154,7 @@ def test_a_refunded_charge_offers_no_refund(admin, charged, what):
 def test_a_form_that_refunds_more_than_is_left_is_refused_at_the_amount(admin, charged):
     address = refund(admin, charged["decision"])
     opened = form_values(admin.get(address).content.decode())
-    book(admin, charged["entry"], amount="-0.02")
+    book(admin, charged["entry"], amount="0.02")
     reply = admin.post(address, {**opened, "_save": "Save"})
     [message] = reply.context["adminform"].form.errors["amount"]
     assert "At most 0.03 USD can be refunded" in message

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import Grant, Payment, Wallet
+from analytics.models import Grant, Payment, Statement, Wallet
 from analytics.wallets.burn_down import burn_down
 from operators.base.links import change_url
 from tests import factories
@@ -169,3 +169,34 @@ def test_pages_show_what_is_due_now(admin, account, customer, api):
     listed = admin.get(reverse("admin:analytics_wallet_changelist")).content.decode()
     assert "0 accesses" in listed
     assert "Nothing was spent" in admin.get(change_url(Wallet.objects.get(pk=made))).content.decode()
+
+
+def test_an_operator_records_a_payout(admin, account):
+    customer = factories.requester(account).requester_id
+    address = admin.get(reverse("admin:analytics_payment_payout"))["Location"]
+    values = {"account": account.pk, "requester_own_id": customer, "currency": "EUR"}
+    refused = submit(admin, address, **values, amount="-49,40")
+    assert "For money that you gave back, choose a payout." in refused.content.decode()
+    asked = submit(admin, address, **values, amount="49,40")
+    assert f"{customer} owes 49.40 EUR more" in asked.content.decode()
+    assert confirmed(admin, asked).status_code == 302
+    payment = Payment.objects.get()
+    assert (payment.kind, payment.amount) == ("payout", Decimal("49.40"))
+    refused = submit(admin, address, **values, amount="1", tops_up="on")
+    assert "A payout adds no credit." in refused.content.decode()
+
+
+def test_an_operator_voids_a_payment_once(admin, account):
+    payment = factories.payment(account, 500)
+    button = reverse("admin:analytics_payment_void", args=[payment.pk])
+    assert button in admin.get(change_url(payment)).content.decode()
+    assert "owes 500.00 USD more" in admin.get(button).content.decode()
+    assert submit(admin, button, reason="Typing error").status_code == 302
+    payment.refresh_from_db()
+    assert payment.void_reason == "Typing error"
+    page = admin.get(change_url(payment)).content.decode()
+    assert "Typing error" in page
+    assert button not in page
+    [statement] = Statement.objects.all()
+    printed = admin.get(reverse("admin:analytics_statement_print_page", args=[statement.pk])).content.decode()
+    assert "void since" in printed

@@ -156,6 +156,7 @@ ENDPOINTS = [
         "POST", "/v1/revenue", "revenue:write", {"amount": "1.50", "currency": "EUR", "description": "A sale"}, 201
     ),
     Endpoint("GET", "/v1/revenue/{entry}", "revenue:read"),
+    Endpoint("POST", "/v1/refunds", "revenue:write", {"entryId": "{licensePrice}", "amount": "0.01"}, 201),
     Endpoint("GET", "/v1/wallets", "licenses:read"),
     Endpoint("POST", "/v1/wallets", "licenses:write", {"requesterId": "{requester}", "unit": "EUR"}, 201),
     Endpoint("GET", "/v1/wallets/{wallet}", "licenses:read"),
@@ -171,9 +172,11 @@ ENDPOINTS = [
         "POST", "/v1/payments", "revenue:write", {"requesterId": "{requester}", "amount": 5, "currency": "EUR"}, 201
     ),
     Endpoint("GET", "/v1/payments/{payment}", "revenue:read"),
+    Endpoint("POST", "/v1/payments/{payment}/void", "revenue:write", {"reason": "Returned"}),
     Endpoint("GET", "/v1/statements", "revenue:read"),
     Endpoint("GET", "/v1/statements/{statement}", "revenue:read"),
     Endpoint("GET", "/v1/statements/{statement}/lines", "revenue:read"),
+    Endpoint("GET", "/v1/statements/{paidStatement}/payments", "revenue:read"),
     Endpoint("GET", "/v1/audit", "audit:read"),
     Endpoint("GET", "/v1/audit/{audit}", "audit:read"),
     Endpoint("GET", "/v1/events", "webhooks:manage"),
@@ -229,6 +232,7 @@ LISTS = [
     "/v1/payments",
     "/v1/statements",
     "/v1/statements/{statement}/lines",
+    "/v1/statements/{paidStatement}/payments",
     "/v1/audit",
     "/v1/events",
     "/v1/webhooks",
@@ -246,20 +250,24 @@ def make_resources(account: Account) -> dict[str, str]:
     decision = ApiClient(factories.key_text(account)).post("/v1/access/check", check)
     [entry] = auditlog.entries(resource_id=item.pk)
     booked = ledger.add(account)
+    requester = factories.requester(account)
+    payment = factories.payment(account, requester_id=requester.requester_id)
     return {
         "content": item.pk,
         "policy": policy.pk,
         "license": factories.license(account).pk,
         "client": factories.license_client(account)[0].pk,
-        "requester": factories.requester(account).requester_id,
+        "requester": requester.requester_id,
         "anotherRequester": factories.requester(account).requester_id,
         "site": factories.site(account).pk,
         "key": key.pk,
         "keyText": key_text,
         "decision": decision["id"],
         "entry": booked.pk,
+        "licensePrice": ledger.add(account, license=factories.license(account)).pk,
         "statement": statement_id(account.pk, None, booked.created.date(), booked.currency),
-        "payment": factories.payment(account).pk,
+        "payment": payment.pk,
+        "paidStatement": statement_id(account.pk, requester.pk, payment.created.date(), payment.currency),
         "audit": entry.pk,
         **factories.wallet(account),
         **factories.webhook(account, events=["webhook_endpoint.*"]),

@@ -40,11 +40,11 @@ def grow(api, ids, path, count):
             api.patch(f"/v1/policies/{ids['policy']}", {"name": f"Version {n}"})
         elif path == "/v1/access/decisions":
             api.post("/v1/access/check", {"contentId": ids["content"], "requester": f"org_{n}"})
+        elif path.endswith("/payments"):
+            api.post("/v1/payments", {"requesterId": ids["requester"], "amount": n + 1, "currency": "USD"})
         elif path.startswith(("/v1/revenue", "/v1/statements")):
             currency = CURRENCIES[n] if path == "/v1/statements" else "USD"
             api.post("/v1/revenue", {"amount": n + 1, "currency": currency, "description": f"Sale {n}"})
-        elif path == "/v1/payments":
-            api.post(path, {"requesterId": ids["requester"], "amount": n + 1, "currency": "USD"})
         elif path == "/v1/wallets":
             api.post("/v1/requesters", {"id": f"wallet_{n}"})
             api.post(path, {"requesterId": f"wallet_{n}", "unit": "USD"})
@@ -87,6 +87,7 @@ def make_simultaneous(path):
         "/v1/wallets/{wallet}/entries": WalletEntry,
         "/v1/statements": LedgerEntry,
         "/v1/statements/{statement}/lines": LedgerEntry,
+        "/v1/statements/{paidStatement}/payments": Payment,
         "/v1/audit": AuditEntry,
         "/v1/events": Event,
         "/v1/webhooks": WebhookEndpoint,
@@ -95,7 +96,7 @@ def make_simultaneous(path):
     field = "created_at" if model is ApiKey else "created"
     assert isinstance(apps.get_model(model._meta.label)._meta.get_field(field), DateTimeField)
     # A statement belongs to the month in which its entries were recorded.
-    moment = LedgerEntry.objects.latest("created").created if path.startswith("/v1/statements") else MOMENT
+    moment = model.objects.latest("created").created if path.startswith("/v1/statements") else MOMENT
     with append_only.unlocked():
         model.objects.update(**{field: moment})
 

@@ -5,7 +5,6 @@ from urllib.parse import quote
 
 import pytest
 
-from tests import ledger
 from tests.ways import both_ways
 
 REPORTS = [f"/v1/analytics/{name}" for name in ("usage", "revenue", "pages", "crawlers", "visitors", "observed")]
@@ -116,13 +115,6 @@ def test_a_currency_that_does_not_exist(api, currency, hint):
     price = {"amount": 5, "currency": currency}
     refused = api.post("/v1/licenses", {"requesterId": "a", "licenseType": "b", "price": price})
     assert (refused.error["param"], refused.error["message"]) == ("price.currency", message)
-
-
-def test_a_missing_exchange_rate_says_how_to_load_one(api, account):
-    ledger.add(account, "1", currency="USD")
-    refused = api.get("/v1/analytics/revenue?currency=JPY&startDate=2026-03-01&endDate=2026-03-05")
-    assert (refused.status, refused.error["param"]) == (400, "currency")
-    assert refused.error["message"].endswith("An operator can load it with `manage.py import_exchange_rates`.")
 
 
 @both_ways

@@ -25,6 +25,9 @@ LISTS = [
     "/v1/sites",
     "/v1/audit",
     "/v1/events",
+    "/v1/wallets",
+    "/v1/payments",
+    "/v1/api-keys",
 ]
 EXPORTS = [*LISTS, "/v1/analytics/usage", "/v1/analytics/revenue"]
 every_export = pytest.mark.parametrize("path", EXPORTS)
@@ -94,8 +97,8 @@ def test_a_file_is_sorted_as_the_list_is(api, decisions):
 
 
 def test_other_lists_are_json_alone(api):
-    assert api.get("/v1/api-keys", format="csv").error["param"] == "format"
-    assert api.get("/v1/api-keys", headers={"Accept": "text/csv"}).headers["Content-Type"] == "application/json"
+    assert api.get("/v1/webhooks", format="csv").error["param"] == "format"
+    assert api.get("/v1/webhooks", headers={"Accept": "text/csv"}).headers["Content-Type"] == "application/json"
 
 
 def test_a_file_of_resources_has_each_as_its_list_does(api):
@@ -116,12 +119,34 @@ def test_a_file_of_resources_has_each_as_its_list_does(api):
     assert json.loads(row["rules"]) == rules
 
 
+def test_the_files_of_a_wallet_have_its_grants_and_entries_as_they_are_now(api, account):
+    api.post("/v1/requesters", {"id": "org_acme", "name": "Acme"})
+    wallet = f"/v1/wallets/{factories.wallet(account, requester_id='org_acme', amount=3)['wallet']}"
+    api.post(f"{wallet}/grants", {"amount": 2, "paid": {"amount": "1.50", "currency": "EUR"}})
+    gift = api.post(f"{wallet}/grants", {"amount": 1, "kind": "promotional"})["id"]
+    api.post(f"{wallet}/grants/{gift}/void")
+    for path in (f"{wallet}/grants", f"{wallet}/entries"):
+        lines = [json.loads(line) for line in api.get(path, format="jsonl").content.splitlines()]
+        assert lines == api.get(path)["data"]
+        rows = table(api.get(path, format="csv"))
+        assert [row["id"] for row in rows] == [line["id"] for line in lines]
+        first = rows[0]["id"]
+        rest = api.get(path, format="csv", after=first).content.decode().splitlines()
+        assert [line.partition(",")[0].strip('"') for line in rest] == [row["id"] for row in rows[1:]]
+    rows = table(api.get(f"{wallet}/grants", format="csv"))
+    assert [row["paid.amount"] for row in rows] == ["", "1.5", ""]
+    [row] = table(api.get("/v1/wallets", format="csv"))
+    assert (row["requesterId"], row["requesterName"], row["balance"]) == ("org_acme", "Acme", "5")
+
+
 def test_each_cell_of_a_table_has_the_value_that_the_list_shows(api, account, decisions):
     priced = {"licenseType": "commercial", "pricePerAccess": {"amount": 0.05, "currency": "USD"}}
     assert api.post("/v1/licenses", {"requesterId": "org_1", **priced}).status == 201
     item = factories.content(account, policy_id=factories.policy(account).pk)
     assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_1"})["charge"]["amount"] == 0.05
     assert api.post("/v1/sites", {"host": "pub.example"}).status == 201
+    factories.wallet(account, requester_id="org_1")
+    factories.payment(account, requester_id="org_1")
     for path in LISTS:
         shown = api.get(path, limit=100)["data"]
         rows = table(api.get(path, format="csv"))

@@ -22,11 +22,16 @@ HEAVY = {
     "GET /v1/statements",
     "GET /v1/statements/{}",
     "GET /v1/statements/{}/lines",
+    "GET /v1/statements/{}/payments",
     "POST /v1/policies/lint",
     "POST /v1/policies/{}/simulate",
     "POST /v1/sites/{}/verify",
 }
 EXPORTED = {
+    "GET /v1/api-keys",
+    "GET /v1/wallets",
+    "GET /v1/wallets/{}/entries",
+    "GET /v1/wallets/{}/grants",
     "GET /v1/access/decisions",
     "GET /v1/audit",
     "GET /v1/content",

@@ -11,6 +11,7 @@ KINDS = {
     "decision": "dec",
     "entry": "led",
     "statement": "stm",
+    "paidStatement": "stm",
     "audit": "aud",
     "event": "evt",
     "webhook": "we",

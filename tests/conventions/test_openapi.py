@@ -98,7 +98,7 @@ def test_operation_ids_are_unique_and_read_as_names_of_functions():
 
 def test_an_operation_id_begins_with_the_verb_of_its_action():
     lists, gets = (
-        "versions deliveries lines grants entries",
+        "versions deliveries lines payments grants entries",
         "usage revenue offers offers_batch observed visitors pages crawlers me proxy_config",
     )
     verbs = {"retrieve": ("get",), "partial_update": ("update",), "destroy": ("delete", "revoke")}

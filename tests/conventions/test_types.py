@@ -125,6 +125,7 @@ ADJUSTMENT: dict[str, tuple[Any, ...]] = {
     "contentId": NOT_A_TEXT,
     "requesterId": NOT_A_TEXT,
     "description": NOT_A_TEXT,
+    "externalId": NOT_A_TEXT,
 }
 DRAFT = {path: values for path, values in POLICY.items() if path not in ("name", "description", "mode")}
 SIMULATION: dict[str, tuple[Any, ...]] = {
@@ -167,9 +168,12 @@ GRANT: dict[str, tuple[Any, ...]] = {
     "effectiveAt": NOT_A_TEXT,
     "expiresAt": NOT_A_TEXT,
     "externalId": NOT_A_TEXT,
+    "paid": NOT_AN_OBJECT,
+    "paid.amount": AMOUNT,
 }
 PAYMENT: dict[str, tuple[Any, ...]] = {
     "requesterId": (*NOT_A_TEXT, None),
+    "kind": (*NOT_A_TEXT, None),
     "amount": AMOUNT,
     "currency": (*NOT_A_TEXT, None),
     "receivedAt": NOT_A_TEXT,
@@ -216,7 +220,16 @@ BODIES: dict[str, dict[str, tuple[Any, ...]]] = {
         "currency": NOT_A_TEXT,
     },
     "POST /v1/revenue": ADJUSTMENT,
+    "POST /v1/refunds": {
+        "entryId": NOT_A_TEXT,
+        "licenseId": NOT_A_TEXT,
+        "decisionId": NOT_A_TEXT,
+        "amount": NOT_AN_AMOUNT,
+        "reason": NOT_A_TEXT,
+        "externalId": NOT_A_TEXT,
+    },
     "POST /v1/payments": PAYMENT,
+    "POST /v1/payments/{payment}/void": {"reason": (*NOT_A_TEXT, None)},
     "POST /v1/wallets": WALLET,
     "PATCH /v1/wallets/{wallet}": WALLET_TERMS,
     "POST /v1/wallets/{wallet}/grants": GRANT,

@@ -8,6 +8,7 @@ import pytest
 from analytics.models import Payment
 from analytics.statements.closing import close_due
 from tests import auditlog, factories
+from tests.client import ApiClient
 from tests.clock import clock  # noqa: F401 - a fixture
 
 
@@ -41,11 +42,16 @@ def test_a_payment_comes_back_with_every_field(api, pay, clock):  # noqa: F811
         "id": made["id"],
         "object": "payment",
         "requesterId": "org_acme",
+        "requesterName": None,
+        "kind": "payment",
         "amount": 12.5,
         "currency": "USD",
         "receivedAt": "2026-03-01T00:00:00.000000Z",
         "externalId": "inv-1",
         "note": "Bank transfer",
+        "grantId": None,
+        "voidedAt": None,
+        "voidReason": None,
         "created": "2026-03-04T05:06:07.250000Z",
     }
     assert made["id"].startswith("pay_")
@@ -58,9 +64,16 @@ def test_a_payment_comes_back_with_every_field(api, pay, clock):  # noqa: F811
 def test_a_payment_of_a_known_external_id_is_recorded_once(pay):
     first, again = pay("5", externalId="inv-1"), pay("5", externalId="inv-1")
     assert (first.status, again.status, again.body) == (201, 200, first.body)
-    other = pay("7", externalId="inv-1")
-    assert (other.status, other.error["param"]) == (409, "externalId")
-    assert first["id"] in other.error["message"]
+    for change in (
+        {"amount": "7"},
+        {"kind": "payout"},
+        {"currency": "EUR"},
+        {"note": "Late"},
+        {"receivedAt": "2026-03-01"},
+    ):
+        other = pay(**{"amount": "5", "externalId": "inv-1", **change})
+        assert (other.status, other.error["param"]) == (409, "externalId")
+        assert first["id"] in other.error["message"]
     assert Payment.objects.count() == 1
 
 
@@ -149,3 +162,106 @@ def test_closing_in_steps_or_at_once_makes_no_difference(api, account, pay, chec
     assert all(figures[key] == (one["closing"], one["payments"], one["charges"]) for key, one in open_ones.items())
     total = sum(Decimal(str(one["credits"]["spent"])) for one in statements(api).values() if one["credits"])
     assert total == 3
+
+
+FIGURES = ("opening", "charges", "payments", "payouts", "paidForCredit", "closing")
+
+
+def void(api, payment, **body):
+    return api.post(f"/v1/payments/{payment['id']}/void", {"reason": "Typing error", **body})
+
+
+def test_a_payout_raises_what_is_owed(api, pay):
+    pay("500")
+    given_back = pay("49.40", kind="payout")
+    assert (given_back.status, given_back["kind"], given_back["amount"]) == (201, "payout", 49.4)
+    [shown] = statements(api).values()
+    assert [shown[name] for name in FIGURES] == [0, 0, 500, 49.4, 0, -450.6]
+    assert [one["id"] for one in api.get("/v1/payments?kind=payout")["data"]] == [given_back["id"]]
+    assert pay(kind="refund").status == 422
+
+
+def test_a_void_payment_stays_listed_and_counts_no_longer(api, pay, clock):  # noqa: F811
+    wrong, right = pay("500", externalId="inv-1"), pay("50")
+    clock.now += timedelta(hours=1)
+    voided = void(api, wrong)
+    assert voided.status == 200
+    assert voided.body == {**wrong.body, "voidedAt": "2026-03-04T06:06:07.250000Z", "voidReason": "Typing error"}
+    assert api.get("/v1/payments")["data"] == [right.body, voided.body]
+    again = void(api, wrong)
+    assert (again.status, again.error["code"]) == (409, "resource_already_exists")
+    assert "was voided on 2026-03-04" in again.error["message"]
+    assert pay("500", externalId="inv-1").body == voided.body  # the number stays used
+    for reason in ("", None):
+        assert void(api, right, reason=reason).status == 422
+    [shown] = statements(api).values()
+    assert [shown[name] for name in FIGURES] == [0, 0, 50, 0, 0, -50]
+    actions = [entry.action for entry in auditlog.entries(resource_id=wrong["id"])]
+    assert sorted(actions) == ["payment.created", "payment.voided"]
+    events = [one["type"] for one in api.get(f"/v1/events?objectId={wrong['id']}")["data"]]
+    assert sorted(events) == ["payment.created", "payment.voided"]
+
+
+def test_a_void_of_a_closed_month_counts_in_the_month_in_which_it_is_made(api, pay, check, clock):  # noqa: F811
+    paid, given_back = pay("500"), pay("20", kind="payout")
+    check()
+    clock.set("2026-04-10T12:00:00Z")
+    assert close_due() == 1
+    [march] = statements(api).values()
+    listed = api.get(f"/v1/statements/{march['id']}/payments")["data"]
+    void(api, paid)
+    void(api, given_back)
+
+    found = statements(api)
+    assert found["2026-03", "USD"] == march
+    assert [march[name] for name in FIGURES] == [0, 0.05, 500, 20, 0, -479.95]
+    assert [found["2026-04", "USD"][name] for name in FIGURES] == [-479.95, 0, -500, -20, 0, 0.05]
+    assert api.get(f"/v1/statements/{march['id']}/payments")["data"] == listed
+    assert [(one["kind"], one["counted"], one["voidedAt"]) for one in listed] == [
+        ("payout", 20, None),
+        ("payment", 500, None),
+    ]
+    april = api.get(f"/v1/statements/{found['2026-04', 'USD']['id']}/payments")["data"]
+    assert [(one["id"], one["counted"]) for one in april] == [(given_back["id"], -20), (paid["id"], -500)]
+    assert all(one["voidedAt"].startswith("2026-04-10") for one in april)
+    clock.set("2026-05-10T12:00:00Z")
+    assert close_due() == 1
+    assert statements(api)["2026-04", "USD"]["closing"] == 0.05
+
+
+def test_a_paid_grant_records_what_was_paid(api, account, pay):
+    wallet = f"/v1/wallets/{factories.wallet(account, unit='access', requester_id='org_acme')['wallet']}"
+    pay("2")
+    body = {"amount": 10_000, "paid": {"amount": "100", "currency": "EUR"}, "externalId": "order-1"}
+    made = api.post(f"{wallet}/grants", body)
+    assert (made.status, made["paid"]) == (201, {"amount": 100, "currency": "EUR"})
+    again = api.post(f"{wallet}/grants", body)
+    assert (again.status, again.body) == (200, made.body)
+    assert [one["paid"] for one in api.get(f"{wallet}/grants")["data"]] == [made["paid"], None]
+    [payment] = api.get("/v1/payments?currency=EUR")["data"]
+    assert (payment["grantId"], payment["requesterId"], payment["amount"]) == (made["id"], "org_acme", 100)
+    found = statements(api)
+    month = next(iter(found))[0]
+    assert [found[month, "EUR"][name] for name in FIGURES] == [0, 0, 0, 0, 100, 0]
+    assert [found[month, "USD"][name] for name in FIGURES] == [0, 0, 2, 0, 0, -2]
+    void(api, payment)
+    assert statements(api)[month, "EUR"]["paidForCredit"] == 0
+    [listed] = api.get(f"/v1/statements/{found[month, 'EUR']['id']}/payments")["data"]
+    assert (listed["grantId"], listed["amount"], listed["counted"]) == (made["id"], 100, 0)
+
+
+def test_a_wrong_price_of_a_grant_is_refused_and_named(api, account):
+    wallet = f"/v1/wallets/{factories.wallet(account)['wallet']}/grants"
+    price = {"amount": "5", "currency": "EUR"}
+    for body, param in (
+        ({"kind": "promotional", "paid": price}, "paid"),
+        ({"paid": {**price, "amount": 0}}, "paid.amount"),
+        ({"paid": {**price, "currency": "access"}}, "paid.currency"),
+    ):
+        reply = api.post(wallet, {"amount": 5, **body})
+        assert (reply.status, reply.error["param"]) == (422, param)
+    narrow = ApiClient(factories.key_text(account, permissions=["licenses:write"]))
+    assert narrow.post(wallet, {"amount": 5}).status == 201
+    refused = narrow.post(wallet, {"amount": 5, "paid": price})
+    assert (refused.status, "revenue:write" in refused.error["message"]) == (403, True)
+    assert not Payment.objects.exists()

@@ -35,6 +35,7 @@ def test_an_adjustment_comes_back_with_every_field(api, clock):  # noqa: F811
         "occurredAt": "2026-03-04T05:06:07.250000Z",
         **dict.fromkeys(IDS),
         "description": "Sold at the fair",
+        "externalId": None,
         "refunded": None,
         "refundable": None,
         "created": "2026-03-04T05:06:07.250000Z",

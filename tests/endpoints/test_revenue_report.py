@@ -44,6 +44,7 @@ def test_an_account_without_revenue_has_a_report_of_zeros(api):
     assert body["timeSeries"][0] == {"date": "2026-02-03", "revenue": 0}
     assert body["timeSeries"][-1] == {"date": "2026-03-04", "revenue": 0}
     assert (body["byLicenseType"], body["byRequester"], body["byContent"]) == ({}, [], [])
+    assert (body["byCurrency"], body["unconverted"]) == ([], [])
 
 
 def test_a_report_tells_what_was_earned_by_whom_and_with_what(api, account):
@@ -77,6 +78,8 @@ def test_a_report_tells_what_was_earned_by_whom_and_with_what(api, account):
             {"id": items[1].pk, "title": "Second", "revenue": 0.5},
             {"id": items[0].pk, "title": "First", "revenue": 0.25},
         ],
+        "byCurrency": [{"currency": "USD", "amount": 90.745}],
+        "unconverted": [],
     }
 
 
@@ -168,21 +171,57 @@ def test_on_a_day_without_rates_the_last_one_holds_for_a_week(api, account):
     ledger.add(account, "1", currency="EUR", occurred_at=at("2026-02-27T23:59:59"))
     assert report(api)["summary"]["total"] == 2
     ledger.add(account, "1", currency="EUR", occurred_at=at("2026-02-28"))
-    reply = api.get("/v1/analytics/revenue")
-    assert (reply.status, reply.error["param"]) == (400, "currency")
-    assert "USD for 2026-02-28" in reply.error["message"]
+    body = report(api)
+    assert body["summary"]["total"] == 2
+    assert body["unconverted"] == [{"currency": "EUR", "amount": 1, "entries": 1}]
+    assert body["byCurrency"] == [{"currency": "EUR", "amount": 2}]
 
 
 def test_a_later_rate_is_no_rate(api, account):
     publish("USD", d0304="2")
     ledger.add(account, "1", currency="EUR", occurred_at=at("2026-03-03"))
-    assert refused(api) == (400, "currency")
+    assert report(api)["unconverted"] == [{"currency": "EUR", "amount": 1, "entries": 1}]
 
 
 def test_entries_in_the_reports_own_currency_need_no_rate(api, account):
     ledger.add(account, "1.5", currency="CHF")
     assert report(api, currency="CHF")["summary"]["total"] == 1.5
-    assert refused(api, currency="EUR") == (400, "currency")
+    assert report(api, currency="CHF")["unconverted"] == []
+    assert report(api, currency="EUR")["unconverted"] == [{"currency": "CHF", "amount": 1.5, "entries": 1}]
+
+
+def test_an_entry_without_a_rate_does_not_hide_the_others(api, account):
+    publish("USD", d0304="2")
+    priced, unpriced = ledger.requester(account, "org_eur"), ledger.requester(account, "org_jpy")
+    item = factories.content(account, title="Sold twice")
+    ledger.add(account, "3", currency="EUR", license_type="press", requester=priced, content=item)
+    for amount in ("1.5", "-1.5", "7"):
+        ledger.add(account, amount, currency="JPY", license_type="data", requester=unpriced, content=item)
+    ledger.add(account, "1.5", currency="JPY", occurred_at=at("2026-02-01"))  # in the window before
+    for period in ("7d", "year"):
+        body = report(api, period=period)
+        assert body["summary"]["total"] == 6
+        assert sum(bucket["revenue"] for bucket in body["timeSeries"]) == 6
+        assert body["byLicenseType"] == {"press": 6}
+        assert body["byRequester"] == [{"id": "org_eur", "name": None, "revenue": 6}]
+        assert [one["revenue"] for one in body["byContent"]] == [6]
+    body = report(api, period="7d", currency="GBP")  # a currency without any rate
+    assert (body["summary"]["total"], body["byRequester"]) == (0, [])
+    assert body["unconverted"] == [
+        {"currency": "EUR", "amount": 3, "entries": 1},
+        {"currency": "JPY", "amount": 7, "entries": 3},
+    ]
+    assert body["byCurrency"] == [{"currency": "EUR", "amount": 3}, {"currency": "JPY", "amount": 7}]
+    rows = api.get("/v1/analytics/revenue", period="7d", currency="GBP", format="csv").content.decode()
+    assert "unconverted" in rows
+
+
+def test_a_missing_rate_in_the_window_before_leaves_only_the_change_incomplete(api, account):
+    ledger.add(account, "1", currency="CHF", occurred_at=at("2026-02-20"))
+    ledger.add(account, "2", currency="USD")
+    body = report(api, period="7d")
+    assert (body["summary"]["total"], body["summary"]["changePercent"]) == (2, None)
+    assert body["unconverted"] == []
 
 
 def test_a_missing_rate_outside_the_window_is_no_matter(api, account):

@@ -53,6 +53,8 @@ def test_a_statement_tells_of_its_month_and_of_what_was_before(api, booked):
         "charges": 0,
         "refunds": 30,
         "payments": 0,
+        "payouts": 0,
+        "paidForCredit": 0,
         "closing": 70.1,
         "credits": None,
         "decisions": 0,

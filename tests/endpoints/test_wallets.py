@@ -48,6 +48,7 @@ def test_a_wallet_comes_back_with_every_field(api, held, clock):  # noqa: F811
         "id": made["id"],
         "object": "wallet",
         "requesterId": "org_acme",
+        "requesterName": None,
         "licenseId": held.pk,
         "unit": "EUR",
         "balance": 0,

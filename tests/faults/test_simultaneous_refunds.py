@@ -45,3 +45,19 @@ def test_of_40_simultaneous_refunds_of_a_fifth_five_are_booked(
         refunds = [entry for entry in entries if entry["amount"] < 0]
         assert {entry["id"] for entry in refunds} == booked
         assert sum(Decimal(str(entry["amount"])) for entry in refunds) == -1
+
+
+def test_of_simultaneous_refunds_of_one_external_id_one_is_booked(server: Deployment, key: str) -> None:
+    with server.client(key) as client:
+        terms = {"requesterId": "org", "licenseType": "a", "price": {"amount": "1", "currency": "USD"}}
+        held = client.post("/v1/licenses", json=terms).json()["id"]
+        bodies = [{"licenseId": held, "amount": f"0.{1 + number % 2}", "externalId": "refund"} for number in range(20)]
+        replies = at_once(server, [request("POST", "/v1/refunds", key, body) for body in bodies])
+
+        assert statuses(replies) == {201: 1, 200: 9, 409: 10}
+        assert len({reply.body["id"] for reply in replies if reply.status < 300}) == 1
+        all_left = [{"licenseId": held, "externalId": f"all-{number}"} for number in range(10)]
+        replies = at_once(server, [request("POST", "/v1/refunds", key, body) for body in all_left])
+        assert statuses(replies) == {201: 1, 422: 9}
+        entries = client.get("/v1/revenue", params={"licenseId": held}).json()["data"]
+        assert sum(Decimal(str(entry["amount"])) for entry in entries) == 0

@@ -7,7 +7,7 @@ a document may be stricter than the service, never more permissive.
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from licensing.policies.decision import LICENSED, CompiledPolicy, judge, permission_meant
+from licensing.policies.decision import CompiledPolicy, judge, permission_meant
 from licensing.policies.facts import Facts
 from licensing.policies.offers import offer_by
 from licensing.policies.rules import Price, Rule
@@ -18,6 +18,7 @@ USES = ("search", "ai_index", "ai_input", "ai_training")
 MINING = frozenset({"ai_input", "ai_training"})  # the uses that count as text and data mining
 CONSENT, PAYMENT = "obtainConsent", "compensate"  # ODRL duties
 SETTLED = frozenset({"default", "permission"})  # conditions that depend on nothing but the use
+LICENSED = frozenset({"hasValidLicense", "licenseType"})  # conditions on the requester's licences
 MAX_PRICES = 20  # rules of a policy of which one may quote a price
 ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)  # prices that depend on the time are not published
 
