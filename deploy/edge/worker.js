@@ -79,7 +79,8 @@ async function ask(request, env) {
 async function terms(request, env, url) {
   try {
     const signal = AbortSignal.timeout(2000);
-    return await fetch(env.LICENSING_URL + url.pathname, { headers: forwarded(request, env, url), signal });
+    const headers = { ...picked(request.headers, ["if-none-match"]), ...forwarded(request, env, url) };
+    return await fetch(env.LICENSING_URL + url.pathname, { headers, signal });
   } catch {
     return unavailable("The terms could not be read.");
   }

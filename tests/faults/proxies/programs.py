@@ -197,12 +197,14 @@ class Proxy:
 
     `is_patient`: whether it waits half a minute for a stalled service, and its file cannot shorten that.
     `can_open`: whether pages that the service is asked about can stay open while it is down.
+    `merges_slashes`: whether the origin gets `//` as `/`.
     `shows_headers`: whether visitors who are allowed see headers of the service's answer.
     """
 
     arguments: Callable[[Place], list[str]]
     down: int
     can_open: bool = True
+    merges_slashes: bool = False
     is_patient: bool = False
     shows_headers: bool = True
 
@@ -221,7 +223,7 @@ class Proxy:
 PROXIES = [
     Proxy(nginx, 503),
     Proxy(caddy, 502),
-    Proxy(traefik, 500, can_open=False, is_patient=True, shows_headers=False),
+    Proxy(traefik, 500, can_open=False, merges_slashes=True, is_patient=True, shows_headers=False),
     Proxy(envoy, 503),
     Proxy(workerd, 503),
 ]
