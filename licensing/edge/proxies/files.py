@@ -10,7 +10,7 @@ from django.conf import settings
 from msgspec import Struct
 
 from licensing.edge.proxies.descriptions import ASSET_FOLDERS, Access, Description, Entry, describe
-from licensing.edge.proxies.paths import naming
+from licensing.edge.proxies.paths import ESCAPED, naming
 from licensing.sites.models import Site
 
 HOST = "pub.example"
@@ -88,7 +88,7 @@ def traefik_people(site: Description) -> list[str]:
     """Return the condition on the paths of people whom the service is not asked about."""
     condition = "PathPrefix(`/`)" if site.default != Access.CLOSED else "!PathPrefix(`/`)"
     for first, expressions in reversed(site.groups):
-        either = "|".join(expressions)
+        either = "|".join(expressions).replace(ESCAPED, r"[\x{80}-\x{efff}]")  # Traefik compares decoded paths
         whole = f"PathRegexp(`^({either})$`)" if first.is_whole else f"PathRegexp(`(?i)^({either})`)"
         is_open = first.access == Access.OPEN or (not site.enforces and first.access == Access.ASK)
         condition = f"({whole} || {condition})" if is_open else f"(!{whole} && {condition})"

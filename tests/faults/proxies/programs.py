@@ -1,6 +1,7 @@
 """The proxies, each started with its file from deploy/edge, filled in as a publisher would."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,7 @@ class Place:
     observes: bool = False
     generated: str = ""  # a site's own file, instead of the one in deploy/edge
     host: str = HOST
+    behind_cdn: bool = False  # visitors' addresses come in X-Forwarded-For, from 127.0.0.1
     behind_balancer: bool = False  # visitors' addresses come by the PROXY protocol, as from a load balancer
 
     def filled_in(self, name: str, *pairs: tuple[str, str]) -> str:
@@ -79,6 +81,9 @@ def nginx(at: Place) -> list[str]:
         (KEY, at.key),
     )
     text = at.closed(text, "default ask;", "default closed;")
+    if at.behind_cdn:
+        text = text.replace("# set_real_ip_from 192.0.2.0/24;", "set_real_ip_from 127.0.0.1;")
+        text = text.replace("# real_ip_", "real_ip_")
     return nginx_arguments(at, at.opened(text, NAMED_IN_NGINX, 1))
 
 
@@ -100,12 +105,15 @@ def caddy(at: Place) -> list[str]:
         "Caddyfile",
         ("licensing:8000", f"127.0.0.1:{at.licensing}"),
         ("origin:8080", f"127.0.0.1:{at.origin}"),
-        (f"\n{at.host} {{", f"\nhttp://{at.host}:{at.port} {{\n\tbind 127.0.0.1"),
         ("{env.LICENSING_KEY}", at.key),
     )
     text = at.closed(at.opened(text, "~^/(about", 1), "\t\tdefault ask", "\t\tdefault closed")
+    text = re.sub(r"(?m)^(\S+\.example) \{", rf"http://\1:{at.port} {{\n\tbind 127.0.0.1", text)
+    trusted = (
+        "servers { \n trusted_proxies static 127.0.0.1/32 \n trusted_proxies_strict \n}\n" if at.behind_cdn else ""
+    )
     wrapper = "servers { \n listener_wrappers { \n proxy_protocol { \n allow 127.0.0.1/32 \n}\n}\n}\n"
-    protocol = wrapper if at.behind_balancer else ""
+    protocol = wrapper if at.behind_balancer else trusted
     file = at.written("Caddyfile", f"{{\n\tadmin off\n\tpersist_config off\n{protocol}}}\n{text}")
     return ["run", "--config", file, "--adapter", "caddyfile"]
 
@@ -117,10 +125,13 @@ def traefik(at: Place) -> list[str]:
         ("origin:8080", f"127.0.0.1:{at.origin}"),
         (KEY, at.key),
     )
+    if at.behind_cdn:
+        text = text.replace("# trustForwardHeader", "trustForwardHeader")
     suggested = text.partition("# PathRegexp(")[2].partition("\n")[0]
     people = f"PathRegexp({suggested}" if at.keeps_open else "!PathPrefix(`/`)"
     file = at.written("site.yml", at.closed(text, f"Host(`{HOST}`) && PathPrefix(`/`)", f"Host(`{HOST}`) && {people}"))
     protocol = ["--entrypoints.web.proxyprotocol.trustedips=127.0.0.1/32"] if at.behind_balancer else []
+    protocol += ["--entrypoints.web.forwardedheaders.trustedips=127.0.0.1/32"] if at.behind_cdn else []
     return [
         *protocol, f"--entrypoints.web.address=127.0.0.1:{at.port}", f"--providers.file.filename={file}",
         "--global.checknewversion=false", "--global.sendanonymoususage=false", "--log.level=ERROR",
@@ -137,6 +148,8 @@ def envoy(at: Place) -> list[str]:
         (KEY, at.key),
     )
     text = at.opened(text, "- match: {safe_regex", 6)
+    if at.behind_cdn:
+        text = text.replace("# xff_num_trusted_hops", "xff_num_trusted_hops").replace("# skip_xff", "skip_xff")
     others = "- match: {prefix: /}\n" + 26 * " " + "route: {cluster: origin_pub_example}\n"
     file = at.written("envoy.yaml", at.closed(text, f"{others}{26 * ' '}typed_per_filter_config: *ask\n", others))
     return ["-c", file, "--concurrency", "1", "--disable-hot-restart", "--log-level", "error"]
@@ -197,6 +210,8 @@ class Proxy:
 
     `is_patient`: whether it waits half a minute for a stalled service, and its file cannot shorten that.
     `can_open`: whether pages that the service is asked about can stay open while it is down.
+    `marks_paid_pages`: whether the file says `private` on pages that were charged for.
+    `names_retry_after`: whether refusals while the service is down have `Retry-After`.
     `merges_slashes`: whether the origin gets `//` as `/`.
     `shows_headers`: whether visitors who are allowed see headers of the service's answer.
     """
@@ -205,6 +220,8 @@ class Proxy:
     down: int
     can_open: bool = True
     merges_slashes: bool = False
+    marks_paid_pages: bool = True
+    names_retry_after: bool = True
     is_patient: bool = False
     shows_headers: bool = True
 
@@ -223,8 +240,17 @@ class Proxy:
 PROXIES = [
     Proxy(nginx, 503),
     Proxy(caddy, 502),
-    Proxy(traefik, 500, can_open=False, merges_slashes=True, is_patient=True, shows_headers=False),
-    Proxy(envoy, 503),
+    Proxy(
+        traefik,
+        500,
+        can_open=False,
+        merges_slashes=True,
+        marks_paid_pages=False,
+        names_retry_after=False,
+        is_patient=True,
+        shows_headers=False,
+    ),
+    Proxy(envoy, 503, marks_paid_pages=False),
     Proxy(workerd, 503),
 ]
 
