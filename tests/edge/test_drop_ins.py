@@ -48,8 +48,8 @@ def worked(tmp_path, status, headers=(), url="https://pub.example/premium/a?x=1"
         pytest.skip("No test of the Worker ran: Node is not installed.")
     worker = tmp_path / "worker.mjs"
     worker.write_text((ROOT / "deploy" / "edge" / "worker.js").read_text())
-    case = {"worker": str(worker), "status": status, "headers": dict(headers), "env": env, "url": url, "visits": visits,
-            "visitor": {**FORGED, **(visitor or {"User-Agent": "GPTBot/1.0"})}}  # fmt: skip
+    case = {"worker": str(worker), "status": status, "headers": dict(headers), "env": env, "url": url,
+            "visits": visits, "visitor": {**FORGED, **(visitor or {"User-Agent": "GPTBot/1.0"})}}  # fmt: skip
     done = subprocess.run([node, "-e", WORKER], input=json.dumps(case), capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
