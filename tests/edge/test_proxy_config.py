@@ -98,3 +98,43 @@ def test_another_proxy_is_refused(api, account, query):
 
 def test_another_accounts_site_has_no_file(api, other_account):
     assert api.get(f"/v1/sites/{factories.site(other_account).pk}/proxy-config?for=nginx").status == 404
+
+
+def access(site):
+    """Return the default of a site's pages, and the access of each of its patterns that the file names."""
+    description = describe(site)
+    return description.default, [entry.access for entry in description.entries if entry.is_whole]
+
+
+def test_a_site_that_enforces_closes_only_what_people_need_something_for(account):
+    limited = {**READERS, "rateLimit": {"requests": 5, "period": "month"}}
+    licensed = {**READERS, "conditions": {"hasValidLicense": True}}
+    policies = {"/metered/": limited, "/sold/": licensed, "/open/": READERS}
+    rules = {pattern: factories.policy(account, rule) for pattern, rule in policies.items()}
+    assert access(factories.site(account, rules, unknown="allow")) == ("closed", ["ask", "open", "open"])
+    site = factories.site(account, rules, unknown="deny", host="other.example")
+    assert access(site) == ("closed", ["ask", "open"])
+    site.ask = "everyone"
+    assert access(site) == ("closed", ["ask", "ask"])
+
+
+@pytest.mark.parametrize("mode", ["observe", "disabled"])
+def test_a_site_that_refuses_nobody_closes_no_page(account, mode):
+    rules = {"/open/": factories.policy(account, READERS), "/sold/": factories.policy(account, DENY)}
+    site = factories.site(account, rules, unknown="deny", mode=mode)
+    assert access(site) == ("ask", ["open"])
+    assert (describe(site).refused_crawlers, describe(site).omitted) == ([], [])
+
+
+def test_pages_of_a_policy_that_observes_stay_open(account):
+    policy = factories.policy(account, DENY, mode="observe")
+    assert access(factories.site(account, {"/sold/": policy}, unknown="deny")) == ("closed", ["ask"])
+
+
+def test_letters_of_other_scripts_are_plain_but_no_look_alikes_of_dots_and_slashes():
+    every_page = opening(Pattern.of("/*"))
+    for path in ("/%D8%AE%D8%A8%D8%B1", "/caf%c3%a9/a.html", "/%E0%A4%95", "/%E6%97%A5%E6%9C%AC"):
+        assert re.fullmatch(every_page, path)
+    for path in ("/%2e%2e", "/%C0%AE", "/%E0%80%AE", "/%EF%BC%8F", "/%25", "/a%3Bb", "/%C3", "/%5C"):
+        assert not re.fullmatch(every_page, path)
+    assert re.match(closing(Pattern.of("/ü/secret")), "/%C3%BC/secret", re.IGNORECASE)
